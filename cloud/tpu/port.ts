@@ -1,0 +1,61 @@
+import type { Ownership, SliceObservation, SlicePlan, SliceRef } from '../../domain/slice.js';
+
+/**
+ * How a create request was answered. `unanswered` means that nobody knows: the request may have taken effect, and
+ * whoever asked must go on looking (DESIGN.md 2, `create_settle`).
+ */
+export type CreateAnswer =
+  | { readonly kind: 'accepted' }
+  /** A resource of that name is there; whose it is, an observation tells. */
+  | { readonly kind: 'exists' }
+  | { readonly kind: 'refused'; readonly reason: CreateRefusal; readonly message: string }
+  | { readonly kind: 'unanswered'; readonly message: string };
+
+/** `no-capacity` may pass (another zone, later); `quota` and the rest need a person. */
+export type CreateRefusal = 'no-capacity' | 'quota' | 'permission' | 'bad-request';
+
+/** `unanswered`: ask again; deleting is idempotent. `gone`: there was nothing of that name. */
+export type DeleteAnswer =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'unanswered'; readonly message: string };
+
+export interface OwnedResource {
+  readonly kind: 'queued-resource' | 'node';
+  readonly ref: SliceRef;
+  readonly ownership: Ownership;
+  readonly state: string;
+}
+
+/** The Cloud TPU API as jobctl needs it. Every method rejects with `CloudUnavailable` or `CloudRefused`, never with gRPC's own errors. */
+export interface TpuPort {
+  /** One create call, never repeated inside. */
+  createSlice(plan: SlicePlan): Promise<CreateAnswer>;
+  /** Reads the one queued resource and node directly. */
+  observeSlice(ref: SliceRef): Promise<SliceObservation>;
+  /**
+   * The same from the zone's lister: one listing serves every slice of the zone. May be as old as the lister's period
+   * (2 s while `isUrgent`, else 10 s). A resource missing from a listing is 'not-found' here; confirm with
+   * `observeSlice` before acting on it.
+   */
+  watchSlice(
+    ref: SliceRef,
+    options: { readonly isUrgent: boolean; readonly signal: AbortSignal },
+  ): Promise<SliceObservation>;
+  /** Asks for the queued resource (with force) or node to be deleted; returns before it is gone. */
+  deleteSlice(ref: SliceRef): Promise<DeleteAnswer>;
+  /** Everything of `owner` in all zones (`locations/-`), resources that are being deleted included. */
+  listOwned(googleProject: string, owner: string): Promise<readonly OwnedResource[]>;
+  close(): Promise<void>;
+}
+
+/** The call may be repeated: timeouts, UNAVAILABLE, rate limits. Says nothing about any resource's state. */
+export class CloudUnavailable extends Error {
+  override readonly name = 'CloudUnavailable';
+}
+
+/** The API refused for good: credentials, permissions, a project or API that is not there. */
+export class CloudRefused extends Error {
+  override readonly name = 'CloudRefused';
+}

@@ -1,0 +1,124 @@
+/**
+ * The Cloud TPU types: how many chips and hosts a slice of each has, what number its name counts, its default runtime.
+ * `v5e` in Google's prose is `v5litepod` in the API and here. tpu7x is left out: it is sold on GKE and Compute Engine only.
+ * Sources (gathered 2026-11): cloud.google.com/tpu/docs v5e, v6e, supported-tpu-configurations, regions-zones;
+ * AI-Hypercomputer/xpk system_characteristics.py (2026-06-25); dstack's runtime versions (2026).
+ */
+export interface AcceleratorType {
+  /** The name the API takes, such as `v5litepod-16`. */
+  readonly type: string;
+  readonly generation: Generation;
+  readonly chips: number;
+  /** TPU VMs of one slice. The truth at run time is the node's networkEndpoints; this is for people and the rehearsal. */
+  readonly hosts: number;
+  /** Chips per axis, such as `4x4`. */
+  readonly topology: string;
+}
+
+export interface GenerationFacts {
+  /** What the number in a type's name counts: TensorCores (two a chip) or chips. Quota counts the same unit. */
+  readonly nameCounts: 'cores' | 'chips';
+  readonly defaultRuntime: string;
+  /** `AcceleratorConfig.type` in the API. */
+  readonly apiEnum: string;
+}
+
+export const GENERATIONS = ['v2', 'v3', 'v4', 'v5litepod', 'v5p', 'v6e'] as const;
+export type Generation = (typeof GENERATIONS)[number];
+
+export const GENERATION_FACTS: Readonly<Record<Generation, GenerationFacts>> = {
+  v2: { nameCounts: 'cores', defaultRuntime: 'tpu-ubuntu2204-base', apiEnum: 'V2' },
+  v3: { nameCounts: 'cores', defaultRuntime: 'tpu-ubuntu2204-base', apiEnum: 'V3' },
+  v4: { nameCounts: 'cores', defaultRuntime: 'tpu-ubuntu2204-base', apiEnum: 'V4' },
+  v5litepod: { nameCounts: 'chips', defaultRuntime: 'v2-alpha-tpuv5-lite', apiEnum: 'V5LITE_POD' },
+  v5p: { nameCounts: 'cores', defaultRuntime: 'v2-alpha-tpuv5', apiEnum: 'V5P' },
+  v6e: { nameCounts: 'chips', defaultRuntime: 'v2-alpha-tpuv6e', apiEnum: 'V6E' },
+};
+
+/** [type, chips, hosts, topology], by generation and size. */
+const SIZES: Readonly<Record<Generation, readonly (readonly [string, number, number, string])[]>> = {
+  v2: [
+    ['v2-8', 4, 1, '2x2'],
+    ['v2-32', 16, 4, '4x4'],
+    ['v2-128', 64, 16, '8x8'],
+    ['v2-256', 128, 32, '8x16'],
+    ['v2-512', 256, 64, '16x16'],
+  ],
+  v3: [
+    ['v3-8', 4, 1, '2x2'],
+    ['v3-32', 16, 4, '4x4'],
+    ['v3-64', 32, 8, '4x8'],
+    ['v3-128', 64, 16, '8x8'],
+    ['v3-256', 128, 32, '8x16'],
+    ['v3-512', 256, 64, '16x16'],
+    ['v3-1024', 512, 128, '16x32'],
+    ['v3-2048', 1024, 256, '32x32'],
+  ],
+  v4: [
+    ['v4-8', 4, 1, '2x2x1'],
+    ['v4-16', 8, 2, '2x2x2'],
+    ['v4-32', 16, 4, '2x2x4'],
+    ['v4-64', 32, 8, '2x4x4'],
+    ['v4-128', 64, 16, '4x4x4'],
+    ['v4-256', 128, 32, '4x4x8'],
+    ['v4-512', 256, 64, '4x8x8'],
+    ['v4-1024', 512, 128, '8x8x8'],
+    ['v4-1536', 768, 192, '8x8x12'],
+    ['v4-2048', 1024, 256, '8x8x16'],
+    ['v4-4096', 2048, 512, '8x16x16'],
+  ],
+  v5litepod: [
+    ['v5litepod-1', 1, 1, '1x1'],
+    ['v5litepod-4', 4, 1, '2x2'],
+    ['v5litepod-8', 8, 1, '2x4'],
+    ['v5litepod-16', 16, 4, '4x4'],
+    ['v5litepod-32', 32, 8, '4x8'],
+    ['v5litepod-64', 64, 16, '8x8'],
+    ['v5litepod-128', 128, 32, '8x16'],
+    ['v5litepod-256', 256, 64, '16x16'],
+  ],
+  v5p: [
+    ['v5p-8', 4, 1, '2x2x1'],
+    ['v5p-16', 8, 2, '2x2x2'],
+    ['v5p-32', 16, 4, '2x2x4'],
+    ['v5p-64', 32, 8, '2x4x4'],
+    ['v5p-128', 64, 16, '4x4x4'],
+    ['v5p-256', 128, 32, '4x4x8'],
+    ['v5p-384', 192, 48, '4x4x12'],
+    ['v5p-512', 256, 64, '4x8x8'],
+    ['v5p-640', 320, 80, '4x4x20'],
+    ['v5p-768', 384, 96, '4x8x12'],
+    ['v5p-896', 448, 112, '4x4x28'],
+    ['v5p-1024', 512, 128, '8x8x8'],
+    ['v5p-2048', 1024, 256, '8x8x16'],
+    ['v5p-4096', 2048, 512, '8x16x16'],
+    ['v5p-8192', 4096, 1024, '16x16x16'],
+    ['v5p-12288', 6144, 1536, '16x16x24'],
+  ],
+  v6e: [
+    ['v6e-1', 1, 1, '1x1'],
+    ['v6e-4', 4, 1, '2x2'],
+    ['v6e-8', 8, 1, '2x4'],
+    ['v6e-16', 16, 4, '4x4'],
+    ['v6e-32', 32, 8, '4x8'],
+    ['v6e-64', 64, 16, '8x8'],
+    ['v6e-128', 128, 32, '8x16'],
+    ['v6e-256', 256, 64, '16x16'],
+  ],
+};
+
+export const ACCELERATOR_TYPES: readonly AcceleratorType[] = GENERATIONS.flatMap((generation) =>
+  SIZES[generation].map(([type, chips, hosts, topology]) => ({ type, generation, chips, hosts, topology })),
+);
+
+const BY_NAME = new Map(ACCELERATOR_TYPES.map((accelerator) => [accelerator.type, accelerator]));
+
+/** The type called `name` exactly, or undefined. */
+export function findAccelerator(name: string): AcceleratorType | undefined {
+  return BY_NAME.get(name);
+}
+
+/** The number in a type's name: what quota counts (DESIGN.md 3, "Units"). `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
+export function quotaUnitsOf(accelerator: AcceleratorType): number {
+  return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));
+}

@@ -1,0 +1,17 @@
+/**
+ * Every `ApplicationFailure.type` that crosses Temporal. A rename here is a breaking change: services match on these words
+ * (docs/contract of the failure types: docs/job-states.md).
+ */
+export const FailureType = {
+  /** The job's input is wrong; its message is the one `jobctl validate` prints. Never retried. */
+  InvalidJob: 'InvalidJob',
+  /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
+  JobFailed: 'JobFailed',
+  /** The outside answered with an error that trying again may cure. */
+  Unavailable: 'Unavailable',
+  /** The outside refused for good: no permission, no such project. Never retried by Temporal. */
+  Refused: 'Refused',
+  /** A message, host or lease of an older epoch tried to change something. Never retried. */
+  Fenced: 'Fenced',
+} as const;
+export type FailureType = (typeof FailureType)[keyof typeof FailureType];

@@ -1,0 +1,59 @@
+import type { AllocationMode, Pricing } from './slice.js';
+
+/** The setup modules that are built. Their order in a job file is the order in which they run. */
+export const MODULE_NAMES = ['ssh', 'gcsfuse', 'docker', 'conda', 'venv', 'command'] as const;
+export type ModuleName = (typeof MODULE_NAMES)[number];
+
+/** A job file after defaults, interpolation and checks: what the workflow runs on. Plain JSON. */
+export interface JobSpec {
+  /** The base of the job's id: `name`, else `job.name`, else the accelerator's. `^[a-z]([a-z0-9-]*[a-z0-9])?$`, 40 characters at most. */
+  readonly name: string;
+  /** The quota project; absent = the user's only one, or `none`. */
+  readonly project?: string;
+  readonly pool: string;
+  readonly user?: string;
+  readonly priority: 1 | 2 | 3 | 4 | 5;
+  /** Slices of the gang, 1 or more. */
+  readonly slices: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly tpu: {
+    readonly allocationMode: AllocationMode;
+    readonly accelerator: string;
+    /** Prefix of resource names; absent = `jc`. */
+    readonly name?: string;
+    /** In order of preference; one at least. */
+    readonly zones: readonly string[];
+    readonly project?: string;
+    readonly runtimeVersion: string;
+    readonly pricing: Pricing | 'any';
+    readonly startupScript?: string;
+    readonly tags: readonly string[];
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly network?: string;
+    readonly subnetwork?: string;
+    readonly externalIps: boolean;
+    readonly serviceAccount?: string;
+    readonly scopes?: readonly string[];
+    readonly reservation?: string;
+    readonly topology?: string;
+  };
+  readonly modules: readonly ModuleName[];
+  readonly remoteUser?: string;
+  readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };
+  readonly venv?: {
+    /** `~/NAME` or the path given, on the host. */
+    readonly path: string;
+    readonly python: string;
+    readonly requirementsFile?: string;
+  };
+  readonly command?: {
+    /** For `bash -lc`; dotted references are replaced, every other `$..` is the shell's. */
+    readonly run: string;
+    readonly hosts: 'all' | readonly number[];
+  };
+  /** Seconds between SIGTERM and SIGKILL. */
+  readonly graceSeconds: number;
+  /** How often each kind of failure may make a new attempt. */
+  readonly retries: { readonly preemption: number; readonly infrastructure: number; readonly task: number };
+}

@@ -1,0 +1,56 @@
+import type { EpochMs } from './units.js';
+
+/**
+ * The phases of a job, each with who moves it on and what a crash leaves behind (the picture: docs/job-states.md).
+ * Every move is made by the job's workflow, which no crash of ours loses; what a crash can leave is outside of it.
+ */
+export const JobPhase = {
+  /** Waits for its pool's quota. Moved on by the quota workflow's grant. A crash leaves a waiting request, asked again. */
+  Queued: 'queued',
+  /** Its slices were asked for. Moved on by the slice workflows. A crash leaves slices, which their workflows own. */
+  Provisioning: 'provisioning',
+  /** Modules run on every host. A crash leaves half-done modules, which are done again. */
+  SettingUp: 'setting-up',
+  /** The command runs. A crash leaves it running under its on-host runner, to which the next worker attaches. */
+  Running: 'running',
+  /** The slices of a lost attempt are being deleted; the lease is kept. A crash leaves them to their slice workflows. */
+  Evicting: 'evicting',
+  /** The outcome is known and final; logs are completed, slices told to go. A crash leaves the outcome as it is. */
+  Finishing: 'finishing',
+  Succeeded: 'succeeded',
+  Failed: 'failed',
+  Cancelled: 'cancelled',
+} as const;
+export type JobPhase = (typeof JobPhase)[keyof typeof JobPhase];
+
+export type JobResult = 'succeeded' | 'failed' | 'cancelled';
+
+const DONE: ReadonlySet<JobPhase> = new Set([JobPhase.Succeeded, JobPhase.Failed, JobPhase.Cancelled]);
+
+export function isDone(phase: JobPhase): phase is JobResult {
+  return DONE.has(phase);
+}
+
+/** Why the job ended; `by` says whose account it goes on (DESIGN.md 2, "Separate budgets"). */
+export interface OutcomeCause {
+  readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
+  /** One sentence for the user, naming host, value and place. */
+  readonly message: string;
+  /** Slice and host of the failing process, where there is one. */
+  readonly slice?: number;
+  readonly host?: number;
+}
+
+/** How a job ended. Made once, final: a later clean-up failure changes its own status, never this. */
+export interface Outcome {
+  readonly result: JobResult;
+  /** The command's own exit code: of the first host that failed, else 0. Absent where no command ended. */
+  readonly exitCode?: number;
+  readonly cause?: OutcomeCause;
+  /** Starts of the command. 0 where it never started. */
+  readonly attempts: number;
+  readonly preemptions: number;
+  readonly submittedAt: EpochMs;
+  readonly startedAt?: EpochMs;
+  readonly endedAt: EpochMs;
+}

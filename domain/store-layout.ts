@@ -1,0 +1,29 @@
+/** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
+
+export const jobPrefix = (job: string): string => `jobs/${job}/`;
+export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
+export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
+export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
+/** A local file of the submitter's (requirements), by content. */
+export const fileObject = (sha256: string): string => `files/${sha256}`;
+export const ownerObject = 'system/owner';
+
+/** `stream` is a module's name or `command`. */
+export const logPrefix = (job: string, attempt: number, stream: string): string =>
+  `jobs/${job}/logs/a${attempt}/${stream}/`;
+/**
+ * One stretch of a host's output, named by the offset of its first byte, so that the objects of a host in name order are
+ * the output in order: `gcloud storage cat 'PREFIXhost-0.*'` prints it whole.
+ */
+export const logChunkObject = (prefix: string, host: string, offset: number): string =>
+  `${prefix}host-${host}.${String(offset).padStart(OFFSET_DIGITS, '0')}`;
+/** What jobctl did for the job: the "bastion log". */
+export const jobLogPrefix = (job: string): string => `jobs/${job}/logs/job.`;
+
+const OFFSET_DIGITS = 15;
+
+/** The offset in a chunk's name, or undefined for another object. */
+export function offsetOfChunk(objectName: string): number | undefined {
+  const digits = objectName.slice(objectName.lastIndexOf('.') + 1);
+  return digits.length === OFFSET_DIGITS && /^\d+$/.test(digits) ? Number(digits) : undefined;
+}
