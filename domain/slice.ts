@@ -113,4 +113,12 @@ export interface SliceObservation {
         readonly hosts: readonly SliceHost[];
         readonly ownership?: Ownership;
       };
+  /**
+   * The create operation, where one was asked about and its resource is not there: why a create that was accepted came to
+   * nothing. Absent also where Google has forgotten it, which says nothing about the resource.
+   */
+  readonly operation?: {
+    readonly isDone: boolean;
+    readonly error?: { readonly code: number; readonly message: string };
+  };
 }

@@ -5,7 +5,8 @@ import type { Ownership, SliceObservation, SlicePlan, SliceRef } from '../../dom
  * whoever asked must go on looking (DESIGN.md 2, `create_settle`).
  */
 export type CreateAnswer =
-  | { readonly kind: 'accepted' }
+  /** `operation`: name of the long-running operation, for `observeSlice`; absent where the answer carried none. */
+  | { readonly kind: 'accepted'; readonly operation?: string }
   /** A resource of that name is there; whose it is, an observation tells. */
   | { readonly kind: 'exists' }
   | { readonly kind: 'refused'; readonly reason: CreateRefusal; readonly message: string }
@@ -30,21 +31,28 @@ export interface OwnedResource {
 
 /** The Cloud TPU API as jobctl needs it. Every method rejects with `CloudUnavailable` or `CloudRefused`, never with gRPC's own errors. */
 export interface TpuPort {
-  /** One create call, never repeated inside. */
+  /** One create call, never repeated inside. Missing credentials reject with `CloudRefused`: nothing was sent. */
   createSlice(plan: SlicePlan): Promise<CreateAnswer>;
-  /** Reads the one queued resource and node directly. */
-  observeSlice(ref: SliceRef): Promise<SliceObservation>;
   /**
-   * The same from the zone's lister: one listing serves every slice of the zone. May be as old as the lister's period
-   * (2 s while `isUrgent`, else 10 s). A resource missing from a listing is 'not-found' here; confirm with
-   * `observeSlice` before acting on it.
+   * Reads the one queued resource and node directly.
+   * @param operation of the create: asked about if its resource is not there (a create without capacity fails there only).
+   */
+  observeSlice(ref: SliceRef, operation?: string): Promise<SliceObservation>;
+  /**
+   * The same from the zone's next listing, begun after this call: one listing serves every slice of the zone, and they
+   * begin a period apart (2 s while anybody `isUrgent`, else 10 s), so a loop over this call needs no pause of its own. A
+   * resource missing from a listing is 'not-found' here; confirm with `observeSlice` before acting on it. Rejects with
+   * the signal's reason when it is aborted.
    */
   watchSlice(
     ref: SliceRef,
-    options: { readonly isUrgent: boolean; readonly signal: AbortSignal },
+    options: { readonly isUrgent: boolean; readonly signal: AbortSignal; readonly operation?: string },
   ): Promise<SliceObservation>;
-  /** Asks for the queued resource (with force) or node to be deleted; returns before it is gone. */
-  deleteSlice(ref: SliceRef): Promise<DeleteAnswer>;
+  /**
+   * Asks for the queued resource (with force) and its node to be deleted; returns before they are gone.
+   * @param ownership whose they must be: what is of another owner, job or run is not deleted but `refused`.
+   */
+  deleteSlice(ref: SliceRef, ownership?: Ownership): Promise<DeleteAnswer>;
   /** Everything of `owner` in all zones (`locations/-`), resources that are being deleted included. */
   listOwned(googleProject: string, owner: string): Promise<readonly OwnedResource[]>;
   close(): Promise<void>;
