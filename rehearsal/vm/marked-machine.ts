@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Machine, MachinePlan } from './machine.js';
+import { bootId, carriersOf, signalProcess } from './processes.js';
+
+/**
+ * A VM where the kernel gives no namespaces: its processes carry REHEARSAL_VM in their environment. /proc, the host
+ * name and ports are the computer's own; TMPDIR points into the disk. A process that wipes its environment escapes.
+ */
+export function startMarkedMachine(plan: MachinePlan): Machine {
+  const record = join(plan.disk, 'boot.json');
+  const isAdopted = existsSync(record) && readFileSync(record, 'utf8') === bootId();
+  for (const folder of ['home', 'tmp']) mkdirSync(join(plan.disk, folder), { recursive: true });
+  writeFileSync(record, bootId());
+  let alive = true;
+  const mark = `REHEARSAL_VM=${plan.mark}`;
+  const extra = { REHEARSAL_VM: plan.mark, TMPDIR: join(plan.disk, 'tmp') };
+  return {
+    init: undefined,
+    isAdopted,
+    start: ([command = 'true', ...args], environment) =>
+      spawn(command, args, {
+        cwd: '/',
+        detached: true,
+        env: { ...environment, ...extra },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      }),
+    signalGroup: (started, signal) => void signalProcess(-started, signal),
+    isAlive: () => alive,
+    processes: () => carriersOf(mark),
+    async kill() {
+      alive = false;
+      writeFileSync(record, 'down');
+      await killCarriers(mark);
+    },
+  };
+}
+
+// Again until none is found: a process may fork between being listed and being killed.
+async function killCarriers(mark: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; ; await delay(5)) {
+    const left = carriersOf(mark);
+    if (left.length === 0) return;
+    if (Date.now() > deadline) throw new Error(`processes ${left.join(', ')} (${mark}) outlive SIGKILL`);
+    for (const pid of left) signalProcess(pid, 'SIGKILL');
+  }
+}
