@@ -1,0 +1,110 @@
+import { contentHash, shortHash } from './content-hash.js';
+import type { JobSpec } from './job-spec.js';
+import type { Ownership } from './slice.js';
+
+/** Google's limit for names of nodes and queued resources, and for label values. */
+const MAX_RESOURCE_NAME = 63;
+/** Longest base of a job's id; the random suffix comes on top. */
+export const MAX_JOB_NAME = 40;
+/** Longest id of a job: name and suffix. */
+const MAX_JOB_ID = 50;
+/** Prefix of resource names where the file has no `tpu.name`. */
+export const DEFAULT_NAME_PREFIX = 'jc';
+
+const NAME = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
+
+/** Whether `name` can be a job's id or `name`: a small letter, then small letters, digits and dashes, no dash at the end. */
+export function isValidJobName(name: string, maxLength: number = MAX_JOB_NAME): boolean {
+  return name.length <= maxLength && NAME.test(name);
+}
+
+/** The id of one job of `spec`; `suffix` is random, of [a-z0-9]. @throws RangeError for a suffix that makes no valid id. */
+export function jobIdFor(spec: Pick<JobSpec, 'name'>, suffix: string): string {
+  const id = `${spec.name}-${suffix}`;
+  if (!isValidJobName(id, MAX_JOB_ID)) throw new RangeError(`job id: '${id}' is not ${JOB_NAME_RULE}`);
+  return id;
+}
+
+export const JOB_NAME_RULE = `a name of small letters, digits and dashes that starts with a letter, ${MAX_JOB_NAME} characters at most`;
+
+/** A name made from any text: what is not allowed becomes a dash. `job` where nothing is left. */
+export function jobNameFrom(text: string): string {
+  const dashed = text.toLowerCase().replace(/[^a-z0-9]+/g, '-');
+  const name = dashed
+    .replace(/^[^a-z]+/, '')
+    .slice(0, MAX_JOB_NAME)
+    .replace(/-+$/, '');
+  return name === '' ? 'job' : name;
+}
+
+/** What `${tpu.name}` is for the whole job, whichever generation of its slices runs. No resource has this name. */
+export function jobLevelName(prefix: string | undefined, job: string): string {
+  return `${prefix ?? DEFAULT_NAME_PREFIX}-${job}`;
+}
+
+/**
+ * The name of a slice's queued resource and node: `<prefix or jc>-<job>[-s<slice>]-g<generation>`. Longer than 63
+ * characters, its front is cut and marked with a hash of the whole: equal input, equal name; other jobs, other names.
+ */
+export function sliceName(parts: {
+  readonly prefix?: string | undefined;
+  readonly job: string;
+  /** From 0; absent where the job has one slice. */
+  readonly slice?: number | undefined;
+  readonly generation: number;
+}): string {
+  const base = jobLevelName(parts.prefix, parts.job);
+  const suffix = `${parts.slice === undefined ? '' : `-s${parts.slice}`}-g${parts.generation}`;
+  if (base.length + suffix.length <= MAX_RESOURCE_NAME) return base + suffix;
+  const hash = shortHash(base);
+  const front = base.slice(0, MAX_RESOURCE_NAME - suffix.length - hash.length - 1).replace(/-+$/, '');
+  return `${front}-${hash}${suffix}`;
+}
+
+/** The label keys by which a resource is known to be ours. */
+const LABELS = {
+  owner: 'jobctl-owner',
+  job: 'jobctl-job',
+  run: 'jobctl-run',
+  generation: 'jobctl-generation',
+  spec: 'jobctl-spec',
+} as const;
+/** No label of a user's may start with it. */
+export const OWN_LABEL_PREFIX = 'jobctl-';
+
+/** Google's rule for label values (cloud.google.com/compute/docs/labeling-resources, 2026). */
+export const LABEL_VALUE = /^[a-z0-9_-]{0,63}$/;
+export const LABEL_KEY = /^[a-z][a-z0-9_-]{0,62}$/;
+
+/** @throws RangeError for a value that no label can hold: it would be lost or refused in the cloud. */
+export function labelsOf(ownership: Ownership): Record<string, string> {
+  const labels = {
+    [LABELS.owner]: ownership.owner,
+    [LABELS.job]: ownership.job,
+    [LABELS.run]: ownership.run,
+    [LABELS.generation]: String(ownership.generation),
+    [LABELS.spec]: ownership.spec,
+  };
+  for (const [key, value] of Object.entries(labels)) {
+    if (value === '' || !LABEL_VALUE.test(value)) {
+      throw new RangeError(`label ${key}: '${value}' must be 1 to 63 of a-z, 0-9, - and _`);
+    }
+  }
+  return labels;
+}
+
+/** Whose a resource is by its labels; undefined unless all of ours are there and well-formed. */
+export function ownershipFrom(labels: Readonly<Record<string, string>> | null | undefined): Ownership | undefined {
+  const owner = labels?.[LABELS.owner];
+  const job = labels?.[LABELS.job];
+  const run = labels?.[LABELS.run];
+  const spec = labels?.[LABELS.spec];
+  const generation = labels?.[LABELS.generation];
+  if (!owner || !job || !run || !spec || generation === undefined || !/^\d{1,9}$/.test(generation)) return undefined;
+  return { owner, job, run, generation: Number(generation), spec };
+}
+
+/** Hash of what a job asks the cloud for, for the `jobctl-spec` label: a resource of another spec is not adopted. */
+export function sliceSpecHash(spec: Pick<JobSpec, 'tpu'>): string {
+  return contentHash(spec.tpu).slice(0, 16);
+}

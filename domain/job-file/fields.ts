@@ -1,0 +1,44 @@
+import { z } from 'zod';
+
+/**
+ * The kinds of value in a job file. Each says in its `error` what is wanted, in words that complete "X is not ..":
+ * schema-problems.ts makes the sentence. `null` counts as absent for every key (`ssh: null`), so optional means nullish.
+ */
+export const text = z.string({ error: 'text' }).min(1, { error: 'text of one character or more' });
+export const flag = z.boolean({ error: 'true or false' });
+export const anything = z.unknown();
+
+/** Text whose quotes people leave out: `RUN: 7`, `EXACT: true`. */
+export const scalarText = z.union([z.string(), z.number(), z.boolean()], {
+  error: "text, a number, true or false ('' for an empty text)",
+});
+
+export const wholeNumber = (min: number, max: number): z.ZodNumber => {
+  const error = `a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, { error }).max(max, { error });
+};
+
+export const texts = z.array(text, { error: 'a list of texts' });
+
+export const textMap = z.record(z.string(), scalarText, { error: 'a section of NAME: value' });
+
+export const oneOf = <const Words extends readonly [string, ...string[]]>(
+  words: Words,
+): z.ZodEnum<{ [Word in Words[number]]: Word }> => z.enum(words, { error: 'one of the allowed words' });
+
+/** A duration: a number of seconds, or `90s`, `5m`, `1h`. */
+export const duration = z.union([z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/)], {
+  error: 'a number of seconds or a duration such as 90s, 5m or 1h',
+});
+
+const SECONDS_PER: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+
+/** Seconds in a value that `duration` accepts. */
+export function secondsOf(value: number | string): number {
+  if (typeof value === 'number') return value;
+  return Number(value.slice(0, -1)) * (SECONDS_PER[value.slice(-1)] ?? NaN);
+}
+
+/** A section that knows its keys: any other key is a problem. */
+export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> =>
+  z.strictObject(shape, { error: 'a section (lines of key: value below it)' });

@@ -1,0 +1,131 @@
+import { nearestWord } from '../nearest-word.js';
+import type { Path, Problem } from '../problem.js';
+import { dottedPaths, mapStrings, valueAt } from './plain-tree.js';
+
+/**
+ * `${section.key}` refers to another value of the file; only with a dot, since no shell variable has one: `$X`, `${VAR}`,
+ * `${VAR:-x}` and `$(..)` are the shell's and stay as they are, and so does `\${a.b}`. `${oc.env:X}` and
+ * `${oc.env:X,default}` are the submitter's environment.
+ */
+const REFERENCE =
+  /(?<!\\)\$\{(?:oc\.env:(?<variable>\w+)(?:,(?<fallback>[^}]*))?|(?<dotted>[A-Za-z_][\w-]*(?:\[\d+\])*(?:\.[\w-]+(?:\[\d+\])*)+))\}/g;
+
+/** Kept as it is by `interpolate` and bound to a job by `bindJobName`: two jobs of one file have two names. */
+export const TPU_NAME_REFERENCE = '${tpu.name}';
+const TPU_NAME_OUTSIDE_ESCAPE = /(?<!\\)\$\{tpu\.name\}/g;
+
+/** Fields from which the job's own name is made: there `${tpu.name}` can only be the prefix that the file gives. */
+const NAMING_FIELDS = new Set(['name', 'job.name', 'tpu.name']);
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export interface Interpolated {
+  readonly tree: unknown;
+  readonly problems: readonly Problem[];
+}
+
+/** Replaces `${oc.env:X}` everywhere. Only the submitter can: without `env` each such reference is a problem. */
+export function substituteEnvironment(tree: unknown, env: Environment | undefined): Interpolated {
+  const problems: Problem[] = [];
+  const substituted = mapStrings(tree, (text, path) =>
+    text.replace(REFERENCE, (reference: string, variable: string | undefined, fallback: string | undefined) => {
+      if (variable === undefined) return reference;
+      const value = env?.[variable] ?? (env === undefined ? undefined : fallback?.trim());
+      if (value === undefined) problems.push(environmentProblem(path, reference, variable, env));
+      return value ?? reference;
+    }),
+  );
+  return { tree: substituted, problems };
+}
+
+function environmentProblem(path: Path, reference: string, variable: string, env: Environment | undefined): Problem {
+  if (env === undefined) {
+    const hint = 'only `jobctl submit` and JobClient read the environment; give the value itself';
+    return { path, value: reference, message: `'${reference}' needs the submitter's environment`, hint };
+  }
+  const nearest = nearestWord(variable, Object.keys(env));
+  const hint =
+    nearest === undefined ? `set ${variable}, or write \${oc.env:${variable},default}` : `did you mean ${nearest}?`;
+  return { path, value: reference, message: `'${reference}': no variable ${variable} in the environment`, hint };
+}
+
+/** Replaces the dotted references of all strings. A string that is one reference takes on the value's type. */
+export function interpolate(tree: unknown): Interpolated {
+  const resolver = new ReferenceResolver(tree);
+  return { tree: mapStrings(tree, (text, path) => resolver.resolve(text, path, [])), problems: resolver.problems };
+}
+
+/** Bounds what references to references can cost: a file that doubles a text thirty times is refused. */
+const MAX_LOOKUPS = 10_000;
+
+class ReferenceResolver {
+  readonly problems: Problem[] = [];
+  readonly #tree: unknown;
+  #lookUps = 0;
+
+  constructor(tree: unknown) {
+    this.#tree = tree;
+  }
+
+  /** `chain`: the references that are being resolved, so that a cycle is seen. */
+  resolve(text: string, path: Path, chain: readonly string[]): unknown {
+    const whole = [...text.matchAll(REFERENCE)][0];
+    if (whole?.[0] === text) return this.#lookUp(text, whole.groups?.['dotted'], path, chain);
+    return text.replace(REFERENCE, (reference: string, ...match: unknown[]) => {
+      const { dotted } = match.at(-1) as { dotted?: string };
+      const value = this.#lookUp(reference, dotted, path, chain);
+      if (typeof value !== 'object' || value === null) return String(value);
+      this.#report(path, reference, `'${reference}' is a section or list, which cannot stand inside a text`);
+      return reference;
+    });
+  }
+
+  #lookUp(reference: string, dotted: string | undefined, path: Path, chain: readonly string[]): unknown {
+    if (dotted === undefined || isBoundLater(reference, path, chain)) return reference;
+    const target = pathOf(dotted);
+    const name = target.join('.');
+    const isCycle = `${path.join('.')}.`.startsWith(`${name}.`);
+    if (isCycle) this.#report(path, reference, `'${reference}' refers to itself: ${[...chain, name].join(' -> ')}`);
+    if (isCycle || chain.includes(name)) return reference;
+    if (++this.#lookUps > MAX_LOOKUPS) return this.#reportTooMany(path, reference);
+    const value = valueAt(this.#tree, target);
+    if (value !== undefined && value !== null) {
+      return mapStrings(value, (text) => this.resolve(text, path, [...chain, name]));
+    }
+    // What another value fails to resolve is reported there.
+    if (chain.length === 0) this.#reportUnresolved(path, reference, dotted);
+    return reference;
+  }
+
+  #reportUnresolved(path: Path, reference: string, dotted: string): void {
+    const nearest = nearestWord(dotted, dottedPaths(this.#tree));
+    const lines = nearest === undefined ? [] : [`the nearest is \${${nearest}}`];
+    lines.push(`for a reference that another program resolves, write \\${reference}`);
+    this.#report(path, reference, `'${reference}' refers to nothing in this file`, lines.join('\n'));
+  }
+
+  #reportTooMany(path: Path, reference: string): string {
+    if (this.#lookUps === MAX_LOOKUPS + 1) {
+      this.#report(path, reference, `'${reference}' and what it refers to need more than ${MAX_LOOKUPS} look-ups`);
+    }
+    return reference;
+  }
+
+  #report(path: Path, value: string, message: string, hint?: string): void {
+    this.problems.push({ path, value, message, ...(hint === undefined ? {} : { hint }) });
+  }
+}
+
+function isBoundLater(reference: string, path: Path, chain: readonly string[]): boolean {
+  if (reference !== TPU_NAME_REFERENCE) return false;
+  return !NAMING_FIELDS.has(path.join('.')) && !chain.some((name) => NAMING_FIELDS.has(name));
+}
+
+/** `a.b[0].c` and `a.b.0.c` are the same path. */
+function pathOf(dotted: string): Path {
+  return dotted.split(/[.[\]]/).filter((segment) => segment !== '');
+}
+
+/** Replaces what `interpolate` kept of `${tpu.name}`. */
+export function replaceTpuName(text: string, name: string): string {
+  return text.replace(TPU_NAME_OUTSIDE_ESCAPE, () => name);
+}

@@ -1,0 +1,46 @@
+import type { Problem } from '../problem.js';
+import { formatPath, showValue } from '../problem.js';
+import { isMapping, valueAt, without } from './plain-tree.js';
+
+/**
+ * Keys of the design that this version does not do. They are known words, and refused where they ask for something: to
+ * take a key and do nothing would break a promise in silence. The text says what happens instead.
+ */
+export const LATER_KEYS: Readonly<Record<string, string>> = {
+  secrets: 'give the value in env, or put a file on the hosts with the command',
+  bundle: 'fetch the code in the command (git clone)',
+  keep: 'slices are deleted when the command ends (never)',
+  loop: 'the command runs once; its exit code ends the job',
+  'job.loop': 'the command runs once; its exit code ends the job',
+  hooks: 'trap SIGTERM in the command',
+  notify: 'jobctl wait ends with the job',
+  timeouts: 'jobctl cancel ends a job',
+  atomic: 'slices are asked for one by one, and the job starts when all of them are there',
+  'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',
+  'tpu.data_disks': 'the boot disk has 100 GB',
+};
+
+/** Values by which a key of LATER_KEYS asks for what is done anyway. */
+function asksForNothing(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === 'never') return true;
+  return Array.isArray(value) ? value.length === 0 : isMapping(value) && Object.keys(value).length === 0;
+}
+
+/** Takes the keys of later versions out of the tree; those that ask for something are problems. */
+export function refuseLaterKeys(tree: unknown): { readonly tree: unknown; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [];
+  let rest = tree;
+  for (const [key, instead] of Object.entries(LATER_KEYS)) {
+    const path = key.split('.');
+    const value = valueAt(tree, path);
+    if (value === undefined) continue;
+    rest = without(rest, path);
+    if (!asksForNothing(value)) problems.push({ path, value, at: 'key', ...notBuilt(formatPath(path), instead) });
+  }
+  return { tree: rest, problems };
+}
+
+/** Message and hint for a word that is known and not built. */
+export function notBuilt(what: string, instead: string): Pick<Problem, 'message' | 'hint'> {
+  return { message: `${showValue(what)} is not built yet in this version of jobctl`, hint: `until then: ${instead}` };
+}

@@ -1,0 +1,70 @@
+import type { Path } from '../problem.js';
+
+/** A mapping of plain JSON. */
+export type Mapping = Readonly<Record<string, unknown>>;
+
+export function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value at a path; undefined where any part of the way is missing. */
+export function valueAt(tree: unknown, path: Path): unknown {
+  return path.reduce<unknown>((value, segment) => childOf(value, segment), tree);
+}
+
+function childOf(value: unknown, segment: string | number): unknown {
+  if (Array.isArray(value)) return value[Number(segment)] as unknown;
+  return isMapping(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
+}
+
+/** `tree` with every string replaced by what `replace` makes of it; everything else is kept. */
+export function mapStrings(tree: unknown, replace: (text: string, path: Path) => unknown, path: Path = []): unknown {
+  if (typeof tree === 'string') return replace(tree, path);
+  if (Array.isArray(tree)) return tree.map((item: unknown, index) => mapStrings(item, replace, [...path, index]));
+  if (!isMapping(tree)) return tree;
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, value]) => [key, mapStrings(value, replace, [...path, key])]),
+  );
+}
+
+/** `tree` without the key at `path`; where that is an element of a list, without the list, whose indexes would shift. */
+export function without(tree: unknown, path: Path): unknown {
+  const listAt = path.findIndex((segment) => typeof segment === 'number');
+  const [key, ...rest] = listAt === -1 ? path : path.slice(0, listAt);
+  if (!isMapping(tree) || typeof key !== 'string' || !Object.hasOwn(tree, key)) return tree;
+  return Object.fromEntries(
+    Object.entries(tree).flatMap(([name, value]) => {
+      if (name !== key) return [[name, value]];
+      return rest.length === 0 ? [] : [[name, without(value, rest)]];
+    }),
+  );
+}
+
+/** Every path to a leaf or section, `a.b.c`, in file order. */
+export function dottedPaths(tree: unknown, prefix = ''): string[] {
+  if (!isMapping(tree)) return [];
+  return Object.entries(tree).flatMap(([key, value]) => {
+    const path = prefix === '' ? key : `${prefix}.${key}`;
+    return [path, ...dottedPaths(value, path)];
+  });
+}
+
+/** Compares two paths by where they stand in `tree`; what is not in it comes last. */
+export function inFileOrder(tree: unknown): (a: Path, b: Path) => number {
+  const ranks = (path: Path): number[] =>
+    path.map((segment, depth) => rankIn(valueAt(tree, path.slice(0, depth)), segment));
+  return (a, b) => {
+    const [ranksA, ranksB] = [ranks(a), ranks(b)];
+    for (let depth = 0; depth < Math.min(ranksA.length, ranksB.length); depth++) {
+      const [rankA, rankB] = [ranksA[depth] ?? 0, ranksB[depth] ?? 0];
+      if (rankA !== rankB) return rankA < rankB ? -1 : 1;
+    }
+    return a.length - b.length;
+  };
+}
+
+function rankIn(parent: unknown, segment: string | number): number {
+  if (typeof segment === 'number') return segment;
+  const rank = isMapping(parent) ? Object.keys(parent).indexOf(segment) : -1;
+  return rank === -1 ? Infinity : rank;
+}

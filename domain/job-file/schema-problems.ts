@@ -1,0 +1,93 @@
+import type { z } from 'zod';
+import { nearestWord } from '../nearest-word.js';
+import { formatPath, showValue } from '../problem.js';
+import type { Path, Problem } from '../problem.js';
+import { LATER_KEYS } from './later-keys.js';
+import { valueAt, without } from './plain-tree.js';
+import { jobFileSchema } from './sections.js';
+import type { JobFile } from './sections.js';
+
+/**
+ * Checks the form of a job file. What is wrong is reported and left out, so that the rest can be checked for sense:
+ * `dropped` names what was left out, since a key that is wrong is not a key that is missing.
+ */
+export function checkForm(tree: unknown): FormCheck {
+  const checked = jobFileSchema.safeParse(tree);
+  if (checked.success) return { form: checked.data, problems: [], dropped: [] };
+  const problems = checked.error.issues.flatMap((issue) => problemsOf(issue, tree));
+  const dropped = problems.map((problem) => problem.path);
+  const rest = dropped.reduce<unknown>((remaining, path) => without(remaining, path), tree);
+  return { form: jobFileSchema.parse(rest), problems, dropped };
+}
+
+export interface FormCheck {
+  readonly form: JobFile;
+  readonly problems: readonly Problem[];
+  readonly dropped: readonly Path[];
+}
+
+type Issue = z.core.$ZodIssue;
+
+function problemsOf(issue: Issue, tree: unknown): Problem[] {
+  const path = issue.path.filter((segment) => typeof segment !== 'symbol');
+  const value = valueAt(tree, path);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownKey(path, key, valueAt(tree, [...path, key])));
+  if (value === undefined) return [{ path, message: 'is missing' }];
+  if (issue.code === 'invalid_value') return [notAllowed(path, value, issue.values.map(String))];
+  return [{ path, value, message: `${showValue(value)} is not ${issue.message}` }];
+}
+
+/** A word that is none of the allowed ones. */
+export function notAllowed(path: Path, value: unknown, allowed: readonly string[]): Problem {
+  const nearest = typeof value === 'string' ? nearestWord(value, allowed) : undefined;
+  const lines = [`allowed: ${allowed.join(', ')}`];
+  if (nearest !== undefined) lines.unshift(`did you mean ${nearest}?`);
+  return { path, value, message: `${showValue(value)} is not one of the allowed words`, hint: lines.join('\n') };
+}
+
+function unknownKey(parent: Path, key: string, value: unknown): Problem {
+  const known = keysOf(parent);
+  const nearest = nearestWord(key, known);
+  const lines = [`known here: ${known.join(', ')}`];
+  if (nearest !== undefined) lines.unshift(`did you mean ${nearest}?`);
+  const elsewhere = nearest === undefined ? sectionsWith(key) : [];
+  if (elsewhere.length > 0) lines.unshift(`${key} belongs to: ${elsewhere.join(', ')}`);
+  const place = parent.length === 0 ? 'a job file' : formatPath(parent);
+  return { path: [...parent, key], value, at: 'key', message: `no such key in ${place}`, hint: lines.join('\n') };
+}
+
+/** The keys that the section at `path` knows, those of later versions included. */
+function keysOf(path: Path): readonly string[] {
+  const prefix = path.filter((segment) => typeof segment === 'string').join('.');
+  const later = Object.keys(LATER_KEYS).filter((key) => key.slice(0, Math.max(key.lastIndexOf('.'), 0)) === prefix);
+  return [...shapeKeys(path), ...later.map((key) => key.slice(key.lastIndexOf('.') + 1))];
+}
+
+function sectionsWith(key: string): string[] {
+  return shapeKeys([]).filter((name) => shapeKeys([name]).includes(key));
+}
+
+function shapeKeys(path: Path): string[] {
+  let schema: unknown = jobFileSchema;
+  for (const segment of path) schema = childSchema(bare(schema), segment);
+  const object = bare(schema) as { shape?: Record<string, unknown> } | undefined;
+  return Object.keys(object?.shape ?? {});
+}
+
+interface SchemaParts {
+  readonly shape?: Record<string, unknown>;
+  readonly element?: unknown;
+  readonly unwrap?: () => unknown;
+}
+
+function childSchema(schema: SchemaParts | undefined, segment: string | number): unknown {
+  return typeof segment === 'number' ? schema?.element : schema?.shape?.[segment];
+}
+
+/** The schema below optional and nullable. */
+function bare(schema: unknown): SchemaParts | undefined {
+  let parts = schema as SchemaParts | undefined;
+  while (parts?.unwrap !== undefined && parts.element === undefined) parts = parts.unwrap() as SchemaParts | undefined;
+  return parts;
+}

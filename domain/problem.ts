@@ -1,0 +1,61 @@
+/** Where a value stands in a job or quota file: keys and list indexes, from the top. */
+export type Path = readonly (string | number)[];
+
+/** One thing that is wrong with a file: what, where, which value, what to do. Plain JSON. */
+export interface Problem {
+  /** The file as the user named it, or the flag that gave the value, such as `--set slices=0`. */
+  readonly file?: string;
+  /** 1-based, of the value; of the key where the key is what is wrong or the value is missing. */
+  readonly line?: number;
+  /** 1-based. */
+  readonly column?: number;
+  readonly path: Path;
+  /** The offending value, where there is one. */
+  readonly value?: unknown;
+  readonly message: string;
+  /** What is allowed and the nearest known word; one line or more. */
+  readonly hint?: string;
+  /** Whether the key or its value is what is wrong. Absent: the value. */
+  readonly at?: 'key' | 'value';
+}
+
+/** `tpu.zones[1]`; empty for the whole file. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, segment) => {
+    if (typeof segment === 'number') return `${text}[${segment}]`;
+    return text === '' ? segment : `${text}.${segment}`;
+  }, '');
+}
+
+/** The last key with the list indexes behind it: what a position already says the rest of. */
+function lastKey(path: Path): string {
+  const keyAt = path.findLastIndex((segment) => typeof segment === 'string');
+  return formatPath(path.slice(Math.max(keyAt, 0)));
+}
+
+/**
+ * `train.yaml:7:16: accelerator: 'v5litepod-17' is no Cloud TPU type`, with the hint's lines indented below. Without a
+ * position the key is given whole (`tpu.accelerator`).
+ */
+export function formatProblem(problem: Problem): string {
+  const { file, line, column, path, message, hint } = problem;
+  const place = line === undefined ? file : `${file ?? 'job file'}:${line}:${column ?? 1}`;
+  const key = line === undefined ? formatPath(path) : lastKey(path);
+  const head = [place, key, message].filter((part) => part !== undefined && part !== '').join(': ');
+  return [head, ...(hint?.split('\n') ?? []).map((text) => `  ${text}`)].join('\n');
+}
+
+/** All problems, each as `formatProblem` shows it. */
+export function formatProblems(problems: readonly Problem[]): string {
+  return problems.map(formatProblem).join('\n');
+}
+
+/** Rough length of a value shown in a message. */
+const SHOWN_CHARACTERS = 60;
+
+/** A value as messages show it: text in single quotes, the rest as JSON, long ones cut. */
+export function showValue(value: unknown): string {
+  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value));
+  const line = text.replaceAll('\n', '\\n');
+  return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS - 3)}...`;
+}
