@@ -31,7 +31,7 @@ export interface OwnedResource {
 
 /** The Cloud TPU API as jobctl needs it. Every method rejects with `CloudUnavailable` or `CloudRefused`, never with gRPC's own errors. */
 export interface TpuPort {
-  /** One create call, never repeated inside. Missing credentials reject with `CloudRefused`: nothing was sent. */
+  /** One create call, never repeated inside. Missing credentials are a refusal. */
   createSlice(plan: SlicePlan): Promise<CreateAnswer>;
   /**
    * Reads the one queued resource and node directly.

@@ -1,0 +1,86 @@
+import type { protos } from '@google-cloud/tpu';
+import { findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
+import { labelsOf } from '../../domain/identity.js';
+import type { Pricing, SlicePlan, SliceRef } from '../../domain/slice.js';
+
+type Node = protos.google.cloud.tpu.v2.INode;
+type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
+type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
+
+export const zonePath = (googleProject: string, zone: string): string => `projects/${googleProject}/locations/${zone}`;
+export const nodePath = ({ googleProject, zone, name }: SliceRef): string =>
+  `${zonePath(googleProject, zone)}/nodes/${name}`;
+export const queuedResourcePath = ({ googleProject, zone, name }: SliceRef): string =>
+  `${zonePath(googleProject, zone)}/queuedResources/${name}`;
+
+/** The request for a node without a queue (`tpu-vm`). @throws RangeError for ownership that fits no label. */
+export function createNodeRequest(plan: SlicePlan): CreateNodeRequest {
+  const { googleProject, zone, name } = plan.ref;
+  const node = { ...nodeOf(plan), schedulingConfig: schedulingOf(plan.pricing) };
+  return { parent: zonePath(googleProject, zone), nodeId: name, node };
+}
+
+/**
+ * The request for a queued resource with one node of the same name. The API's tiers are spot and guaranteed; `preemptible`
+ * has no tier in v2 and stays a property of the node, as for `tpu-vm`.
+ * @throws RangeError for ownership that fits no label.
+ */
+export function createQueuedResourceRequest(plan: SlicePlan): CreateQueuedResourceRequest {
+  const { googleProject, zone, name } = plan.ref;
+  const parent = zonePath(googleProject, zone);
+  const node = { ...nodeOf(plan), ...(plan.pricing === 'preemptible' && { schedulingConfig: { preemptible: true } }) };
+  return {
+    parent,
+    queuedResourceId: name,
+    queuedResource: { tpu: { nodeSpec: [{ parent, nodeId: name, node }] }, ...tierOf(plan, parent) },
+  };
+}
+
+/** A reservation that is not named is `-`: any of the project's (gcloud's `--reserved`). */
+function tierOf(plan: SlicePlan, parent: string): protos.google.cloud.tpu.v2.IQueuedResource {
+  switch (plan.pricing) {
+    case 'spot':
+      return { spot: {} };
+    case 'ondemand':
+      return { guaranteed: {} };
+    case 'reserved':
+      return { guaranteed: {}, reservationName: reservationPath(plan.reservation ?? '-', parent) };
+    case 'preemptible':
+      return {};
+  }
+}
+
+const reservationPath = (reservation: string, parent: string): string =>
+  reservation.includes('/') ? reservation : `${parent}/reservations/${reservation}`;
+
+function schedulingOf(pricing: Pricing): protos.google.cloud.tpu.v2.ISchedulingConfig {
+  return { spot: pricing === 'spot', preemptible: pricing === 'preemptible', reserved: pricing === 'reserved' };
+}
+
+function nodeOf(plan: SlicePlan): Node {
+  const { network, subnetwork, externalIps, serviceAccount, scopes, tags, labels, metadata } = plan;
+  return {
+    description: `jobctl job ${plan.ownership.job}`,
+    ...acceleratorOf(plan),
+    runtimeVersion: plan.runtimeVersion,
+    networkConfig: { ...(network && { network }), ...(subnetwork && { subnetwork }), enableExternalIps: externalIps },
+    ...((serviceAccount || scopes) && {
+      serviceAccount: { ...(serviceAccount && { email: serviceAccount }), ...(scopes && { scope: [...scopes] }) },
+    }),
+    tags: [...tags],
+    metadata: { ...metadata },
+    // Ours last: no label of the user's may change whose the slice is.
+    labels: { ...labels, ...labelsOf(plan.ownership) },
+  };
+}
+
+/** Google takes a type's name, or a generation with a topology, never both. */
+function acceleratorOf({ accelerator, topology }: SlicePlan): Node {
+  const known = findAccelerator(accelerator);
+  if (topology === undefined || known === undefined || topology === known.topology)
+    return { acceleratorType: accelerator };
+  // Type is an enum in the generated code and its name on the wire; the client accepts either.
+  const type = GENERATION_FACTS[known.generation]
+    .apiEnum as keyof typeof protos.google.cloud.tpu.v2.AcceleratorConfig.Type;
+  return { acceleratorConfig: { type, topology } };
+}
