@@ -17,14 +17,16 @@ function childOf(value: unknown, segment: string | number): unknown {
   return isMapping(value) && Object.hasOwn(value, segment) ? value[segment] : undefined;
 }
 
+/** `tree` with every value that is no section or list replaced by what `replace` makes of it. */
+export function mapTree(tree: unknown, replace: (value: unknown, path: Path) => unknown, path: Path = []): unknown {
+  if (Array.isArray(tree)) return tree.map((item: unknown, index) => mapTree(item, replace, [...path, index]));
+  if (!isMapping(tree)) return replace(tree, path);
+  return Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, mapTree(value, replace, [...path, key])]));
+}
+
 /** `tree` with every string replaced by what `replace` makes of it; everything else is kept. */
-export function mapStrings(tree: unknown, replace: (text: string, path: Path) => unknown, path: Path = []): unknown {
-  if (typeof tree === 'string') return replace(tree, path);
-  if (Array.isArray(tree)) return tree.map((item: unknown, index) => mapStrings(item, replace, [...path, index]));
-  if (!isMapping(tree)) return tree;
-  return Object.fromEntries(
-    Object.entries(tree).map(([key, value]) => [key, mapStrings(value, replace, [...path, key])]),
-  );
+export function mapStrings(tree: unknown, replace: (text: string, path: Path) => unknown): unknown {
+  return mapTree(tree, (value, path) => (typeof value === 'string' ? replace(value, path) : value));
 }
 
 /** `tree` without the key at `path`; where that is an element of a list, without the list, whose indexes would shift. */

@@ -1,0 +1,50 @@
+import { ACCELERATOR_TYPES, findAccelerator, GENERATION_FACTS, GENERATIONS } from '../accelerators.js';
+import type { AcceleratorType, Generation } from '../accelerators.js';
+import { nearestWord } from '../nearest-word.js';
+
+/** Names of generations in Google's prose and elsewhere that the API spells otherwise. */
+const GENERATION_ALIASES: Readonly<Record<string, Generation>> = { v5e: 'v5litepod', v5lite: 'v5litepod' };
+
+/** The API's word for a generation: `v5e` is `v5litepod`; any other word is itself. */
+export function canonicalGeneration(name: string): string {
+  const word = name.toLowerCase();
+  return Object.hasOwn(GENERATION_ALIASES, word) ? (GENERATION_ALIASES[word] ?? word) : word;
+}
+
+/** The type that a job file means: `v5e-16` and `tpu-v5litepod-16` are `v5litepod-16`. */
+export function acceleratorNamed(name: string): AcceleratorType | undefined {
+  return findAccelerator(canonicalName(name));
+}
+
+function canonicalName(name: string): string {
+  const word = name.trim().toLowerCase().replace(/^tpu-/, '');
+  const dash = word.lastIndexOf('-');
+  return dash === -1 ? word : `${canonicalGeneration(word.slice(0, dash))}${word.slice(dash)}`;
+}
+
+/** What to write instead of a name that is no type: the nearest with their hosts, and all of the generation. */
+export function acceleratorHint(name: string): string {
+  const word = canonicalName(name);
+  const generation = nearestGeneration(word);
+  if (generation === undefined) return `allowed: ${GENERATIONS.join(', ')}, each with its sizes, such as v5litepod-16`;
+  const types = ACCELERATOR_TYPES.filter((accelerator) => accelerator.generation === generation);
+  const size = Number(/-(\d+)$/.exec(word)?.[1] ?? NaN);
+  const lines = [`allowed: ${types.map(({ type }) => type).join(', ')}`];
+  const nearest = [types.findLast((type) => sizeOf(type) <= size), types.find((type) => sizeOf(type) >= size)];
+  const shown = [...new Set(nearest.filter((type) => type !== undefined))].map(withHosts);
+  if (shown.length > 0) lines.unshift(`the nearest ${shown.length === 1 ? 'is' : 'are'} ${shown.join(' and ')}`);
+  const { nameCounts } = GENERATION_FACTS[generation];
+  if (nameCounts === 'cores') lines.push(`the number counts TensorCores: two a chip`);
+  return lines.join('\n');
+}
+
+function nearestGeneration(word: string): Generation | undefined {
+  const stem = word.replace(/-\d*$/, '');
+  if (/^v\d+x/.test(stem)) return undefined;
+  const nearest = nearestWord(stem, [...GENERATIONS.filter((generation) => generation.length > 2), 'v5e']);
+  const found = GENERATIONS.find((generation) => generation === stem) ?? (nearest && canonicalGeneration(nearest));
+  return GENERATIONS.find((generation) => generation === found);
+}
+
+const sizeOf = ({ type }: AcceleratorType): number => Number(type.slice(type.lastIndexOf('-') + 1));
+const withHosts = ({ type, hosts }: AcceleratorType): string => `${type} (${hosts} ${hosts === 1 ? 'host' : 'hosts'})`;

@@ -1,0 +1,53 @@
+import type { JobFile } from './sections.js';
+import type { Report } from './report.js';
+
+type TpuForm = NonNullable<JobFile['tpu']>;
+
+/** Flags of `gcloud compute tpus tpu-vm create` that have a key in `tpu` (gcloud reference, 2026), with how they are read. */
+const FLAGS: Readonly<Record<string, (value: string) => Partial<TpuForm>>> = {
+  '--network': (network) => ({ network }),
+  '--subnetwork': (subnetwork) => ({ subnetwork }),
+  '--service-account': (service_account) => ({ service_account }),
+  '--scopes': (scopes) => ({ scopes: scopes.split(',') }),
+  '--tags': (tags) => ({ tags: tags.split(',') }),
+  '--labels': (labels) => ({ labels: pairsOf(labels) }),
+  '--metadata': (metadata) => ({ metadata: pairsOf(metadata) }),
+  '--version': (version) => ({ version }),
+  '--topology': (topology) => ({ topology }),
+  '--reservation': (reservation) => ({ reservation }),
+  '--internal-ips': () => ({ external_ips: false }),
+  '--spot': () => ({ pricing: 'spot' }),
+  '--preemptible': () => ({ pricing: 'preemptible' }),
+  '--reserved': () => ({ pricing: 'reserved' }),
+};
+const WITHOUT_VALUE = new Set(['--internal-ips', '--spot', '--preemptible', '--reserved']);
+
+/** `a=1,b=2`; a part without `=` gets an empty value, which the check of its key then refuses or takes. */
+function pairsOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const equals = pair.indexOf('=');
+      return equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+/** `tpu` with the keys that its `flags` stand for; a key that the file gives itself wins. What has no key is a problem. */
+export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
+  const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
+  return (tpu.flags ?? []).reduce<TpuForm>((form, flag, index) => ({ ...keysOf(flag, index, report), ...form }), given);
+}
+
+function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {
+  const [name = '', value] = flag.trim().split(/[= ](.*)/s);
+  const read = Object.hasOwn(FLAGS, name) ? FLAGS[name] : undefined;
+  const path = ['tpu', 'flags', index];
+  if (read === undefined) {
+    report.wrong(path, flag, 'no flag that jobctl understands', `understood: ${Object.keys(FLAGS).join(', ')}`);
+    return {};
+  }
+  if (WITHOUT_VALUE.has(name) === (value === undefined)) return read(value ?? '');
+  const hint = WITHOUT_VALUE.has(name) ? `write ${name}` : `write ${name}=VALUE`;
+  report.wrong(path, flag, WITHOUT_VALUE.has(name) ? 'a flag that takes no value' : 'a flag without its value', hint);
+  return {};
+}

@@ -1,0 +1,55 @@
+import type { Problem } from '../problem.js';
+import type { Environment } from './interpolation.js';
+import { isMapping } from './plain-tree.js';
+import { resolveJob } from './resolve.js';
+import type { ResolvedJob } from './resolve.js';
+import { applyOverrides } from './set-option.js';
+import type { JobOverrides, Overridden } from './set-option.js';
+import { YamlSource } from './yaml-source.js';
+
+export interface ParseOptions {
+  /** The file's name as the user gave it, for messages. */
+  readonly file: string;
+  readonly env: Environment;
+  /** `key=value` of each `--set`. */
+  readonly set?: readonly string[];
+  readonly overrides?: JobOverrides;
+}
+
+/** Reads a job file: YAML, then flags, then `resolveJob`. Problems carry file, line and column, and are in file order. */
+export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
+  const { file, env, set = [], overrides = {} } = options;
+  const source = new YamlSource(text);
+  if (source.problems.length > 0) return refused(source.problems.map((problem) => ({ file, ...problem })));
+  const tree = readTree(source);
+  if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);
+  const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
+  const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, { env });
+  const flagProblems = overridden?.problems ?? [];
+  if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
+  return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
+}
+
+function readTree(source: YamlSource): { readonly value: unknown } | Problem {
+  try {
+    return { value: source.tree() };
+  } catch (error) {
+    return { path: [], message: `not YAML: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+function refused(problems: readonly Problem[]): ResolvedJob {
+  return { ok: false, problems: problems.toSorted(byPosition) };
+}
+
+/** What a flag gave comes after what stands in the file. */
+function byPosition(a: Problem, b: Problem): number {
+  const [lineA, lineB] = [a.line ?? Infinity, b.line ?? Infinity];
+  if (lineA !== lineB) return lineA - lineB;
+  return (a.column ?? 0) - (b.column ?? 0);
+}
+
+function locate(problem: Problem, source: YamlSource, file: string, overridden: Overridden | undefined): Problem {
+  const flag = overridden?.flagAt(problem.path);
+  return flag === undefined ? { file, ...source.locate(problem) } : { file: flag, ...problem };
+}

@@ -1,0 +1,44 @@
+import { formatPath } from '../problem.js';
+import type { Path, Problem } from '../problem.js';
+import { notAllowed } from './schema-problems.js';
+import { showValue } from '../problem.js';
+
+/** Collects what is wrong with one file, so that everything is shown together. */
+export class Report {
+  readonly problems: Problem[] = [];
+  readonly warnings: string[] = [];
+  readonly #dropped: ReadonlySet<string>;
+
+  /** @param dropped paths that are reported already and were left out of the form */
+  constructor(dropped: readonly Path[]) {
+    this.#dropped = new Set(dropped.map(formatPath));
+  }
+
+  /** `message` completes "VALUE is ..", the value shown first. */
+  wrong(path: Path, value: unknown, message: string, hint?: string): void {
+    this.problem(path, value, `${showValue(value)} is ${message}`, hint);
+  }
+
+  problem(path: Path, value: unknown, message: string, hint?: string): void {
+    this.problems.push({ path, value, message, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  /** A word that is none of `allowed`. */
+  notAllowed(path: Path, value: string, allowed: readonly string[]): void {
+    this.problems.push(notAllowed(path, value, allowed));
+  }
+
+  missing(path: Path, hint: string): void {
+    if (this.wasDropped(path)) return;
+    this.problems.push({ path, message: 'is missing', hint });
+  }
+
+  /** Whether `path` is absent only because what stood there is wrong. */
+  wasDropped(path: Path): boolean {
+    return path.some((_, depth) => this.#dropped.has(formatPath(path.slice(0, depth + 1))));
+  }
+
+  warn(path: Path, message: string): void {
+    this.warnings.push(`${formatPath(path)}: ${message}`);
+  }
+}

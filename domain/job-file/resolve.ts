@@ -1,0 +1,174 @@
+import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom } from '../identity.js';
+import type { JobSpec } from '../job-spec.js';
+import { showValue } from '../problem.js';
+import type { Problem } from '../problem.js';
+import { secondsOf } from './fields.js';
+import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
+import type { Environment } from './interpolation.js';
+import { refuseLaterKeys } from './later-keys.js';
+import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
+import { inFileOrder, isMapping, mapStrings } from './plain-tree.js';
+import { given, textValues } from './plain-values.js';
+import { Report } from './report.js';
+import { checkForm } from './schema-problems.js';
+import type { JobFile } from './sections.js';
+import { resolveTpu } from './tpu-section.js';
+
+export type ResolvedJob =
+  | {
+      readonly ok: true;
+      /** The job file as plain JSON, the submitter's environment put in: what a workflow is started with. */
+      readonly raw: unknown;
+      readonly spec: JobSpec;
+      /** What the user should know; nothing is wrong. */
+      readonly warnings: readonly string[];
+    }
+  | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
+
+export interface ResolveOptions {
+  /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
+  readonly env?: Environment;
+}
+
+/** Retry budgets of a file that names none. */
+export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0 };
+/** Seconds between SIGTERM and SIGKILL where the file has no `grace`. */
+export const DEFAULT_GRACE_SECONDS = 30;
+/** Bastion's default: the lowest. */
+export const DEFAULT_PRIORITY = 5;
+export const DEFAULT_POOL = 'default';
+
+/**
+ * What a job file means: interpolation, defaults and checks. Pure, and needs nothing of Node: it runs in a workflow too,
+ * so a service that starts one with plain JSON gets the same result and the same messages as `jobctl submit`.
+ */
+export function resolveJob(raw: unknown, options: ResolveOptions = {}): ResolvedJob {
+  if (!isMapping(raw)) return { ok: false, problems: [notAMapping(raw)] };
+  const environment = substituteEnvironment(raw, options.env);
+  const interpolated = interpolate(environment.tree);
+  const built = refuseLaterKeys(interpolated.tree);
+  const { form, problems, dropped } = checkForm(built.tree);
+  const report = new Report(dropped);
+  const spec = resolveForm(form, report);
+  const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
+  if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
+  return { ok: true, raw: environment.tree, spec, warnings: report.warnings };
+}
+
+function notAMapping(raw: unknown): Problem {
+  const message = raw === null || raw === undefined ? 'the job file is empty' : `${showValue(raw)} is not a job file`;
+  return { path: [], value: raw, message, hint: 'a job file is lines of key: value; the least is tpu: and command:' };
+}
+
+/** In file order, one problem for each place: an unresolved reference is not a bad name as well. */
+function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
+  const compare = inFileOrder(raw);
+  const seen = new Set<string>();
+  const first = problems.filter(({ path, message }) => {
+    const place = JSON.stringify(path);
+    const isSecond = seen.has(place) && !message.startsWith("'${");
+    seen.add(place);
+    return !isSecond;
+  });
+  return first.toSorted((a, b) => compare(a.path, b.path));
+}
+
+function resolveForm(form: JobFile, report: Report): JobSpec | undefined {
+  const name = resolveName(form, report);
+  const found = resolveTpu(form.tpu, report);
+  const modules = resolveModules(form, report);
+  const ssh = resolveSsh(form, report);
+  const venv = resolveVenv(form, modules, report);
+  const command = resolveCommand(form, modules, found?.type, report);
+  const remoteUser = resolveRemoteUser(form, report);
+  const identity = resolveIdentity(form, report);
+  const env = resolveEnv(form, report);
+  warnOfKeep(form, report);
+  if (found === undefined) return undefined;
+  return {
+    name: name ?? jobNameFrom(found.type.type),
+    ...identity,
+    priority: asPriority(form.priority),
+    slices: form.slices ?? 1,
+    env,
+    tpu: found.tpu,
+    modules,
+    ...(remoteUser === undefined ? {} : { remoteUser }),
+    ...(ssh === undefined ? {} : { ssh }),
+    ...(venv === undefined ? {} : { venv }),
+    ...(command === undefined ? {} : { command }),
+    graceSeconds: secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS),
+    retries: {
+      preemption: form.retries?.preemption ?? DEFAULT_RETRIES.preemption,
+      infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
+      task: form.retries?.task ?? DEFAULT_RETRIES.task,
+    },
+  };
+}
+
+function asPriority(priority: number | null | undefined): JobSpec['priority'] {
+  return ([1, 2, 3, 4, 5] as const).find((known) => known === priority) ?? DEFAULT_PRIORITY;
+}
+
+/** `name` is ours and strict; `job.name` is JobMan's, whose names may hold anything: it is made to fit. */
+function resolveName(form: JobFile, report: Report): string | undefined {
+  if (form.name && !isValidJobName(form.name)) {
+    report.wrong(['name'], form.name, `not ${JOB_NAME_RULE}`, `such as ${jobNameFrom(form.name)}`);
+  }
+  return form.name ?? (form.job?.name ? jobNameFrom(form.job.name) : undefined);
+}
+
+const LOGIN = /^[a-z_][a-z0-9_-]{0,31}$/;
+
+function resolveRemoteUser(form: JobFile, report: Report): string | undefined {
+  const user = given(form.job?.remote_user);
+  if (user !== undefined && !LOGIN.test(user)) {
+    report.wrong(['job', 'remote_user'], user, 'no Linux user name', 'small letters, digits, - and _; 32 at most');
+  }
+  return user;
+}
+
+/** What search attributes, labels and quota files take for a project, pool or user. */
+const ID = /^[\w.@+-]{1,100}$/;
+
+function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project' | 'pool' | 'user'> {
+  const keys = ['project', 'pool', 'user'] as const;
+  for (const key of keys) {
+    const value = form[key];
+    if (value && !ID.test(value)) report.wrong([key], value, `no ${key}`, 'letters, digits and . _ - + @; 100 at most');
+  }
+  return {
+    ...(form.project ? { project: form.project } : {}),
+    pool: form.pool ?? DEFAULT_POOL,
+    ...(form.user ? { user: form.user } : {}),
+  };
+}
+
+/** Names that jobctl sets itself on every host. */
+const OWN_VARIABLE = /^(JOBCTL_|MEGASCALE_)/;
+
+function resolveEnv(form: JobFile, report: Report): Record<string, string> {
+  for (const [name, value] of Object.entries(form.env ?? {})) {
+    const path = ['env', name];
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      report.wrong(path, name, 'no name of a variable', 'letters, digits and _; no digit first');
+    else if (OWN_VARIABLE.test(name)) report.problem(path, value, 'is set by jobctl', 'take another name');
+  }
+  return textValues(form.env);
+}
+
+/** JobMan left the slice up until `delete`; its users should hear of the difference before they look for files there. */
+function warnOfKeep(form: JobFile, report: Report): void {
+  if (form.job || form.setup)
+    report.warnings.push('the slice is deleted when the command ends (JobMan kept it); its logs stay');
+}
+
+/**
+ * Puts a job's own name in for `${tpu.name}`: the same for the whole job, whichever slice runs (people build checkpoint
+ * paths from it).
+ * @param job the job's id
+ */
+export function bindJobName(spec: JobSpec, job: string): JobSpec {
+  const name = jobLevelName(spec.tpu.name, job);
+  return mapStrings(spec, (text) => replaceTpuName(text, name)) as JobSpec;
+}

@@ -1,0 +1,131 @@
+import { parseDocument } from 'yaml';
+import { quoteShellWords } from '../shell-words.js';
+import type { Path, Problem } from '../problem.js';
+import { showValue } from '../problem.js';
+import { isMapping, valueAt } from './plain-tree.js';
+import type { Mapping } from './plain-tree.js';
+
+/** What the command line says about a job beside its file. A flag wins over `--set`, `--set` over the file. */
+export interface JobOverrides {
+  readonly name?: string | undefined;
+  readonly project?: string | undefined;
+  readonly user?: string | undefined;
+  readonly priority?: number | undefined;
+  /** Words after `--`: several are quoted one by one, a single one is a shell line. */
+  readonly command?: readonly string[] | undefined;
+}
+
+/** One value from outside the file, and the flag to name where it is wrong. */
+interface Assignment {
+  readonly path: Path;
+  readonly value: unknown;
+  readonly flag: string;
+}
+
+export interface Overridden {
+  readonly tree: unknown;
+  readonly problems: readonly Problem[];
+  /** The flag that gave the value at `path`, or part of it. */
+  readonly flagAt: (path: Path) => string | undefined;
+}
+
+/** Puts `--set key=value` and the flags into a file's tree. */
+export function applyOverrides(tree: Mapping, set: readonly string[], overrides: JobOverrides): Overridden {
+  const problems: Problem[] = [];
+  const fromSet = set.flatMap((option) => {
+    const assignment = parseSetOption(option);
+    if ('message' in assignment) problems.push(assignment);
+    return 'message' in assignment ? [] : [assignment];
+  });
+  const assignments = [...fromSet, ...assignmentsOf(overrides, tree)];
+  let result: unknown = tree;
+  const applied: Assignment[] = [];
+  for (const assignment of assignments) {
+    const blocked = blockingPath(result, assignment.path);
+    if (blocked === undefined) {
+      result = assign(result, assignment.path, assignment.value);
+      applied.push(assignment);
+    } else problems.push(notASection(assignment, blocked, valueAt(result, blocked)));
+  }
+  const flagAt = (path: Path): string | undefined => applied.findLast((each) => startsWith(path, each.path))?.flag;
+  return { tree: result, problems, flagAt };
+}
+
+function notASection({ flag }: Assignment, path: Path, value: unknown): Problem {
+  return { file: flag, path, value, message: `${showValue(value)} is not a section, so no key can be set below it` };
+}
+
+/** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
+function parseSetOption(option: string): Assignment | Problem {
+  const flag = `--set ${option}`;
+  const equals = option.indexOf('=');
+  const key = option.slice(0, Math.max(equals, 0)).trim();
+  if (equals === -1 || !/^[\w-]+(\.[\w-]+|\[\d+\])*$/.test(key)) {
+    const message = equals === -1 ? `${showValue(option)} has no =` : `${showValue(key)} is not a key`;
+    return {
+      file: flag,
+      path: [],
+      value: option,
+      message,
+      hint: 'write --set key=value, such as --set tpu.accelerator=v6e-8',
+    };
+  }
+  const document = parseDocument(option.slice(equals + 1), { version: '1.2' });
+  const [error] = document.errors;
+  const path = key.split(/[.[\]]+/).filter((segment) => segment !== '');
+  const text = option.slice(equals + 1);
+  if (error === undefined) return { path: path.map(asSegment), value: document.toJS() as unknown, flag };
+  return { file: flag, path, value: text, message: `${showValue(text)} is not a YAML value`, hint: 'put it in quotes' };
+}
+
+const asSegment = (segment: string): string | number => (/^\d+$/.test(segment) ? Number(segment) : segment);
+
+function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
+  const { command, ...scalars } = overrides;
+  const assignments: Assignment[] = Object.entries(scalars).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ path: [key], value, flag: `--${key}` }],
+  );
+  if (command === undefined || command.length === 0) return assignments;
+  const [line = ''] = command;
+  const run = command.length === 1 ? line : quoteShellWords(command);
+  assignments.push({ path: ['command'], value: { ...commandOptions(tree), run }, flag: '--' });
+  const modules = valueAt(tree, ['setup', 'modules']);
+  if (Array.isArray(modules) && !modules.includes('command')) {
+    assignments.push({ path: ['setup', 'modules'], value: [...(modules as unknown[]), 'command'], flag: '--' });
+  }
+  return assignments;
+}
+
+/** What the file says about the command beside its text. */
+function commandOptions(tree: Mapping): Mapping {
+  const command = tree['command'];
+  if (!isMapping(command)) return {};
+  return Object.fromEntries(Object.entries(command).filter(([key]) => key !== 'run' && key !== 'cmd'));
+}
+
+/** The first part of the way that is neither section nor list nor absent; undefined if the way is free. */
+function blockingPath(tree: unknown, path: Path): Path | undefined {
+  for (let depth = 0; depth < path.length; depth++) {
+    const value = valueAt(tree, path.slice(0, depth));
+    const isFree = value === undefined || value === null || isMapping(value);
+    if (!isFree && !(Array.isArray(value) && typeof path[depth] === 'number')) return path.slice(0, depth);
+  }
+  return undefined;
+}
+
+function assign(tree: unknown, path: Path, value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (Array.isArray(tree)) {
+    const list = [...(tree as unknown[])];
+    list[Math.min(Number(key), list.length)] = assign(list[Number(key)], rest, value);
+    return list;
+  }
+  const section = isMapping(tree) ? tree : {};
+  const child = assign(valueAt(section, [key]), rest, value);
+  return Object.fromEntries([...Object.entries(section).filter(([name]) => name !== String(key)), [key, child]]);
+}
+
+function startsWith(path: Path, prefix: Path): boolean {
+  return prefix.every((segment, depth) => path[depth] === segment);
+}

@@ -1,0 +1,106 @@
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Document, Node, Pair, Scalar } from 'yaml';
+import type { Path, Problem } from '../problem.js';
+import { mapTree } from './plain-tree.js';
+
+/** Values of these that YAML reads as numbers keep their text: 3.10 is not 3.1, and 007 is not 7. */
+const KEPT_AS_WRITTEN: readonly (readonly (string | '*')[])[] = [
+  ['venv', 'python'],
+  ['conda', 'python'],
+  ['env', '*'],
+  ['tpu', 'labels', '*'],
+  ['tpu', 'metadata', '*'],
+];
+
+/** A job file's text as YAML 1.2 (with merge keys), and where its values stand. */
+export class YamlSource {
+  readonly problems: readonly Problem[];
+  readonly #document: Document.Parsed;
+  readonly #text: string;
+  readonly #lines = new LineCounter();
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, prettyErrors: false });
+    this.problems = this.#document.errors.map((error) => ({
+      ...this.#position(error.pos[0]),
+      path: [],
+      message: `not YAML: ${plainMessage(error.message)}`,
+    }));
+  }
+
+  /** @throws ReferenceError where aliases multiply beyond measure. */
+  tree(): unknown {
+    const tree: unknown = this.#document.toJS();
+    return mapTree(tree, (value, path) => this.#asWritten(value, path));
+  }
+
+  /** The problem with the line and column of its value, or key. */
+  locate(problem: Problem): Problem {
+    const found = this.#find(problem.path);
+    const offset = problem.at === 'key' ? found.key : this.#inside(found, problem.value);
+    return offset === undefined ? { ...problem, line: 1, column: 1 } : { ...problem, ...this.#position(offset) };
+  }
+
+  #position(offset: number): { line: number; column: number } {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line, column: col };
+  }
+
+  /** Inside a long text the reference itself is the place. */
+  #inside(found: Found, value: unknown): number | undefined {
+    const [start, end] = found.node?.range ?? [];
+    if (typeof value === 'string' && value.startsWith('${') && start !== undefined && end !== undefined) {
+      const at = this.#text.indexOf(value, start);
+      if (at !== -1 && at < end) return at;
+    }
+    return start ?? found.key;
+  }
+
+  /** The node at `path` and its key's offset; where the way ends early, the last key on it. */
+  #find(path: Path): Found {
+    let found: Found = { node: this.#resolve(this.#document.contents), key: this.#document.contents?.range?.[0] };
+    for (const segment of path) {
+      if (isSeq(found.node)) {
+        const item = this.#resolve(found.node.items[Number(segment)]);
+        if (item === undefined) return { node: undefined, key: found.key };
+        found = { node: item, key: item.range?.[0] };
+        continue;
+      }
+      const pair = isMap(found.node) ? found.node.items.find((each) => keyOf(each) === String(segment)) : undefined;
+      if (pair === undefined) return { node: undefined, key: found.key };
+      const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
+      const node = this.#resolve(pair.value);
+      found = { node: isScalar(node) && node.value === null && node.source === '' ? undefined : node, key };
+    }
+    return found;
+  }
+
+  #resolve(node: unknown): Node | undefined {
+    if (isAlias(node)) return node.resolve(this.#document);
+    return isNode(node) ? node : undefined;
+  }
+
+  #asWritten(value: unknown, path: Path): unknown {
+    if (typeof value !== 'number' || !KEPT_AS_WRITTEN.some((pattern) => isMatch(path, pattern))) return value;
+    const { node } = this.#find(path);
+    return isScalar(node) ? ((node as Scalar).source ?? value) : value;
+  }
+}
+
+interface Found {
+  readonly node: Node | undefined;
+  readonly key: number | undefined;
+}
+
+const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);
+
+function isMatch(path: Path, pattern: readonly string[]): boolean {
+  return path.length === pattern.length && pattern.every((word, depth) => word === '*' || word === path[depth]);
+}
+
+/** yaml's message without its own position, first line only. */
+function plainMessage(message: string): string {
+  const line = message.split('\n')[0] ?? message;
+  return `${line.slice(0, 1).toLowerCase()}${line.slice(1)}`.replace(/ at line \d+, column \d+:?$/, '');
+}
