@@ -1,0 +1,49 @@
+import type { RunStatus } from './port.js';
+
+export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
+
+const SAID = 'jobctl-runner: ';
+
+/**
+ * The runner's last word on a stream. Others may stand before it: sshd lets bash read a .bashrc that prints.
+ * Undefined where the runner said nothing.
+ */
+export function lastWord(text: string): string | undefined {
+  const line = text.split('\n').findLast((candidate) => candidate.startsWith(SAID));
+  return line?.slice(SAID.length);
+}
+
+/** @throws Error for a line that no runner of this version writes. */
+export function parseState(line: string): StartAnswer {
+  const [kind, ...fields] = line.split(' ');
+  const number = (position: number): number => {
+    const value = Number(fields[position]);
+    if (!Number.isFinite(value)) throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
+    return value;
+  };
+  switch (kind) {
+    case 'absent':
+    case 'starting':
+      return { kind };
+    case 'running':
+      return { kind, startedAt: number(0), outputBytes: number(1) };
+    case 'exited': {
+      const signal = fields[1];
+      return {
+        kind,
+        code: number(0),
+        ...(signal !== undefined && signal !== '-' && { signal }),
+        startedAt: number(2),
+        endedAt: number(3),
+        outputBytes: number(4),
+      };
+    }
+    case 'orphaned':
+    case 'lost':
+      return { kind, outputBytes: number(0) };
+    case 'fenced':
+      return { kind, epoch: number(0) };
+    default:
+      throw new Error(`on-host runner: '${line}' is no status of this version`);
+  }
+}

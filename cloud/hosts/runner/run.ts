@@ -1,0 +1,148 @@
+/** The verbs of one run: start, status, stop, follow; and the two processes that a start leaves: supervise and child. */
+export const RUN_STATUS = `
+open_run() {
+  case $1 in '' | .* | *[!A-Za-z0-9._-]*) die "run id '$1': use letters, digits, '.', '_' and '-'" ;; esac
+  id=$1
+  run=$base/runs/$1
+  mark=JOBCTL_RUN_DIR=$run
+}
+
+# Does a starter, supervisor or not yet begun child live? Shared, so that two who look do not exclude each other.
+held() { [ -f "$run/lock" ] && ! flock -s -n "$run/lock" true; }
+
+output_bytes() { wc -c < "$run/output" 2>/dev/null || echo 0; }
+
+exited() {
+  read -r code signal started ended rest < "$run/exit"
+  echo "exited $code $signal $started $ended $(output_bytes)"
+}
+
+# One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
+state() {
+  [ -f "$run/exit" ] && { exited; return; }
+  begun=no
+  [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
+  if held; then
+    [ $begun = yes ] && echo "running $started $(output_bytes)" || echo starting
+  elif [ -f "$run/exit" ]; then exited
+  elif [ $begun = no ]; then [ -f "$run/begun" ] && echo starting || echo absent
+  elif [ "$begun_boot" = "$(boot)" ] && [ -n "$(members "$mark")" ]; then echo "orphaned $(output_bytes)"
+  else echo "lost $(output_bytes)"
+  fi
+}
+`;
+
+export const RUN_START = `
+known_epoch() { cat "$base/epochs/$1" 2>/dev/null || echo 0; }
+
+# start ID JOB EPOCH ENV_BYTES SCRIPT_BYTES, both on stdin: nothing starts before all of it is here.
+verb_start() {
+  open_run "$1"
+  job=$2 epoch=$3
+  [ "$(known_epoch "$job")" -gt "$epoch" ] && { say "fenced $(known_epoch "$job")"; return; }
+  { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say "$(state)"; return; }
+  mkdir -p "$run" || die "cannot make $run"
+  if ! { take "$4" "$run/env.$$" && take "$5" "$run/script.$$"; }; then
+    rm -f "$run/env.$$" "$run/script.$$"
+    die "start of $id: the script did not arrive whole, or the disk is full; nothing was started"
+  fi
+  launch
+  rm -f "$run/env.$$" "$run/script.$$"
+  [ "$(known_epoch "$job")" -gt "$epoch" ] && [ ! -f "$run/begun" ] && { say "fenced $(known_epoch "$job")"; return; }
+  say "$(state)"
+}
+
+launch() {
+  exec 9>>"$run/lock"
+  tries=0
+  # Somebody who looks at the status holds the lock for a moment; another starter until its command has begun.
+  until flock -n 9; do
+    [ -f "$run/begun" ] && break
+    tries=$((tries + 1))
+    [ $tries -gt 1000 ] && break
+    sleep 0.01
+  done
+  if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && [ $tries -le 1000 ]; then
+    mv -f "$run/env.$$" "$run/env" && mv -f "$run/script.$$" "$run/script" && : >> "$run/output" || die "cannot write in $run"
+    # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
+    printf '%-500s\\n' reserved > "$run/exit.new" && sync "$run/exit.new" || die "no room for the exit record in $run"
+    # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
+    setsid -f sh "$0" supervise "$id" "$job" "$epoch" < /dev/null > /dev/null 2>&1
+    exec 9>&-
+    while [ ! -f "$run/begun" ] && held; do sleep 0.01; done
+  fi
+  exec 9>&-
+}
+
+# Holds the lock (inherited) until the exit record is on the disk. Its own words must not get into the output.
+verb_supervise() {
+  open_run "$1"
+  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice \\
+    setsid sh "$0" child "$id" "$2" "$3" $$ >> "$run/output" 2>&1
+  code=$?
+  [ -f "$run/begun" ] || exit 0
+  signal=-
+  [ $code -gt 128 ] && [ $code -lt 193 ] && signal=$(kill -l $code 2>/dev/null) && signal=SIG$signal
+  read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
+  printf '%s\\n' "$code \${signal:--} $started $(now_ms)" 1<> "$run/exit.new"
+  place "$run/exit.new" "$run/exit"
+}
+
+# Becomes the user's command. Keeps the lock until 'begun' is there, so that no second starter can come between.
+verb_child() {
+  open_run "$1"
+  exec 8>>"$base/epochs/$2.lock"
+  flock 8
+  [ -f "$run/stop" ] && exit 75
+  known=$(known_epoch "$2")
+  [ "$known" -gt "$3" ] && exit 75
+  [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && place "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
+  started=$(now_ms)
+  echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
+  place "$run/begun.new" "$run/begun" || exit 75
+  exec 8>&-
+  echo "$id $started $$" >> "$base/starts.log"
+  exec 9>&-
+  cd "$HOME" || cd /
+  # Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it.
+  exec bash -lc '. "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"' "$run/script"
+}
+`;
+
+export const RUN_STOP = `
+# stop ID GRACE_MS. The mark first: what has not begun then never will.
+verb_stop() {
+  open_run "$1"
+  # On a full disk the mark may not be written: what has begun can be stopped without it.
+  { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
+  limit=$(($(now_ms) + 10000))
+  while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
+  end_members "$mark" "$2" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
+  limit=$(($(now_ms) + 10000))
+  while held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
+  say "$(state)"
+}
+
+verb_status() {
+  open_run "$1"
+  say "$(state)"
+}
+
+# follow ID OFFSET SECONDS poll|inotify. tail ends by itself after a last read when the process it watches is gone.
+verb_follow() {
+  open_run "$1"
+  printf '\\001jobctl-follow\\n'
+  [ -d "$run" ] || return 0
+  now=$(state)
+  while [ "$now" = starting ]; do sleep 0.05; now=$(state); done
+  watched=
+  case $now in
+    running*) read -r begun_boot begun_pid begun_start watched started < "$run/begun" ;;
+    orphaned*) watched=$(members "$mark" | head -n 1) ;;
+  esac
+  [ -f "$run/output" ] || return 0
+  if [ -z "$watched" ]; then exec tail -c "+$(($2 + 1))" "$run/output"; fi
+  if [ "$4" = inotify ]; then exec tail -c "+$(($2 + 1))" --pid="$watched" -s "$3" -f "$run/output"; fi
+  exec tail -c "+$(($2 + 1))" --pid="$watched" -s "$3" -f ---disable-inotify "$run/output"
+}
+`;
