@@ -1,0 +1,73 @@
+import { execFile, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PINNED_CLI_VERSION } from './cache.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const MODULE = 'github.com/temporalio/cli';
+const PROGRESS_EVERY_MS = 15_000;
+const STDERR_KEPT = 2_000;
+
+/**
+ * Whether Go is there and can get the module, within `timeoutMs`: a proxy that cannot be reached is to cost seconds, not a
+ * build's time.
+ * @throws Error with one line that says why not
+ */
+export async function probeGo(env: Environment, timeoutMs: number): Promise<void> {
+  const args = ['list', '-m', '-f', '{{.Version}}', `${MODULE}@v${PINNED_CLI_VERSION}`];
+  try {
+    await promisify(execFile)('go', args, { env: goEnvironment(env), timeout: timeoutMs, killSignal: 'SIGKILL' });
+  } catch (err) {
+    const { code, killed, stderr } = err as { code?: unknown; killed?: boolean; stderr?: string };
+    if (code === 'ENOENT') throw new Error('Go is not installed (no `go` on PATH)', { cause: err });
+    if (killed === true) throw new Error(`Go's module proxy gave no answer in ${timeoutMs / 1000} s`, { cause: err });
+    throw new Error(`go cannot get ${MODULE}@v${PINNED_CLI_VERSION}: ${lastLine(stderr ?? '')}`, { cause: err });
+  }
+}
+
+/** Builds the CLI below `scratch` (about three minutes when cold, 250 MB); returns the executable's path. */
+export async function goInstall(
+  env: Environment,
+  scratch: string,
+  onProgress: (line: string) => void,
+): Promise<string> {
+  const target = `${MODULE}/cmd/temporal@v${PINNED_CLI_VERSION}`;
+  const startedAt = Date.now();
+  onProgress(`Building the Temporal CLI with Go, once (about 3 minutes): go install ${target}`);
+  const ticker = setInterval(() => {
+    onProgress(`Building the Temporal CLI: ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  }, PROGRESS_EVERY_MS);
+  try {
+    await run('go', ['install', target], { ...goEnvironment(env), GOBIN: scratch });
+  } finally {
+    clearInterval(ticker);
+  }
+  return join(scratch, process.platform === 'win32' ? 'temporal.exe' : 'temporal');
+}
+
+/** GOWORK, GOOS, GOARCH of a project around would build something else, or for another machine (GOBIN is refused then). */
+function goEnvironment(env: Environment): NodeJS.ProcessEnv {
+  const { GOOS: _os, GOARCH: _arch, GOWORK: _work, ...rest } = env;
+  return { ...rest, GOWORK: 'off' };
+}
+
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // In our own process group: Ctrl-C ends the build too.
+    const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-STDERR_KEPT);
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new Error(`${command} ${args.join(' ')} ended with ${signal ?? code}: ${lastLine(stderr)}`));
+    });
+  });
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? '';
+}

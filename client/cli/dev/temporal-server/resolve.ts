@@ -1,0 +1,153 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { cachedCliPath, fillCache } from './cache.js';
+import { DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
+import { goInstall, probeGo } from './go-install.js';
+import { checkTemporalCli } from './version.js';
+
+/** The ways to a Temporal CLI, in the order they are tried. */
+export const WAYS = ['JOBCTL_TEMPORAL_CLI', 'PATH', 'cache', 'download', 'go install'] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface TemporalCli {
+  /** Absolute. */
+  readonly path: string;
+  /** For people: of the CLI and of the server inside. */
+  readonly version: string;
+  readonly how: Way;
+}
+
+export interface ResolveOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** One line for a person each time something is decided or goes on for long. */
+  readonly onProgress?: (line: string) => void;
+  readonly downloadUrl?: string;
+  /** How long an address may be silent before the next way is tried. */
+  readonly probeTimeoutMs?: number;
+  readonly platform?: string;
+  readonly arch?: string;
+}
+
+/** No way led to a Temporal CLI; the message names each way with its reason, and what to do. */
+export class NoTemporalCli extends Error {
+  override readonly name = 'NoTemporalCli';
+  readonly reasons: Readonly<Record<Way, string>>;
+
+  constructor(reasons: Readonly<Record<Way, string>>) {
+    const tried = WAYS.map((way) => `  ${way}: ${reasons[way]}`).join('\n');
+    super(
+      `No Temporal server: each way to the Temporal CLI was tried, none worked.\n${tried}\nWhat to do: install the CLI ` +
+        '(https://docs.temporal.io/cli) and put it on PATH or name it in JOBCTL_TEMPORAL_CLI, or give the address of a server ' +
+        'that runs: jobctl dev up --temporal-address HOST:PORT',
+    );
+    this.reasons = reasons;
+  }
+}
+
+/** A way that nobody has prepared: a reason for the final error, but no news while another way works. */
+class NotThere extends Error {}
+
+type Context = Required<ResolveOptions>;
+
+const PROBE_TIMEOUT_MS = 3_000;
+
+/**
+ * Finds or gets a Temporal CLI that runs on this machine and is new enough. The address of a running server, if one is
+ * configured, is the caller's: nothing is resolved then.
+ * @throws NoTemporalCli
+ */
+export async function resolveTemporalCli(options: ResolveOptions = {}): Promise<TemporalCli> {
+  const context: Context = {
+    env: process.env,
+    onProgress: () => undefined,
+    downloadUrl: DOWNLOAD_URL,
+    probeTimeoutMs: PROBE_TIMEOUT_MS,
+    platform: process.platform,
+    arch: process.arch,
+    ...options,
+  };
+  const reasons: Partial<Record<Way, string>> = {};
+  for (const way of WAYS) {
+    try {
+      return await tryWay(way, context);
+    } catch (err) {
+      reasons[way] = (err as Error).message;
+      if (!(err instanceof NotThere)) context.onProgress(`Temporal CLI by ${way}: ${reasons[way]}`);
+    }
+  }
+  throw new NoTemporalCli(reasons as Record<Way, string>);
+}
+
+async function tryWay(way: Way, context: Context): Promise<TemporalCli> {
+  const path = await PATH_BY_WAY[way](context);
+  const { cli, server } = await checkTemporalCli(path);
+  const found = { path, version: `${cli} (server ${server})`, how: way };
+  context.onProgress(`Temporal CLI ${found.version} by ${way}: ${path}`);
+  return found;
+}
+
+const PATH_BY_WAY: Readonly<Record<Way, (context: Context) => Promise<string>>> = {
+  JOBCTL_TEMPORAL_CLI: ({ env }) => settle(() => configuredPath(env)),
+  PATH: ({ env }) => settle(() => pathOnPath(env)),
+  cache: ({ env }) => settle(() => existingCache(env)),
+  download: async (context) => {
+    const { downloadUrl: baseUrl, probeTimeoutMs, platform, arch, onProgress } = context;
+    const archive = await findArchive({ baseUrl, probeTimeoutMs, platform, arch });
+    return filled(context, (scratch) => downloadCli(archive, scratch, onProgress));
+  },
+  'go install': async (context) => {
+    const { env, onProgress, probeTimeoutMs } = context;
+    await probeGo(env, probeTimeoutMs);
+    return filled(context, (scratch) => goInstall(env, scratch, onProgress));
+  },
+};
+
+async function filled(context: Context, make: (scratch: string) => Promise<string>): Promise<string> {
+  const path = cachedCliPath(context.env);
+  const isUsable = (): Promise<boolean> =>
+    checkTemporalCli(path).then(
+      () => true,
+      () => false,
+    );
+  const makeChecked = async (scratch: string): Promise<string> => {
+    const made = await make(scratch);
+    await checkTemporalCli(made);
+    return made;
+  };
+  await fillCache(path, isUsable, makeChecked, context.onProgress);
+  return path;
+}
+
+function configuredPath(env: Context['env']): string {
+  const configured = env['JOBCTL_TEMPORAL_CLI'];
+  if (configured === undefined || configured === '') throw new NotThere('not set');
+  return resolve(configured);
+}
+
+function pathOnPath(env: Context['env']): string {
+  const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
+  const folders = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
+  const found = folders.map((folder) => join(folder, name)).find(isExecutableFile);
+  if (found === undefined) throw new NotThere('there is no `temporal` on PATH');
+  return found;
+}
+
+function existingCache(env: Context['env']): string {
+  const path = cachedCliPath(env);
+  if (!isExecutableFile(path)) throw new NotThere(`${path} is not there yet`);
+  return path;
+}
+
+function isExecutableFile(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Runs `find` so that what it throws becomes a rejection. */
+async function settle(find: () => string): Promise<string> {
+  return find();
+}

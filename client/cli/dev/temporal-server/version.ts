@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** What `temporal --version` says. */
+export interface TemporalVersion {
+  /** Of the CLI; `0.0.0-DEV` for one that was built by `go install`. */
+  readonly cli: string;
+  /** Of the server inside, which decides what works; undefined for a very old CLI. */
+  readonly server: string | undefined;
+}
+
+/** The server of CLI 1.1: the first with the update-with-start and the user metadata that the workflows use. */
+export const OLDEST_SERVER = '1.25.0';
+const RUN_TIMEOUT_MS = 5_000;
+
+/**
+ * Runs `path --version`.
+ * @throws Error with one line that says why this executable cannot be used
+ */
+export async function checkTemporalCli(path: string): Promise<TemporalVersion> {
+  const version = parseTemporalVersion(await versionOutput(path));
+  if (version === undefined) throw new Error(`${path} --version does not print a version of the Temporal CLI`);
+  const { server } = version;
+  if (server === undefined || isOlder(server, OLDEST_SERVER)) {
+    const has = server === undefined ? 'has no server inside' : `has server ${server}`;
+    throw new Error(
+      `${path} is version ${version.cli} and ${has}; too old: server ${OLDEST_SERVER} (CLI 1.1) or later is needed`,
+    );
+  }
+  return version;
+}
+
+/** Reads `temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)`. */
+export function parseTemporalVersion(output: string): TemporalVersion | undefined {
+  const cli = /temporal version (\S+)/.exec(output)?.[1];
+  return cli === undefined ? undefined : { cli, server: /\(Server (\d+\.\d+\.\d+)/.exec(output)?.[1] };
+}
+
+async function versionOutput(path: string): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(path, ['--version'], {
+      timeout: RUN_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+    });
+    return stdout;
+  } catch (err) {
+    const { code, killed, stderr } = err as { code?: unknown; killed?: boolean; stderr?: string };
+    if (killed === true)
+      throw new Error(`${path} --version gave no answer in ${RUN_TIMEOUT_MS / 1000} s`, { cause: err });
+    if (code === 'ENOENT') throw new Error(`${path} does not exist`, { cause: err });
+    if (code === 'EACCES') throw new Error(`${path} is not executable`, { cause: err });
+    const said = stderr?.trim().split('\n')[0];
+    throw new Error(`${path} --version failed (${said === undefined || said === '' ? `exit ${String(code)}` : said})`, {
+      cause: err,
+    });
+  }
+}
+
+function isOlder(version: string, than: string): boolean {
+  const parts = (text: string): number[] => text.split('.').map(Number);
+  const [a, b] = [parts(version), parts(than)];
+  const differs = b.findIndex((part, i) => part !== a[i]);
+  return differs >= 0 && (a[differs] ?? 0) < (b[differs] ?? 0);
+}

@@ -1,0 +1,83 @@
+import type { Connection } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
+import type { JobSearchAttribute } from '../domain/search-attributes.js';
+
+/** What of a connection is used here: a client's `Connection` and a worker's `NativeConnection` both have it. */
+export type SearchAttributeServices = Pick<Connection, 'operatorService' | 'workflowService'>;
+
+/** `temporal.api.enums.v1.IndexedValueType`, by number. */
+const TYPE_NAMES = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+const KEYWORD = TYPE_NAMES.indexOf('Keyword');
+const USABLE_TIMEOUT_MS = 30_000;
+const POLL_MS = 100;
+
+/** An attribute of ours is there with another type than Keyword: a type cannot be changed, only another namespace helps. */
+export class SearchAttributeTypeConflict extends Error {
+  override readonly name = 'SearchAttributeTypeConflict';
+}
+
+/**
+ * The attributes of ours that `namespace` lacks.
+ * @throws SearchAttributeTypeConflict, or the server's error (no such namespace, no right to list)
+ */
+export async function missingSearchAttributes(
+  services: SearchAttributeServices,
+  namespace: string,
+): Promise<readonly JobSearchAttribute[]> {
+  const { customAttributes } = await services.operatorService.listSearchAttributes({ namespace });
+  return JOB_SEARCH_ATTRIBUTES.filter((name) => {
+    const type = customAttributes?.[name];
+    if (type === undefined || type === KEYWORD) return type === undefined;
+    throw new SearchAttributeTypeConflict(
+      `search attribute ${name} of Temporal namespace ${namespace}: it has type ${TYPE_NAMES[type] ?? type}, jobctl needs ` +
+        `Keyword. Give jobctl a namespace of its own, or remove it: temporal operator search-attribute remove --name ${name}`,
+    );
+  });
+}
+
+/**
+ * Adds what `missingSearchAttributes` finds, and returns it once the server takes the names in queries. Repeating is safe, also
+ * at the same time from two places. The start flag of the dev server does this for a new database only.
+ * @throws SearchAttributeTypeConflict, or the server's error
+ */
+export async function ensureSearchAttributes(
+  services: SearchAttributeServices,
+  namespace: string,
+): Promise<readonly JobSearchAttribute[]> {
+  const missing = await missingSearchAttributes(services, namespace);
+  if (missing.length > 0) await add(services, namespace, missing);
+  await untilUsable(services, namespace);
+  return missing;
+}
+
+async function add(
+  services: SearchAttributeServices,
+  namespace: string,
+  names: readonly JobSearchAttribute[],
+): Promise<void> {
+  const searchAttributes = Object.fromEntries(names.map((name) => [name, KEYWORD]));
+  try {
+    await services.operatorService.addSearchAttributes({ namespace, searchAttributes });
+  } catch (err) {
+    // Somebody may have added one in between; the server then refuses the whole call.
+    const still = await missingSearchAttributes(services, namespace);
+    if (still.length === names.length) throw err;
+    if (still.length > 0) await add(services, namespace, still);
+  }
+}
+
+/** A new attribute is listed at once, but queries refuse it until the server's copy of the namespace is read again. */
+async function untilUsable(services: SearchAttributeServices, namespace: string): Promise<void> {
+  const query = JOB_SEARCH_ATTRIBUTES.map((name) => `${name} = 'none'`).join(' AND ');
+  const deadline = Date.now() + USABLE_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await services.workflowService.countWorkflowExecutions({ namespace, query });
+      return;
+    } catch (err) {
+      if (Date.now() > deadline) throw err;
+      await sleep(POLL_MS);
+    }
+  }
+}

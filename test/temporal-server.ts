@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { resolveTemporalCli } from '../client/cli/dev/temporal-server/resolve.js';
+import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../client/cli/dev/temporal-server/start-dev.js';
+import type { DevServerOptions } from '../client/cli/dev/temporal-server/start-dev.js';
+import { ensureSearchAttributes } from '../client/search-attributes.js';
+
+/** A real Temporal dev server with jobctl's search attributes. */
+export interface TestServer {
+  readonly address: string;
+  readonly namespace: string;
+  readonly connection: Connection;
+  readonly uiUrl: string;
+  /** Of the server's process; for tests that kill it. Undefined where JOBCTL_TEST_TEMPORAL_ADDRESS names the server. */
+  readonly pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+let shared: Promise<TestServer> | undefined;
+
+/**
+ * The one server of this mocha process, in memory, started by the first call through jobctl's own resolver and ended with the
+ * process. Call it in a `before` with `this.timeout(TEMPORAL_START_MS)`. It rejects, never skips, when there is no server.
+ */
+export function testServer(): Promise<TestServer> {
+  shared ??= existingServer() ?? startTestServer();
+  return shared;
+}
+
+/** The first call may have to build the CLI. */
+export const TEMPORAL_START_MS = 10 * 60_000;
+
+/** A server of one's own, to kill or to start again on its database file. */
+export async function startTestServer(options: Partial<DevServerOptions> = {}): Promise<TestServer> {
+  const cli = await resolveTemporalCli({ onProgress: () => undefined });
+  const port = options.port ?? (await freePort());
+  const uiPort = options.uiPort ?? (await freePort());
+  const child = spawn(cli.path, devServerArguments({ ...options, port, uiPort }), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const killOnExit = (): void => void child.kill('SIGKILL');
+  process.once('exit', killOnExit);
+  const address = `127.0.0.1:${port}`;
+  await untilAnswering(child, address);
+  const connection = await Connection.connect({ address });
+  await ensureSearchAttributes(connection, DEV_NAMESPACE);
+  const stop = async (): Promise<void> => {
+    process.removeListener('exit', killOnExit);
+    await connection.close();
+    await ended(child);
+  };
+  return { address, namespace: DEV_NAMESPACE, connection, uiUrl: `http://127.0.0.1:${uiPort}`, pid: child.pid, stop };
+}
+
+/** Any Temporal that runs already, such as one on PostgreSQL. */
+function existingServer(): Promise<TestServer> | undefined {
+  const address = process.env['JOBCTL_TEST_TEMPORAL_ADDRESS'];
+  return address === undefined || address === '' ? undefined : connectTo(address);
+}
+
+async function connectTo(address: string): Promise<TestServer> {
+  const connection = await Connection.connect({ address });
+  await ensureSearchAttributes(connection, DEV_NAMESPACE);
+  return { address, namespace: DEV_NAMESPACE, connection, uiUrl: '', pid: undefined, stop: () => connection.close() };
+}
+
+async function untilAnswering(child: ChildProcess, address: string): Promise<void> {
+  let output = '';
+  const keep = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(-4_000));
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (!(await answersCalls(address, DEV_NAMESPACE))) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      child.kill('SIGKILL');
+      throw new Error(`Temporal dev server at ${address} did not come up:\n${output}`);
+    }
+    await sleep(50);
+  }
+  // A test process may end while its server, with nobody waiting for it, still runs: `exit` kills it.
+  child.unref();
+  for (const pipe of [child.stdout, child.stderr]) (pipe as unknown as { unref(): void } | null)?.unref();
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.ref();
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+  await exit;
+  clearTimeout(timer);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
