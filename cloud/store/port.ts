@@ -15,7 +15,10 @@ export type Expected = 'absent' | { readonly generation: string };
  */
 export interface StorePort {
   readonly bucket: string;
-  /** `conflict`: the object is not at the expected generation; nothing was written. A repeated call whose first answer was lost may say so too. */
+  /**
+   * `conflict`: the object is not at the expected generation; nothing was written. A call whose first answer was lost is
+   * repeated inside and then finds its own work: who may be the only writer compares before believing in another.
+   */
   write(
     name: string,
     content: Uint8Array | string,
@@ -24,12 +27,20 @@ export interface StorePort {
   ): Promise<{ readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' }>;
   /** Writes whatever is there now, by reading its generation first; for objects with one writer. */
   replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void>;
+  /**
+   * Undefined if there is no such object. `range` in bytes, `end` not included; what lies behind the object's end is left
+   * out, so the answer may be shorter or empty.
+   */
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined>;
   stat(name: string): Promise<StoredObject | undefined>;
   /** All objects with the prefix, in byte order of their names; pages are joined. `startOffset`: names from this one on. */
   list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]>;
+  /** Also if it is not there. */
   remove(name: string): Promise<void>;
 }
+
+/** The reading half, for those who start often and only look. */
+export type StoreReader = Pick<StorePort, 'bucket' | 'read' | 'stat' | 'list'>;
 
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -1,0 +1,187 @@
+import type { Bucket, File } from '@google-cloud/storage';
+import { httpStatusOf, isMissingBucket, storeError } from './store-error.js';
+import type { Expected, StoredObject, StorePort } from './port.js';
+
+export interface StoreOptions {
+  /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */
+  readonly endpoint?: string;
+  readonly bucket: string;
+  /** Google project; needed only to create the bucket. */
+  readonly projectId?: string;
+}
+
+/**
+ * Requests of one call, its repeats included, end within this time; then the caller decides (activities are retried).
+ * The library's own defaults are ten minutes and no timeout per request.
+ */
+const TOTAL_TIMEOUT_S = 60;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** How often `replace` starts again when somebody else wrote in between. */
+const REPLACE_TRIES = 5;
+
+/** One bucket of Google Cloud Storage through Google's client, which is loaded at the first call (it is heavy). */
+export function createStore(options: StoreOptions): StorePort {
+  return new GcsStore(options);
+}
+
+/** Makes the bucket if it is not there. Repeating is safe. */
+export async function ensureBucket(options: StoreOptions): Promise<'created' | 'exists'> {
+  const bucket = await openBucket(options);
+  const what = `bucket ${options.bucket}`;
+  if (await bucketExists(bucket, what)) return 'exists';
+  try {
+    // Uniform access: rights are given on the bucket, never on single objects.
+    await bucket.create({ iamConfiguration: { uniformBucketLevelAccess: { enabled: true } } } as object);
+    return 'created';
+  } catch (error) {
+    // 409: made meanwhile, or a lost answer's own work; a bucket of somebody else's is refused by the look below.
+    if (httpStatusOf(error) === 409 && (await bucketExists(bucket, what))) return 'exists';
+    throw storeError(error, `create ${what}`);
+  }
+}
+
+async function bucketExists(bucket: Bucket, what: string): Promise<boolean> {
+  try {
+    await bucket.getMetadata();
+    return true;
+  } catch (error) {
+    if (httpStatusOf(error) === 404) return false;
+    throw storeError(error, `look for ${what}`);
+  }
+}
+
+async function openBucket(options: StoreOptions): Promise<Bucket> {
+  const { IdempotencyStrategy, Storage } = await import('@google-cloud/storage');
+  const storage = new Storage({
+    ...(options.endpoint && {
+      apiEndpoint: options.endpoint,
+      useAuthWithCustomEndpoint: options.endpoint.startsWith('https:'),
+    }),
+    ...(options.projectId && { projectId: options.projectId }),
+    timeout: REQUEST_TIMEOUT_MS,
+    // RetryAlways is right here: every write has a precondition, and removing twice is removing. Under the default one call
+    // without a precondition switches retries off for the whole client (7.22; facts/cloud-tpu.md 4, pitfall b).
+    retryOptions: {
+      idempotencyStrategy: IdempotencyStrategy.RetryAlways,
+      maxRetries: 3,
+      totalTimeout: TOTAL_TIMEOUT_S,
+    },
+  });
+  return storage.bucket(options.bucket);
+}
+
+class GcsStore implements StorePort {
+  readonly bucket: string;
+  readonly #options: StoreOptions;
+  #opened: Promise<Bucket> | undefined;
+
+  constructor(options: StoreOptions) {
+    this.bucket = options.bucket;
+    this.#options = options;
+  }
+
+  async write(
+    name: string,
+    content: Uint8Array | string,
+    expected: Expected,
+    contentType?: string,
+  ): Promise<{ readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' }> {
+    const ifGenerationMatch = expected === 'absent' ? 0 : expected.generation;
+    const file = await this.#file(name);
+    try {
+      // Not resumable: a resumable upload is two requests, however small the object.
+      await file.save(content, {
+        resumable: false,
+        preconditionOpts: { ifGenerationMatch },
+        ...(contentType && { contentType }),
+      });
+      return { kind: 'written', generation: String(file.metadata.generation) };
+    } catch (error) {
+      if (httpStatusOf(error) === 412) return { kind: 'conflict' };
+      throw storeError(error, `write ${this.#place(name)}`);
+    }
+  }
+
+  async replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void> {
+    for (let tries = 0; tries < REPLACE_TRIES; tries++) {
+      const found = await this.stat(name);
+      const expected: Expected = found ? { generation: found.generation } : 'absent';
+      if ((await this.write(name, content, expected, contentType)).kind === 'written') return;
+    }
+    const cause = new Error(`it was written by others ${REPLACE_TRIES} times meanwhile: it should have one writer`);
+    throw storeError(cause, `replace ${this.#place(name)}`);
+  }
+
+  async read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
+    if (range?.end !== undefined && range.end <= range.start) return Buffer.alloc(0);
+    const file = await this.#file(name);
+    // HTTP names the last byte, we the first that is not wanted.
+    const bytes = range && { start: range.start, ...(range.end !== undefined && { end: range.end - 1 }) };
+    try {
+      const [content] = await file.download(bytes);
+      return content;
+    } catch (error) {
+      if (httpStatusOf(error) === 416) return Buffer.alloc(0);
+      return absentOr(error, `read ${this.#place(name)}`);
+    }
+  }
+
+  async stat(name: string): Promise<StoredObject | undefined> {
+    const file = await this.#file(name);
+    try {
+      await file.getMetadata();
+      return storedObject(file);
+    } catch (error) {
+      return absentOr(error, `look at ${this.#place(name)}`);
+    }
+  }
+
+  async list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]> {
+    const bucket = await this.#open();
+    try {
+      const fields = 'items(name,size,generation,updated),nextPageToken';
+      const [files] = await bucket.getFiles({ prefix, fields, ...(startOffset !== undefined && { startOffset }) });
+      return files.map(storedObject);
+    } catch (error) {
+      throw storeError(error, `list ${this.#place(prefix)}*`);
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    const file = await this.#file(name);
+    try {
+      await file.delete();
+    } catch (error) {
+      absentOr(error, `remove ${this.#place(name)}`);
+    }
+  }
+
+  #place(name: string): string {
+    return `gs://${this.bucket}/${name}`;
+  }
+
+  async #file(name: string): Promise<File> {
+    return (await this.#open()).file(name);
+  }
+
+  #open(): Promise<Bucket> {
+    this.#opened ??= openBucket(this.#options);
+    return this.#opened;
+  }
+}
+
+function storedObject(file: File): StoredObject {
+  const { size, generation, updated } = file.metadata;
+  return {
+    name: file.name,
+    size: Number(size),
+    generation: String(generation),
+    updatedAt: Date.parse(String(updated)),
+  };
+}
+
+/** `undefined` for an object that is not there. A bucket that is not there is another matter: nothing can be there. */
+function absentOr(error: unknown, what: string): undefined {
+  if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
+  throw storeError(error, what);
+}

@@ -1,0 +1,128 @@
+import { accessTokens } from '../access-token.js';
+import type { StoredObject, StoreReader } from './port.js';
+import { httpStatusOf, isMissingBucket, storeError } from './store-error.js';
+
+const GOOGLE = 'https://storage.googleapis.com';
+const REQUEST_TIMEOUT_MS = 30_000;
+const TRIES = 3;
+const FIRST_PAUSE_MS = 250;
+
+/**
+ * Reads a bucket by plain HTTP, for commands that start, print and end: Google's client takes 0.15 s longer to load (0.23 s
+ * against 0.08 s for `fetch`, warm, two cores; 0.48 s cold). The same answers and errors as `createStore`'s.
+ */
+export function createStoreReader(options: { readonly endpoint?: string; readonly bucket: string }): StoreReader {
+  return new HttpStoreReader(options.bucket, options.endpoint ?? GOOGLE);
+}
+
+class HttpStoreReader implements StoreReader {
+  readonly bucket: string;
+  readonly #objects: string;
+  readonly #token: () => Promise<string | undefined>;
+
+  constructor(bucket: string, endpoint: string) {
+    this.bucket = bucket;
+    this.#objects = `${endpoint.replace(/\/$/, '')}/storage/v1/b/${encodeURIComponent(bucket)}/o`;
+    this.#token = accessTokens(endpoint);
+  }
+
+  async read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
+    if (range?.end !== undefined && range.end <= range.start) return Buffer.alloc(0);
+    const last = range?.end === undefined ? '' : range.end - 1;
+    const headers: Record<string, string> = range ? { range: `bytes=${range.start}-${last}` } : {};
+    const url = `${this.#objects}/${encodeURIComponent(name)}?alt=media`;
+    try {
+      return Buffer.from(await this.#get(url, headers));
+    } catch (error) {
+      if (httpStatusOf(error) === 416) return Buffer.alloc(0);
+      return this.#absentOr(error, `read ${this.#place(name)}`);
+    }
+  }
+
+  async stat(name: string): Promise<StoredObject | undefined> {
+    try {
+      return storedObject(
+        await this.#getJson<ApiObject>(`${this.#objects}/${encodeURIComponent(name)}?fields=${FIELDS}`),
+      );
+    } catch (error) {
+      return this.#absentOr(error, `look at ${this.#place(name)}`);
+    }
+  }
+
+  async list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]> {
+    const found: StoredObject[] = [];
+    let pageToken: string | undefined;
+    do {
+      const query = new URLSearchParams({ prefix, fields: `items(${FIELDS}),nextPageToken` });
+      if (startOffset !== undefined) query.set('startOffset', startOffset);
+      if (pageToken !== undefined) query.set('pageToken', pageToken);
+      const page = await this.#getJson<ApiPage>(`${this.#objects}?${query}`).catch((error: unknown) => {
+        throw storeError(error, `list ${this.#place(prefix)}*`);
+      });
+      found.push(...(page.items ?? []).map(storedObject));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return found;
+  }
+
+  #place(name: string): string {
+    return `gs://${this.bucket}/${name}`;
+  }
+
+  #absentOr(error: unknown, what: string): undefined {
+    if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
+    throw storeError(error, what);
+  }
+
+  async #getJson<T>(url: string): Promise<T> {
+    return JSON.parse(Buffer.from(await this.#get(url, {})).toString()) as T;
+  }
+
+  /** Repeats what may pass; the last failure is thrown. */
+  async #get(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#getOnce(url, headers);
+      } catch (error) {
+        const status = httpStatusOf(error);
+        const mayPass = status === undefined || status >= 500 || status === 429 || status === 408;
+        if (!mayPass || tries === TRIES) throw error;
+        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (tries - 1)));
+      }
+    }
+  }
+
+  async #getOnce(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
+    const token = await this.#token();
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const response = await fetch(url, { headers: { ...headers, ...authorization }, signal });
+    if (response.ok) return response.arrayBuffer();
+    throw Object.assign(new Error(messageIn(await response.text())), { status: response.status });
+  }
+}
+
+const FIELDS = 'name,size,generation,updated';
+interface ApiObject {
+  readonly name: string;
+  readonly size: string;
+  readonly generation: string;
+  readonly updated: string;
+}
+interface ApiPage {
+  readonly items?: readonly ApiObject[];
+  readonly nextPageToken?: string;
+}
+
+function storedObject({ name, size, generation, updated }: ApiObject): StoredObject {
+  return { name, size: Number(size), generation: String(generation), updatedAt: Date.parse(updated) };
+}
+
+/** GCS answers JSON, and bare text to requests for content. */
+function messageIn(body: string): string {
+  try {
+    return (JSON.parse(body) as { error?: { message?: string } }).error?.message ?? body;
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,39 @@
+import { StoreRefused, StoreUnavailable } from './port.js';
+
+/** The HTTP status of a failed request: the client puts it into `code` or, for some uploads, into `status` alone. */
+export function httpStatusOf(error: unknown): number | undefined {
+  const { code, status } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
+  const found = [code, status].map(Number).find((value) => value >= 100 && value < 600);
+  return found;
+}
+
+export function isMissingBucket(error: unknown): boolean {
+  return /bucket does not exist/i.test(textOf(error));
+}
+
+/**
+ * What a failed request means: only an answer that says "no" is `StoreRefused`; no answer, a busy or broken server and
+ * all that is not known is `StoreUnavailable`, which is repeated.
+ * @param what was tried, on which object.
+ */
+export function storeError(error: unknown, what: string): StoreRefused | StoreUnavailable {
+  const status = httpStatusOf(error);
+  const message = `store: ${what}: ${textOf(error)}${status === undefined ? '' : ` (HTTP ${status})`}`;
+  return isRefusal(error, status)
+    ? new StoreRefused(message, { cause: error })
+    : new StoreUnavailable(message, { cause: error });
+}
+
+function isRefusal(error: unknown, status: number | undefined): boolean {
+  if (status !== undefined) return status >= 400 && status < 500 && !PASSING.has(status);
+  return /could not load the default credentials|invalid_grant|invalid_rapt/i.test(textOf(error));
+}
+/** Timeout, conflict of two changes, lost precondition, rate limit. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 412, 429]);
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as { code?: unknown };
+  // An AggregateError of connection attempts has an empty message.
+  return error.message || String(code ?? error.name);
+}
