@@ -6,7 +6,6 @@ import { z } from 'zod';
  */
 export const text = z.string({ error: 'text' }).min(1, { error: 'text of one character or more' });
 export const flag = z.boolean({ error: 'true or false' });
-export const anything = z.unknown();
 
 /** Text whose quotes people leave out: `RUN: 7`, `EXACT: true`. */
 export const scalarText = z.union([z.string(), z.number(), z.boolean()], {
@@ -26,10 +25,13 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(
   words: Words,
 ): z.ZodEnum<{ [Word in Words[number]]: Word }> => z.enum(words, { error: 'one of the allowed words' });
 
+const DURATION_ERROR = 'a number of seconds or a duration such as 90s, 5m or 1h';
+
 /** A duration: a number of seconds, or `90s`, `5m`, `1h`. */
-export const duration = z.union([z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/)], {
-  error: 'a number of seconds or a duration such as 90s, 5m or 1h',
-});
+export const duration = z.union(
+  [z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR })],
+  { error: DURATION_ERROR },
+);
 
 const SECONDS_PER: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 

@@ -1,5 +1,4 @@
 import type { Problem } from '../problem.js';
-import { formatPath, showValue } from '../problem.js';
 import { isMapping, valueAt, without } from './plain-tree.js';
 
 /**
@@ -35,12 +34,13 @@ export function refuseLaterKeys(tree: unknown): { readonly tree: unknown; readon
     const value = valueAt(tree, path);
     if (value === undefined) continue;
     rest = without(rest, path);
-    if (!asksForNothing(value)) problems.push({ path, value, at: 'key', ...notBuilt(formatPath(path), instead) });
+    if (!asksForNothing(value)) problems.push({ path, value, at: 'key', ...notBuilt(instead) });
   }
   return { tree: rest, problems };
 }
 
-/** Message and hint for a word that is known and not built. */
-export function notBuilt(what: string, instead: string): Pick<Problem, 'message' | 'hint'> {
-  return { message: `${showValue(what)} is not built yet in this version of jobctl`, hint: `until then: ${instead}` };
+/** Message and hint for a word that is known and not built; `what` where the place alone does not say it. */
+export function notBuilt(instead: string, what?: string): { readonly message: string; readonly hint: string } {
+  const subject = what === undefined ? '' : `${what} is `;
+  return { message: `${subject}not built yet in this version of jobctl`, hint: `until then: ${instead}` };
 }

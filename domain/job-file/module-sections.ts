@@ -28,7 +28,7 @@ export function resolveModules(file: JobFile, report: Report): readonly ModuleNa
     if (chosen.indexOf(module) !== index) report.wrong(path, module, 'named twice');
     const instead = NOT_BUILT[module];
     if (instead !== undefined) {
-      const { message, hint } = notBuilt(`module ${module}`, instead);
+      const { message, hint } = notBuilt(instead, `module ${module}`);
       report.problem(path, module, message, hint);
     } else if (given(file[module]) === undefined && !report.wasDropped([module])) {
       report.problem(path, module, `module ${module} needs a section ${module}`, SECTION_EXAMPLES[module]);
@@ -53,12 +53,7 @@ function usualModules(file: JobFile, report: Report): readonly ModuleName[] {
     const hint = `say which with job: {env_type: ${first}} or with setup: {modules: [..]}`;
     report.problem([second], second, `sections of two environment modules, ${first} and ${second}`, hint);
   }
-  return [
-    ...has('ssh'),
-    ...has('gcsfuse'),
-    ...environments.slice(0, 1).filter((name): name is Environment => true),
-    ...has('command'),
-  ];
+  return [...has('ssh'), ...has('gcsfuse'), ...environments.slice(0, 1), ...has('command')];
 }
 
 const placeOf = (file: JobFile, module: ModuleName): string[] =>
@@ -91,7 +86,7 @@ export function resolveSsh(file: JobFile, report: Report): JobSpec['ssh'] {
   if (form === undefined) return undefined;
   const isChosen = file.setup?.modules ? file.setup.modules.includes('ssh') : true;
   if (isChosen && form.identities && form.identities.length > 0) {
-    const { message, hint } = notBuilt('ssh.identities', 'copy keys in tpu.startup_script');
+    const { message, hint } = notBuilt('copy keys in tpu.startup_script');
     report.problem(['ssh', 'identities'], form.identities, message, hint);
   }
   if (isChosen && given(form.tpu_private_key) !== undefined) {

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { quoteShellWords } from '../shell-words.js';
+import { shellWords } from '../shell-quote.js';
 import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
@@ -87,7 +87,7 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
   );
   if (command === undefined || command.length === 0) return assignments;
   const [line = ''] = command;
-  const run = command.length === 1 ? line : quoteShellWords(command);
+  const run = command.length === 1 ? line : shellWords(command);
   assignments.push({ path: ['command'], value: { ...commandOptions(tree), run }, flag: '--' });
   const modules = valueAt(tree, ['setup', 'modules']);
   if (Array.isArray(modules) && !modules.includes('command')) {

@@ -71,7 +71,7 @@ function resolvePricing(tpu: TpuForm, report: Report): Pricing {
   const word = (tpu.pricing ?? 'spot').toLowerCase().replace(/[-_]/g, '');
   const pricing = PRICINGS.find((known) => known === word);
   if (word === 'any') {
-    const { message, hint } = notBuilt('any', 'name one of them; the pool picks nothing yet');
+    const { message, hint } = notBuilt(`name one of ${PRICINGS.join(', ')}`, `'${tpu.pricing}'`);
     report.problem(path, tpu.pricing, message, hint);
   } else if (pricing === undefined) report.notAllowed(path, tpu.pricing ?? '', PRICINGS);
   if (given(tpu.reservation) !== undefined && pricing !== undefined && pricing !== 'reserved') {

@@ -1,0 +1,63 @@
+import { RE2JS } from 're2js';
+import { nearestWord } from '../domain/nearest-word.js';
+import { findProject, isSameProject, NO_PROJECT } from './quota-config.js';
+import type { QuotaConfig, QuotaProject } from './quota-config.js';
+
+/**
+ * Why `pattern` cannot be a membership pattern, or undefined if it can. RE2 syntax: Python's (?i) and (?P<name>..) work,
+ * what needs backtracking (look-around, backreferences) does not.
+ */
+export function patternProblem(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether one of the project's patterns matches the whole user id. Linear in the length of `user`. */
+export function isMember(project: QuotaProject, user: string): boolean {
+  return project.members.some((pattern) => RE2JS.compile(pattern).matches(user));
+}
+
+export type ProjectChoice =
+  | { readonly ok: true; /** As the quota file writes it. */ readonly project: string }
+  | { readonly ok: false; readonly message: string; readonly hint?: string };
+
+/**
+ * The quota project of a job: the one named, if `user` is a member of it; else the only one that `user` is a member of;
+ * else `none` (no nominal quota, best effort). Called at submit and when a quota file is applied, never in a decision.
+ */
+export function resolveProject(config: QuotaConfig, user: string, project?: string): ProjectChoice {
+  if (config.kind === 'unlimited') return { ok: true, project: project ?? NO_PROJECT };
+  const own = config.projects.filter((candidate) => isMember(candidate, user)).map(({ name }) => name);
+  if (project !== undefined) return checkNamed(config, user, project, own);
+  const [first, second] = own;
+  if (second === undefined) return { ok: true, project: first ?? NO_PROJECT };
+  return {
+    ok: false,
+    message: `project: '${user}' is a member of several projects: ${own.join(', ')}`,
+    hint: 'name one with --project, or project: in the job file',
+  };
+}
+
+function checkNamed(config: QuotaConfig, user: string, name: string, own: readonly string[]): ProjectChoice {
+  const found = findProject(config, name);
+  if (found !== undefined && own.some((candidate) => isSameProject(candidate, name))) {
+    return { ok: true, project: found.name };
+  }
+  if (found === undefined && isSameProject(name, NO_PROJECT)) return { ok: true, project: NO_PROJECT };
+  const choices =
+    own.length === 0
+      ? `leave project out to run in ${NO_PROJECT}, best effort`
+      : `'${user}' may use: ${own.join(', ')}`;
+  if (found !== undefined) {
+    const why = found.members.length === 0 ? 'it has no members' : 'not a member';
+    return { ok: false, message: `project: '${user}' may not submit to '${found.name}': ${why}`, hint: choices };
+  }
+  const known = config.kind === 'limited' ? config.projects.map((candidate) => candidate.name) : [];
+  const nearest = nearestWord(name, own.length > 0 ? own : known);
+  const hint = nearest === undefined ? choices : `did you mean ${nearest}?\n${choices}`;
+  return { ok: false, message: `project: '${name}' is not in the quota file`, hint };
+}
