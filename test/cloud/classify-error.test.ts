@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import {
+  apiErrorOf,
+  classifyCreateError,
+  classifyDeleteError,
+  classifyReadError,
+  type ApiError,
+} from '../../cloud/tpu/classify-error.js';
+
+// The texts are Google's own, as users reported them (facts/cloud-tpu.md 1.5).
+const CAPACITY =
+  'There is no more capacity in the zone "us-central2-b"; you can try in another zone where Cloud TPU Nodes are offered (see https://cloud.google.com/tpu/docs/regions) [EID: 0x1bc8f9d790be9142]';
+const QUOTA = "Quota 'TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI' exhausted. Limit 20800 in region us-central2";
+const RESERVED = 'Insufficient reserved capacity. Contact customer support to increase your reservation. [EID: 0x1]';
+const RATE =
+  "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute' of service 'tpu.googleapis.com'";
+
+const creates: Record<string, { error: ApiError; want: string }> = {
+  'no more capacity in the zone': { error: { code: 8, message: CAPACITY }, want: 'no-capacity' },
+  'an exhausted quota': { error: { code: 8, message: QUOTA }, want: 'quota' },
+  'too few external addresses': { error: { code: 8, message: 'IN_USE_ADDRESSES limit: 8.0' }, want: 'quota' },
+  'a full reservation, code 8': { error: { code: 8, message: RESERVED }, want: 'no-capacity' },
+  'a full reservation, code 9': { error: { code: 9, message: RESERVED }, want: 'no-capacity' },
+  'code 8 without a known text': { error: { code: 8, message: 'RESOURCE_EXHAUSTED' }, want: 'no-capacity' },
+  'the API rate limit by its text': { error: { code: 8, message: RATE }, want: 'unanswered' },
+  'the API rate limit by its reason': {
+    error: { code: 8, message: 'slow down', reason: 'RATE_LIMIT_EXCEEDED' },
+    want: 'unanswered',
+  },
+  'a type that the zone has not': {
+    error: {
+      code: 3,
+      message:
+        'Cloud TPU received a bad request. The requested accelerator configuration for accelerator type, "v6e-1", could not be found in the zonal accelerator configurations for "us-east1-d".',
+    },
+    want: 'bad-request',
+  },
+  'a name that is taken': { error: { code: 6, message: 'Resource already exists' }, want: 'exists' },
+  'a forbidden zone': {
+    error: { code: 7, message: "Permission denied on 'locations/xx' (or it may not exist)." },
+    want: 'permission',
+  },
+  'a network that is not there': { error: { code: 5, message: "Resource 'n' was not found" }, want: 'bad-request' },
+  'another precondition': { error: { code: 9, message: 'the service account is disabled' }, want: 'bad-request' },
+  'expired credentials': { error: { code: 16, message: 'token expired' }, want: 'permission' },
+  'credentials refused inside a call': {
+    error: { code: 2, message: 'Getting metadata from plugin failed with error: invalid_grant' },
+    want: 'permission',
+  },
+  'credentials not reachable inside a call': {
+    error: { code: 14, message: 'Getting metadata from plugin failed with error: ENOTFOUND' },
+    want: 'unanswered',
+  },
+  'a cancelled call': { error: { code: 1, message: 'Cancelled on client' }, want: 'unanswered' },
+  'an unknown error': { error: { code: 2, message: 'Stream removed' }, want: 'unanswered' },
+  'a missed deadline': { error: { code: 4, message: 'Deadline exceeded' }, want: 'unanswered' },
+  'an aborted operation': { error: { code: 10, message: 'unable to queue the operation' }, want: 'unanswered' },
+  'an internal error': { error: { code: 13, message: 'an internal error has occurred' }, want: 'unanswered' },
+  'an unavailable API': { error: { code: 14, message: 'No connection established' }, want: 'unanswered' },
+  'a code of later times': { error: { code: 99, message: 'new' }, want: 'unanswered' },
+  'no code at all': { error: { message: 'socket hang up' }, want: 'unanswered' },
+};
+
+describe('a failed create call', () => {
+  for (const [name, { error, want }] of Object.entries(creates)) {
+    it(`${name} is ${want}`, () => {
+      const answer = classifyCreateError(error);
+      assert.equal(answer.kind === 'refused' ? answer.reason : answer.kind, want);
+      if (answer.kind !== 'exists') assert.equal(answer.message, error.message);
+    });
+  }
+});
+
+const deletes: Record<string, { error: ApiError; want: string }> = {
+  'nothing there': {
+    error: { code: 5, message: "Resource 'projects/p/locations/z/nodes/n' was not found" },
+    want: 'gone',
+  },
+  'a state that forbids it': {
+    error: {
+      code: 9,
+      message:
+        'DeleteQueuedResource is not supported when state is ACTIVE (must be one of [ACCEPTED WAITING_FOR_RESOURCES SUSPENDED FAILED])',
+    },
+    want: 'refused',
+  },
+  'a resource that is being deleted': {
+    error: { code: 9, message: 'DeleteQueuedResource is not supported when state is DELETING' },
+    want: 'deleting',
+  },
+  'a forbidden delete': { error: { code: 7, message: 'Permission denied' }, want: 'refused' },
+  'a lost answer': { error: { code: 14, message: 'Connection dropped' }, want: 'unanswered' },
+  'another operation in the way': { error: { code: 10, message: 'unable to queue the operation' }, want: 'unanswered' },
+};
+
+describe('a failed delete call', () => {
+  for (const [name, { error, want }] of Object.entries(deletes)) {
+    it(`${name} is ${want}`, () => assert.equal(classifyDeleteError(error).kind, want));
+  }
+});
+
+const reads: Record<string, { error: ApiError; want: string }> = {
+  'a resource by its path': {
+    error: { code: 5, message: "Resource 'projects/p/locations/us-central2-b/nodes/n' was not found" },
+    want: 'not-found',
+  },
+  'a resource without its name': { error: { code: 5, message: 'Requested entity was not found.' }, want: 'not-found' },
+  'a project that is not there': { error: { code: 5, message: 'Project p not found or deleted' }, want: 'refused' },
+  'a zone that is not there': { error: { code: 5, message: 'Location xx-1 was not found' }, want: 'refused' },
+  'an API that is off': { error: { code: 7, message: 'Cloud TPU API has not been used' }, want: 'refused' },
+  'a method that is not there': { error: { code: 12, message: 'Method not found.' }, want: 'refused' },
+  'a rate limit': { error: { code: 8, message: RATE }, want: 'unavailable' },
+  'an unavailable API': { error: { code: 14, message: '502' }, want: 'unavailable' },
+  'no answer': { error: { code: 4, message: 'Deadline exceeded' }, want: 'unavailable' },
+  'an expired token': { error: { code: 16, message: 'expired' }, want: 'refused' },
+  'a broken connection': { error: { message: 'read ECONNRESET' }, want: 'unavailable' },
+};
+
+describe('a failed read', () => {
+  for (const [name, { error, want }] of Object.entries(reads)) {
+    it(`${name} is ${want}`, () => assert.equal(classifyReadError(error), want));
+  }
+});
+
+describe('an error of the client', () => {
+  it("is read with the server's own text, not gax's", () => {
+    const thrown = Object.assign(new Error('5 NOT_FOUND: gone'), { code: 5, details: 'gone', reason: 'R' });
+    assert.deepEqual(apiErrorOf(thrown), { code: 5, message: 'gone', reason: 'R' });
+  });
+  it('may be any value', () => {
+    assert.deepEqual(apiErrorOf('The client has already been closed.'), {
+      message: 'The client has already been closed.',
+    });
+    assert.deepEqual(apiErrorOf(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })), { message: 'refused' });
+  });
+});

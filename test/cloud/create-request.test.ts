@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { createNodeRequest, createQueuedResourceRequest } from '../../cloud/tpu/create-request.js';
+import { ownershipFrom } from '../../domain/identity.js';
+import { ownership, slicePlan } from './slice-plan.js';
+
+const PARENT = 'projects/tpu-project/locations/us-west4-a';
+const queued = (over: Parameters<typeof slicePlan>[2]) =>
+  createQueuedResourceRequest(slicePlan('s', 'queued-resources', over)).queuedResource;
+const node = (over: Parameters<typeof slicePlan>[2]) => createNodeRequest(slicePlan('s', 'tpu-vm', over)).node;
+
+describe('the request for a queued resource', () => {
+  it('asks for one node of its own name in its own zone', () => {
+    const request = createQueuedResourceRequest(slicePlan('s', 'queued-resources'));
+    assert.equal(request.parent, PARENT);
+    assert.equal(request.queuedResourceId, 's');
+    const specs = request.queuedResource?.tpu?.nodeSpec;
+    assert.deepEqual(
+      specs?.map(({ parent, nodeId }) => ({ parent, nodeId })),
+      [{ parent: PARENT, nodeId: 's' }],
+    );
+    assert.equal(specs?.[0]?.node?.acceleratorType, 'v5litepod-16');
+  });
+
+  const tiers: Record<string, { over: Parameters<typeof slicePlan>[2]; want: object }> = {
+    'spot is the spot tier': { over: { pricing: 'spot' }, want: { spot: {} } },
+    'ondemand is the guaranteed tier': { over: { pricing: 'ondemand' }, want: { guaranteed: {} } },
+    'reserved without a name is any reservation of the project': {
+      over: { pricing: 'reserved' },
+      want: { guaranteed: {}, reservationName: `${PARENT}/reservations/-` },
+    },
+    'reserved by a short name is of the own zone': {
+      over: { pricing: 'reserved', reservation: 'r1' },
+      want: { guaranteed: {}, reservationName: `${PARENT}/reservations/r1` },
+    },
+    'reserved by a full name is that one': {
+      over: { pricing: 'reserved', reservation: 'projects/q/locations/z/reservations/r' },
+      want: { guaranteed: {}, reservationName: 'projects/q/locations/z/reservations/r' },
+    },
+    'preemptible has no tier': { over: { pricing: 'preemptible' }, want: {} },
+  };
+  for (const [name, { over, want }] of Object.entries(tiers)) {
+    it(name, () => {
+      const { tpu, ...tier } = queued(over) ?? {};
+      assert.deepEqual(tier, want);
+      const isPreemptible = tpu?.nodeSpec?.[0]?.node?.schedulingConfig?.preemptible ?? false;
+      assert.equal(isPreemptible, over?.pricing === 'preemptible');
+    });
+  }
+});
+
+describe('the request for a node', () => {
+  for (const pricing of ['spot', 'preemptible', 'reserved', 'ondemand'] as const) {
+    it(`${pricing} is its scheduling`, () => {
+      const want = {
+        spot: pricing === 'spot',
+        preemptible: pricing === 'preemptible',
+        reserved: pricing === 'reserved',
+      };
+      assert.deepEqual(node({ pricing })?.schedulingConfig, want);
+    });
+  }
+
+  it("carries the user's labels, but never instead of the owner's", () => {
+    const labels = node({ labels: { team: 'a', 'jobctl-owner': 'thief' } })?.labels;
+    assert.equal(labels?.['team'], 'a');
+    assert.deepEqual(ownershipFrom(labels), ownership());
+  });
+
+  it('names another topology with the generation, never with the type', () => {
+    const asked = node({ accelerator: 'v4-16', topology: '1x2x4' });
+    assert.deepEqual(asked?.acceleratorConfig, { type: 'V4', topology: '1x2x4' });
+    assert.equal(asked?.acceleratorType, undefined);
+  });
+
+  it("leaves out the type's own topology", () => {
+    assert.equal(node({ accelerator: 'v4-16', topology: '2x2x2' })?.acceleratorType, 'v4-16');
+  });
+
+  it('names network, addresses and service account as the plan does', () => {
+    const asked = node({
+      network: 'n',
+      subnetwork: 's',
+      externalIps: true,
+      serviceAccount: 'a@b',
+      scopes: ['c'],
+      tags: ['t'],
+    });
+    assert.deepEqual(asked?.networkConfig, { network: 'n', subnetwork: 's', enableExternalIps: true });
+    assert.deepEqual(asked?.serviceAccount, { email: 'a@b', scope: ['c'] });
+    assert.deepEqual(asked?.tags, ['t']);
+  });
+
+  it('is not made with ownership that no label can hold', () => {
+    assert.throws(() => node({ ownership: ownership({ job: 'Not A Label' }) }), RangeError);
+  });
+});
