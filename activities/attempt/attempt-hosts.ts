@@ -1,0 +1,84 @@
+import { log } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  type HostConnection,
+  HostKeyMismatch,
+  type HostsPort,
+  type HostTarget,
+  HostUnreachable,
+  type SshKey,
+} from '../../cloud/hosts/port.js';
+import { FailureType } from '../../domain/failure-types.js';
+import type { AttemptInput } from '../contract.js';
+import { pause } from './pause.js';
+
+/** One host of an attempt. */
+export interface AttemptHost {
+  readonly target: HostTarget;
+  /** Position among all hosts of all slices, from 0: what logs are named by. */
+  readonly number: number;
+}
+
+export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHost[] {
+  const targets = slices.flatMap(({ index: slice, nodeId, hosts }) =>
+    hosts.map(({ index, internalIp, externalIp }) => ({
+      nodeId,
+      slice,
+      index,
+      address: externalIp ?? internalIp,
+      user: settings.loginUser,
+    })),
+  );
+  return targets.map((target, number) => ({ target, number }));
+}
+
+export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string => `${job.id}-a${attempt}`;
+
+/**
+ * Runs operations on hosts over connections that may break at any time. A host that does not answer is tried again until
+ * `signal` ends it: it is the slice's state that decides whether it is lost, never the silence (DESIGN.md 2).
+ */
+export class HostCaller {
+  readonly #hosts: HostsPort;
+  readonly #key: SshKey;
+  readonly #signal: AbortSignal;
+  readonly #onSilence: (target: HostTarget) => void;
+
+  constructor(hosts: HostsPort, key: SshKey, signal: AbortSignal, onSilence: (target: HostTarget) => void) {
+    this.#hosts = hosts;
+    this.#key = key;
+    this.#signal = signal;
+    this.#onSilence = onSilence;
+  }
+
+  async on<T>(target: HostTarget, operation: (connection: HostConnection) => Promise<T>): Promise<T> {
+    for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        const connection = await this.#hosts.connect(target, this.#key, this.#signal);
+        try {
+          return await operation(connection);
+        } finally {
+          connection.close();
+        }
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (error instanceof HostKeyMismatch) throw refused(error);
+        if (!(error instanceof HostUnreachable)) throw error;
+        log.warn(error.message);
+        this.#onSilence(target);
+        await pause(pauseMs, this.#signal);
+      }
+    }
+  }
+}
+
+const LONGEST_PAUSE_MS = 10_000;
+
+function refused(error: HostKeyMismatch): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: FailureType.Refused,
+    nonRetryable: true,
+    message: error.message,
+    cause: error,
+  });
+}

@@ -1,0 +1,96 @@
+import { log } from '@temporalio/activity';
+import { CloudUnavailable, type TpuPort } from '../../cloud/tpu/port.js';
+import { type SliceCondition, sliceCondition } from '../../domain/slice-condition.js';
+import type { LostSlice, ReadySlice } from '../contract.js';
+import { pause } from './pause.js';
+
+/**
+ * Watches the slices of a running attempt for positive evidence of loss, and for nothing else: a call that fails, a host
+ * that is silent, an expired token are no evidence (DESIGN.md 2, "Unknown is not dead"). Each slice is read from its zone's
+ * listing; `suspect` makes it look at once.
+ */
+export class SliceGuard {
+  readonly #tpu: TpuPort;
+  readonly #slices: readonly ReadySlice[];
+  readonly #notFoundApartMs: number;
+  readonly #signal: AbortSignal;
+  readonly #looking = new Set<number>();
+  readonly lost: Promise<readonly LostSlice[]>;
+  #report: (lost: readonly LostSlice[]) => void = () => undefined;
+
+  constructor(tpu: TpuPort, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
+    this.#tpu = tpu;
+    this.#slices = slices;
+    this.#notFoundApartMs = notFoundApartMs;
+    this.#signal = signal;
+    this.lost = new Promise((resolve) => {
+      this.#report = resolve;
+    });
+    for (const slice of slices) void this.#watch(slice);
+  }
+
+  /** A host of this slice went silent: ask the API about it now. */
+  suspect(index: number): void {
+    const slice = this.#slices.find((candidate) => candidate.index === index);
+    if (!slice || this.#looking.has(index)) return;
+    this.#looking.add(index);
+    void this.#look(slice).finally(() => this.#looking.delete(index));
+  }
+
+  async #watch(slice: ReadySlice): Promise<void> {
+    while (!this.#signal.aborted) {
+      const seen = await this.#ask(
+        () => this.#tpu.watchSlice(slice.ref, { isUrgent: false, signal: this.#signal }),
+        slice,
+      );
+      if (seen && isNews(seen)) await this.#look(slice);
+    }
+  }
+
+  /** Direct looks, which no lag of a listing can mislead. */
+  async #look(slice: ReadySlice): Promise<void> {
+    const seen = await this.#ask(() => this.#tpu.observeSlice(slice.ref), slice);
+    if (!seen || !isNews(seen)) return;
+    if (seen.kind !== 'missing') return this.#report([lossOf(slice, seen)]);
+    await pause(this.#notFoundApartMs, this.#signal).catch(() => undefined);
+    const again = await this.#ask(() => this.#tpu.observeSlice(slice.ref), slice);
+    if (again && isNews(again)) this.#report([lossOf(slice, again)]);
+  }
+
+  async #ask(
+    call: () => Promise<Parameters<typeof sliceCondition>[0]>,
+    slice: ReadySlice,
+  ): Promise<SliceCondition | undefined> {
+    try {
+      return sliceCondition(await call(), slice.ownership);
+    } catch (error) {
+      if (this.#signal.aborted) return undefined;
+      log.warn(
+        `slice ${slice.ref.name} cannot be looked at: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      await pause(error instanceof CloudUnavailable ? 2_000 : 15_000, this.#signal).catch(() => undefined);
+      return undefined;
+    }
+  }
+}
+
+/** `waiting` is a node that is not READY at the moment (REPAIRING, RESTARTING): its hosts come back, or it ends. */
+function isNews(seen: SliceCondition): boolean {
+  return seen.kind !== 'ready' && seen.kind !== 'waiting';
+}
+
+function lossOf({ index }: ReadySlice, seen: SliceCondition): LostSlice {
+  switch (seen.kind) {
+    case 'lost':
+      return { index, cause: seen.cause === 'preempted' ? 'preempted' : 'failed', message: seen.message };
+    case 'missing':
+      // Google does not promise to say PREEMPTED (facts/cloud-tpu.md 1.4): a spot slice that vanished was taken.
+      return { index, cause: 'preempted', message: 'the node is gone (NOT_FOUND, twice)' };
+    case 'deleting':
+      return { index, cause: 'failed', message: 'the slice is being deleted' };
+    case 'foreign':
+      return { index, cause: 'failed', message: seen.message };
+    default:
+      throw new TypeError(`slice ${index}: '${seen.kind}' is no loss`);
+  }
+}

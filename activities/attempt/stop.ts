@@ -1,0 +1,32 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { AttemptInput } from '../contract.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { messageOf } from '../failures.js';
+import { hostsOf, runIdOf } from './attempt-hosts.js';
+
+/**
+ * Ends the command on every host, at once and whatever the supervision does (DESIGN.md 2, "Stop reaches the process").
+ * A command that was not started yet never will be. @throws if a host could not be reached, naming each.
+ */
+export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: AttemptInput): Promise<void> {
+  const graceMs = input.spec.graceSeconds * 1000;
+  const failures: string[] = [];
+  const stops = hostsOf(input).map(async ({ target }) => {
+    try {
+      const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(CONNECT_MS)]);
+      const connection = await hosts.connect(target, installation.sshKey, signal);
+      try {
+        await connection.stopRun(runIdOf(input), graceMs);
+      } finally {
+        connection.close();
+      }
+    } catch (error) {
+      failures.push(messageOf(error));
+    }
+    heartbeat();
+  });
+  await Promise.all(stops);
+  if (failures.length > 0) throw new Error(`${failures.length} of ${stops.length} hosts: ${failures[0]}`);
+}
+
+const CONNECT_MS = 10_000;

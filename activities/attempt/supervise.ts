@@ -1,0 +1,166 @@
+import { log } from '@temporalio/activity';
+import type { HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
+import { logPrefix } from '../../domain/store-layout.js';
+import type { AttemptEnd, AttemptInput } from '../contract.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { commandScript } from '../modules/index.js';
+import { ActivityEnd } from './activity-end.js';
+import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
+import { type HostEnd, verdictOf } from './host-ends.js';
+import { LogStream } from './log-stream.js';
+import { pause } from './pause.js';
+import { SliceGuard } from './slice-guard.js';
+
+/**
+ * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
+ * with the attempt. Starting is left to the on-host runner, which does it once whatever is repeated here.
+ */
+export async function superviseAttempt(dependencies: ActivityDependencies, input: AttemptInput): Promise<AttemptEnd> {
+  const end = new ActivityEnd();
+  const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
+  const caller = new HostCaller(dependencies.hosts, dependencies.installation.sshKey, end.signal, ({ slice }) =>
+    guard.suspect(slice),
+  );
+  const supervision = new Supervision(dependencies, input, caller, end.signal);
+  const ended = supervision.run();
+  ended.catch(() => undefined);
+  try {
+    return await Promise.race([
+      ended,
+      guard.lost.then((slices) => supervision.afterLoss(slices)),
+      end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
+      pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
+    ]);
+  } finally {
+    await supervision.shipRest();
+    end.finish();
+  }
+}
+
+class Supervision {
+  readonly #input: AttemptInput;
+  readonly #caller: HostCaller;
+  readonly #signal: AbortSignal;
+  readonly #dependencies: ActivityDependencies;
+  readonly #streams: LogStream[] = [];
+  readonly #runId: string;
+  readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
+
+  constructor(dependencies: ActivityDependencies, input: AttemptInput, caller: HostCaller, signal: AbortSignal) {
+    this.#dependencies = dependencies;
+    this.#input = input;
+    this.#caller = caller;
+    this.#signal = signal;
+    this.#runId = runIdOf(input);
+  }
+
+  async run(): Promise<AttemptEnd> {
+    const script = commandScript(this.#input.spec);
+    // A job without a command holds its slices until it is cancelled; only the guard can end it.
+    if (script === undefined) return new Promise(() => undefined);
+    for (const host of this.#commandHosts()) this.#running.set(host, this.#runOn(host, script));
+    const ends = await this.#untilDecided();
+    return verdictOf(ends);
+  }
+
+  /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
+  async afterLoss(slices: Extract<AttemptEnd, { kind: 'slices-lost' }>['slices']): Promise<AttemptEnd> {
+    const lost = new Set(slices.map(({ index }) => index));
+    await this.#stopWhere(({ slice }) => !lost.has(slice));
+    return { kind: 'slices-lost', slices };
+  }
+
+  async shipRest(): Promise<void> {
+    const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
+    await Promise.race([Promise.allSettled(this.#streams.map((stream) => stream.flush())), patience]);
+  }
+
+  /** All hosts done, or one that failed and then all others stopped. */
+  async #untilDecided(): Promise<readonly HostEnd[]> {
+    const all = [...this.#running.values()];
+    const bad = Promise.race(
+      all.map(async (end) => ((await end).kind === 'done' ? new Promise<never>(() => undefined) : end)),
+    );
+    const first = await Promise.race([Promise.all(all), bad]);
+    if (Array.isArray(first)) return first as HostEnd[];
+    log.info('a host failed: stopping the others');
+    await this.#stopWhere(() => true);
+    return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first as HostEnd])]);
+  }
+
+  async #stopWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
+    const graceMs = this.#input.spec.graceSeconds * 1000;
+    const targets = [...this.#running.keys()].map(({ target }) => target).filter(isMeant);
+    const stops = targets.map((target) =>
+      this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs)),
+    );
+    await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, this.#signal)]);
+  }
+
+  async #runOn(host: AttemptHost, script: string): Promise<HostEnd> {
+    const { target } = host;
+    const at = { slice: target.slice, host: target.index };
+    const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
+    const [stream, started] = await Promise.all([
+      LogStream.open(this.#dependencies.store, prefix, host.number, this.#signal),
+      this.#caller.on(target, (connection) => connection.startRun(this.#request(target, script))),
+    ]);
+    this.#streams.push(stream);
+    if (started.kind === 'fenced') return { kind: 'fenced', at, epoch: started.epoch };
+    for (;;) {
+      await this.#caller.on(target, (connection) =>
+        connection.followOutput(this.#runId, stream.position, (chunk) => stream.append(chunk), this.#signal),
+      );
+      const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+      const end = endOf(status, at);
+      if (end) {
+        await stream.flush();
+        return end;
+      }
+    }
+  }
+
+  #commandHosts(): readonly AttemptHost[] {
+    const { spec, slices } = this.#input;
+    return hostsOf(this.#input).filter(({ target }) => {
+      const own = slices.find(({ index }) => index === target.slice);
+      return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
+    });
+  }
+
+  #request({ slice, index }: HostTarget, script: string): RunRequest {
+    const { spec, job, attempt, slices, settings, previousEnd } = this.#input;
+    const place = {
+      job: job.id,
+      attempt,
+      bucket: settings.bucket,
+      ...(previousEnd === undefined ? {} : { previousEnd }),
+      slices: slices.map((own) => ({ index: own.index, name: own.ref.name, hosts: own.hosts })),
+    };
+    return { runId: this.#runId, epoch: attempt, script, env: runEnvironment(spec, place, slice, index) };
+  }
+}
+
+function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
+  switch (status.kind) {
+    case 'starting':
+    case 'running':
+      return undefined;
+    case 'exited': {
+      const { code, signal, startedAt, endedAt } = status;
+      const exit = { at, code, startedAt, endedAt, ...(signal === undefined ? {} : { signal }) };
+      return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
+    }
+    case 'lost':
+      return { kind: 'run-lost', at, message: 'the command is gone without an exit code (the host was restarted)' };
+    case 'orphaned':
+      return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
+    case 'absent':
+      return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
+  }
+}
+
+/** For the last lines of hosts that were stopped. */
+const LAST_LINES_MS = 10_000;
+const LAST_FLUSH_MS = 10_000;

@@ -1,0 +1,218 @@
+/**
+ * What the workflows ask of the activities: inputs and results, all plain JSON. Workflows import types from here only.
+ */
+import type { CreateAnswer } from '../cloud/tpu/port.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import type { Outcome } from '../domain/job-state.js';
+import type { LeaseId, LeaseMessage, Demand } from '../domain/lease.js';
+import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
+import type { SliceCondition } from '../domain/slice-condition.js';
+import type { Timings } from '../domain/timings.js';
+import type { EpochMs } from '../domain/units.js';
+import type { QuotaConfig } from '../quota/quota-config.js';
+import type { JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
+
+export interface JobRef {
+  readonly id: string;
+  /** First run id of the chain. */
+  readonly run: string;
+}
+
+// Of a job ---------------------------------------------------------------------------------------------------------
+
+export interface AcceptJobInput {
+  readonly job: JobRef;
+  readonly spec: JobSpec;
+  readonly input: JobInput;
+}
+
+/** One slice of an attempt, ready. */
+export interface ReadySlice {
+  readonly index: number;
+  readonly ref: SliceRef;
+  readonly ownership: Ownership;
+  readonly nodeId: string;
+  readonly hosts: readonly SliceHost[];
+}
+
+export interface AttemptInput {
+  readonly job: JobRef;
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly attempt: number;
+  readonly slices: readonly ReadySlice[];
+  readonly files: Readonly<Record<string, string>>;
+  readonly previousEnd?: string;
+}
+
+/** Where in the job something happened. */
+export interface HostPlace {
+  readonly slice: number;
+  readonly host: number;
+}
+
+export interface LostSlice {
+  readonly index: number;
+  readonly cause: 'preempted' | 'failed';
+  readonly message: string;
+}
+
+export type SetUpEnd =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
+  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  /** This worker is shutting down: another one goes on. */
+  | { readonly kind: 'handed-over' };
+
+export type AttemptEnd =
+  /** The command ended on all of its hosts; `exit` of the first that failed, or of host 0. */
+  | {
+      readonly kind: 'exited';
+      readonly code: number;
+      readonly signal?: string;
+      readonly at: HostPlace;
+      readonly startedAt: EpochMs;
+    }
+  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
+  | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
+  /** The hosts know of a later attempt (the job was reset): that one is to be attended. */
+  | { readonly kind: 'fenced'; readonly epoch: number }
+  | { readonly kind: 'handed-over' }
+  /** `superviseMs` is over; nothing happened. */
+  | { readonly kind: 'still-running' };
+
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly zone: string;
+  readonly nodes: readonly { readonly name: string; readonly nodeId: string; readonly hosts: readonly SliceHost[] }[];
+  readonly startedAt: EpochMs;
+  readonly endedAt?: EpochMs;
+  readonly end?: string;
+}
+
+export interface JobActivities {
+  /** Checks the job against this installation (project, pool, zones, key), stores its spec, freezes its settings. */
+  acceptJob(input: AcceptJobInput): Promise<JobSettings>;
+  /** Names the queue of one live worker; its connections serve the attempt from now on. */
+  claimWorker(): Promise<{ readonly taskQueue: string }>;
+  setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
+  /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
+  superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
+  /** Ends the command on every host that can be reached; bounded by the grace. Repeating is safe. */
+  stopAttempt(input: AttemptInput): Promise<void>;
+  recordAttempt(input: {
+    readonly job: JobRef;
+    readonly record: AttemptRecord;
+    readonly events: readonly JobEvent[];
+  }): Promise<void>;
+  /** Stores the outcome, once: an outcome that is there already stays. */
+  recordOutcome(input: {
+    readonly job: JobRef;
+    readonly outcome: Outcome;
+    readonly events: readonly JobEvent[];
+  }): Promise<void>;
+}
+
+// Of a slice -------------------------------------------------------------------------------------------------------
+
+export interface AwaitSliceInput {
+  readonly ref: SliceRef;
+  readonly ownership: Ownership;
+  readonly operation?: string;
+  readonly timings: Timings;
+}
+
+export interface DeleteSliceInput {
+  readonly ref: SliceRef;
+  readonly ownership: Ownership;
+  /** NOT_FOUND before this time proves nothing: an unanswered create may still take effect. */
+  readonly notBefore: EpochMs;
+  readonly timings: Timings;
+}
+
+export interface SliceActivities {
+  createSlice(plan: SlicePlan): Promise<CreateAnswer>;
+  /** One direct look. */
+  inspectSlice(input: AwaitSliceInput): Promise<SliceCondition>;
+  /** Watches until the slice is ready, lost, foreign, being deleted, or missing twice apart. */
+  awaitSlice(input: AwaitSliceInput): Promise<SliceCondition>;
+  /** Deletes until nothing of this name and owner is seen any more. Never touches a foreign resource. */
+  deleteUntilGone(input: DeleteSliceInput): Promise<void>;
+  /** Whether the chain of runs that began with `run` has an open run. */
+  isJobOpen(job: JobRef): Promise<boolean>;
+}
+
+// Of the quota workflow --------------------------------------------------------------------------------------------
+
+export interface Deliveries {
+  readonly epoch: number;
+  readonly grants: readonly LeaseId[];
+  readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
+  /** Open jobs that are asked to say again what they hold. */
+  readonly restate: readonly JobRef[];
+  /** Slices to be found and deleted by a slice workflow of their own, where none is open. */
+  readonly reclaims: readonly { readonly lease: LeaseId; readonly ref: SliceRef }[];
+  readonly releases: readonly { readonly slice: string; readonly reason: string }[];
+}
+
+/** Grants whose job is closed, or another chain's: the lease comes back. */
+export interface DeliveryReport {
+  readonly closedJobs: readonly LeaseId[];
+}
+
+export interface HolderQuestion {
+  readonly lease: LeaseId;
+  readonly slices: readonly SliceRef[];
+}
+export interface HolderAnswer {
+  readonly lease: LeaseId;
+  readonly isJobOpen: boolean;
+  /** Slices of the lease whose workflow is open. */
+  readonly openSlices: readonly string[];
+}
+
+/** What is open in a pool: all that a quota workflow without memory can know. */
+export interface OpenWork {
+  readonly jobs: readonly { readonly job: JobRef; readonly isQueued: boolean }[];
+  readonly slices: readonly OpenSlice[];
+}
+export interface OpenSlice {
+  readonly lease: LeaseId;
+  readonly demand: Demand;
+  readonly ref: SliceRef;
+  /** False: only the cloud still has it; it is to be reclaimed. */
+  readonly isWorkflowOpen: boolean;
+}
+
+export interface PoolFacts {
+  /** Absent where the file cannot be read or is wrong: the last good one stays in force. */
+  readonly config?: QuotaConfig;
+  readonly timings: Timings;
+  /** What is wrong with the file. */
+  readonly problem?: string;
+}
+
+export interface QuotaActivities {
+  /** Completes when the signal that carried the message was acknowledged. */
+  sendLease(message: LeaseMessage): Promise<void>;
+  deliver(batch: Deliveries): Promise<DeliveryReport>;
+  loadPool(pool: string): Promise<PoolFacts>;
+  readOpenWork(pool: string): Promise<OpenWork>;
+  inspectHolders(questions: readonly HolderQuestion[]): Promise<readonly HolderAnswer[]>;
+}
+
+// Of the janitor ---------------------------------------------------------------------------------------------------
+
+export interface JanitorReport {
+  readonly resources: number;
+  readonly reclaimed: readonly string[];
+  readonly unknown: readonly string[];
+  readonly wokenPools: readonly string[];
+  readonly stopped?: string;
+}
+export interface JanitorActivities {
+  sweep(): Promise<JanitorReport>;
+}
+
+export type Activities = JobActivities & SliceActivities & QuotaActivities & JanitorActivities;

@@ -1,0 +1,33 @@
+import type { HostsPort, SshKey } from '../cloud/hosts/port.js';
+import type { StorePort } from '../cloud/store/port.js';
+import type { TpuPort } from '../cloud/tpu/port.js';
+import type { Timings } from '../domain/timings.js';
+import type { QuotaSource } from './quota-source.js';
+
+/** What a worker hands to its activities: the ports, and the facts of its installation. */
+export interface ActivityDependencies {
+  readonly tpu: TpuPort;
+  readonly store: StorePort;
+  readonly hosts: HostsPort;
+  readonly installation: Installation;
+  readonly quota: QuotaSource;
+}
+
+export interface Installation {
+  /** The random id that every resource of this installation carries. */
+  readonly owner: string;
+  /** Said wherever a user could take a rehearsal for the real thing. */
+  readonly label?: string;
+  readonly googleProject: string;
+  /** Used where a job names no zone, in this order. */
+  readonly zones: readonly string[];
+  /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
+  readonly loginUser?: string;
+  readonly sshKey: SshKey;
+  /** OpenSSH line. */
+  readonly publicKey: string;
+  readonly taskQueue: string;
+  /** The queue that this worker alone polls. */
+  readonly claimedQueue: string;
+  readonly timings: Timings;
+}

@@ -1,0 +1,27 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { CloudRefused } from '../cloud/tpu/port.js';
+import { StoreRefused } from '../cloud/store/port.js';
+import { FailureType } from '../domain/failure-types.js';
+
+/** Runs one call to a port and gives its failures the names that workflows know. Classes do not survive the journey. */
+export async function translated<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+export function asFailure(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
+  if (error instanceof CloudRefused || error instanceof StoreRefused) {
+    return ApplicationFailure.create({ type: FailureType.Refused, message: error.message, cause: error });
+  }
+  return error;
+}
+
+export function invalidJob(message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type: FailureType.InvalidJob, nonRetryable: true, message });
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,18 @@
+import type { Activities } from './contract.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { attemptActivities } from './attempt.js';
+import { janitorActivities } from './janitor.js';
+import { jobRecordActivities } from './job-records.js';
+import { quotaActivities } from './quota.js';
+import { sliceActivities } from './slice.js';
+
+/** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
+export function createActivities(dependencies: ActivityDependencies): Activities {
+  return {
+    ...jobRecordActivities(dependencies),
+    ...attemptActivities(dependencies),
+    ...sliceActivities(dependencies),
+    ...quotaActivities(dependencies),
+    ...janitorActivities(dependencies),
+  };
+}

@@ -1,0 +1,88 @@
+import type { LeaseMessage } from '../domain/lease.js';
+import { leaseMessagesSignal, type QuotaInput, quotaWorkflowId, WorkflowType } from '../workflows/messages.js';
+import type { WorkflowClient } from './workflow-lookup.js';
+
+/**
+ * Coalesces the lease messages of one worker: one signal in flight per pool, which carries everything that came while the
+ * last one was on its way (docs/adr/0004). What enters: `send`, once per message. What leaves: one signal-with-start per
+ * batch, so that a quota workflow that was terminated comes back with the next message. A `send` settles with its batch:
+ * resolved when the server acknowledged the signal, rejected when it did not, and then its activity tries again.
+ *
+ * The window in which messages collect starts small, so that a lone job does not wait, and grows while batches are full.
+ */
+export class LeaseOutbox {
+  readonly #taskQueue: string;
+  readonly #lanes = new Map<string, Lane>();
+
+  constructor(taskQueue: string) {
+    this.#taskQueue = taskQueue;
+  }
+
+  send(client: WorkflowClient, message: LeaseMessage): Promise<void> {
+    const { pool } = message.lease;
+    const lane = this.#lanes.get(pool) ?? { letters: [], isDraining: false, windowMs: FIRST_WINDOW_MS };
+    this.#lanes.set(pool, lane);
+    return new Promise<void>((resolve, reject) => {
+      lane.letters.push({ message, resolve, reject, bytes: JSON.stringify(message).length });
+      if (!lane.isDraining) void this.#drain(client, pool, lane);
+    });
+  }
+
+  async #drain(client: WorkflowClient, pool: string, lane: Lane): Promise<void> {
+    lane.isDraining = true;
+    while (lane.letters.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, lane.windowMs));
+      const batch = takeBatch(lane.letters);
+      await this.#post(client, pool, batch);
+      const isBusy = lane.letters.length > batch.length / 2;
+      lane.windowMs = isBusy
+        ? Math.min(lane.windowMs * 2, LONGEST_WINDOW_MS)
+        : Math.max(lane.windowMs / 2, FIRST_WINDOW_MS);
+    }
+    lane.isDraining = false;
+  }
+
+  async #post(client: WorkflowClient, pool: string, batch: readonly Letter[]): Promise<void> {
+    const input: QuotaInput = { v: 1, pool };
+    try {
+      await client.withDeadline(Date.now() + SIGNAL_DEADLINE_MS, () =>
+        client.workflow.signalWithStart(WorkflowType.Quota, {
+          workflowId: quotaWorkflowId(pool),
+          taskQueue: this.#taskQueue,
+          args: [input],
+          signal: leaseMessagesSignal,
+          signalArgs: [batch.map(({ message }) => message)],
+          staticSummary: `quota of pool ${pool}`,
+        }),
+      );
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+interface Letter {
+  readonly message: LeaseMessage;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+interface Lane {
+  readonly letters: Letter[];
+  isDraining: boolean;
+  windowMs: number;
+}
+
+function takeBatch(letters: Letter[]): Letter[] {
+  let bytes = 0;
+  const fits = letters.findIndex((letter, index) => index >= MOST_MESSAGES || (bytes += letter.bytes) > MOST_BYTES);
+  return letters.splice(0, fits === -1 ? letters.length : Math.max(1, fits));
+}
+
+/** DESIGN.md 3: at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
+const MOST_MESSAGES = 200;
+const MOST_BYTES = 16_384;
+const FIRST_WINDOW_MS = 50;
+const LONGEST_WINDOW_MS = 1_000;
+const SIGNAL_DEADLINE_MS = 10_000;

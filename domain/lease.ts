@@ -1,0 +1,51 @@
+import type { SliceRef } from './slice.js';
+import type { EpochMs, QuotaUnits } from './units.js';
+
+/** A job's claim on its pool's chips. A job has one lease at a time; a later one has a greater number. */
+export interface LeaseId {
+  readonly pool: string;
+  /** The job's workflow id. */
+  readonly job: string;
+  /** The first run id of the job's chain: a later job of the same name is another holder. */
+  readonly run: string;
+  readonly number: number;
+}
+
+export const leaseKey = (lease: LeaseId): string => `${lease.job}/${lease.run}/${lease.number}`;
+
+/** What a job asks of its pool. */
+export interface Demand {
+  readonly project: string;
+  readonly user: string;
+  /** 1 (first) to 5. */
+  readonly priority: number;
+  readonly submittedAt: EpochMs;
+  readonly units: QuotaUnits;
+}
+
+/**
+ * What jobs and slices tell the quota workflow. Of one lease and sender only the highest sequence counts, so a message may
+ * arrive twice or late. Sequences are workflow times (never less than the last plus one): they grow across resets too.
+ */
+export interface LeaseMessage {
+  readonly lease: LeaseId;
+  /** `job`, or the slice's resource name. */
+  readonly sender: string;
+  readonly sequence: number;
+  readonly body: LeaseMessageBody;
+}
+
+export type LeaseMessageBody =
+  /** The job waits for this lease; `heldSince` where it was granted before, by an epoch that is lost. */
+  | {
+      readonly kind: 'request';
+      readonly demand: Demand;
+      readonly heldSince?: EpochMs;
+      readonly slices: readonly SliceRef[];
+    }
+  /** The job lets go; the lease is free once each of these slices was seen gone. */
+  | { readonly kind: 'release'; readonly slices: readonly SliceRef[] }
+  /** A slice is about to send its create call and asks whether the lease stands; also sent again to a new epoch. */
+  | { readonly kind: 'slice'; readonly ref: SliceRef }
+  /** The slice was seen gone, or never was. */
+  | { readonly kind: 'gone' };

@@ -1,0 +1,69 @@
+import type { JobSpec } from './job-spec.js';
+import { sliceSpecHash } from './identity.js';
+import type { Pricing, SlicePlan } from './slice.js';
+
+export interface SlicePlace {
+  readonly owner: string;
+  /** The installation's Google project, used where the job names none. */
+  readonly googleProject: string;
+  readonly zone: string;
+  readonly name: string;
+  readonly job: string;
+  readonly run: string;
+  readonly generation: number;
+  readonly loginUser: string;
+  /** OpenSSH line of the key that connects. */
+  readonly publicKey: string;
+}
+
+/** The create request of one generation of one slice. */
+export function slicePlan(spec: JobSpec, place: SlicePlace): SlicePlan {
+  const { tpu } = spec;
+  const optional = {
+    ...(tpu.topology === undefined ? {} : { topology: tpu.topology }),
+    ...(tpu.reservation === undefined ? {} : { reservation: tpu.reservation }),
+    ...(tpu.network === undefined ? {} : { network: tpu.network }),
+    ...(tpu.subnetwork === undefined ? {} : { subnetwork: tpu.subnetwork }),
+    ...(tpu.serviceAccount === undefined ? {} : { serviceAccount: tpu.serviceAccount }),
+    ...(tpu.scopes === undefined ? {} : { scopes: tpu.scopes }),
+  };
+  return {
+    ref: {
+      googleProject: tpu.project ?? place.googleProject,
+      zone: place.zone,
+      name: place.name,
+      mode: tpu.allocationMode,
+    },
+    ownership: {
+      owner: place.owner,
+      job: place.job,
+      run: place.run,
+      generation: place.generation,
+      spec: sliceSpecHash(spec),
+    },
+    accelerator: tpu.accelerator,
+    runtimeVersion: tpu.runtimeVersion,
+    pricing: concretePricing(tpu.pricing),
+    externalIps: tpu.externalIps,
+    tags: tpu.tags,
+    labels: tpu.labels,
+    metadata: metadata(spec, place),
+    ...optional,
+  };
+}
+
+/** `any` is for a tier to decide; without tiers' pricing the cheapest that needs no reservation. */
+function concretePricing(pricing: JobSpec['tpu']['pricing']): Pricing {
+  return pricing === 'any' ? 'spot' : pricing;
+}
+
+/** Our key joins the user's own `ssh-keys`; it is never patched in later (DESIGN.md 4). */
+function metadata({ tpu }: JobSpec, { loginUser, publicKey }: SlicePlace): Record<string, string> {
+  const ours = `${loginUser}:${publicKey.trim()}`;
+  const theirs = tpu.metadata['ssh-keys'];
+  return {
+    ...tpu.metadata,
+    'ssh-keys': theirs === undefined ? ours : `${theirs.trimEnd()}\n${ours}`,
+    ...(tpu.startupScript === undefined ? {} : { 'startup-script': tpu.startupScript }),
+  };
+}

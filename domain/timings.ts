@@ -1,0 +1,47 @@
+/**
+ * How long jobctl waits for what. One object, chosen by the worker's configuration and handed to workflows as plain JSON,
+ * so that a rehearsal or a test can shorten all of them together. All in milliseconds unless the name says otherwise.
+ */
+export interface Timings {
+  /** After a create call without a definite answer, how long NOT_FOUND must hold before the slice counts as gone. */
+  readonly createSettleMs: number;
+  /** How far apart two NOT_FOUND answers must lie to be evidence. */
+  readonly notFoundApartMs: number;
+  /** Activities that hold a worker's connections are given up after this silence. */
+  readonly heartbeatTimeoutMs: number;
+  /** How long a claimed worker may take to pick up its next activity before another is claimed. */
+  readonly claimTimeoutMs: number;
+  /** How often the quota workflow compares its leases with open jobs and slices. */
+  readonly reconcileMs: number;
+  /** How long a quota workflow that lost its state waits for visibility to settle before it reads what is open. */
+  readonly rebuildSettleMs: number;
+  /** The longest single supervision activity; between two of them the job may continue as new. */
+  readonly superviseMs: number;
+  /** First wait before a zone is asked again; doubles up to `zoneBackoffMaxMs`. */
+  readonly zoneBackoffMs: number;
+  readonly zoneBackoffMaxMs: number;
+  /** History events after which a job continues as new between two supervision activities. */
+  readonly jobHistoryEvents: number;
+  /** History events and bytes after which the quota workflow continues as new. */
+  readonly quotaHistoryEvents: number;
+  readonly quotaHistoryBytes: number;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** The values of DESIGN.md 2, 3 and 7. */
+export const DEFAULT_TIMINGS: Timings = {
+  createSettleMs: 15 * MINUTE,
+  notFoundApartMs: 5 * SECOND,
+  heartbeatTimeoutMs: 60 * SECOND,
+  claimTimeoutMs: 15 * SECOND,
+  reconcileMs: 30 * SECOND,
+  rebuildSettleMs: 5 * SECOND,
+  superviseMs: 24 * 60 * MINUTE,
+  zoneBackoffMs: 15 * SECOND,
+  zoneBackoffMaxMs: 10 * MINUTE,
+  jobHistoryEvents: 10_000,
+  quotaHistoryEvents: 2_000,
+  quotaHistoryBytes: 2_000_000,
+};

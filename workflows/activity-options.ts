@@ -1,0 +1,97 @@
+/**
+ * The activities as workflows call them, one group per way of waiting and retrying. Nothing else in workflows/ sets a
+ * timeout or a retry.
+ */
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import type {
+  Activities,
+  JobActivities,
+  JanitorActivities,
+  QuotaActivities,
+  SliceActivities,
+} from '../activities/contract.js';
+import { FailureType } from '../domain/failure-types.js';
+import type { Timings } from '../domain/timings.js';
+
+const NEVER_RETRIED = [FailureType.InvalidJob, FailureType.Refused, FailureType.Fenced];
+
+/** Short calls that must succeed some day: to the store, to the cloud's reading side, to Temporal. */
+const PATIENT = {
+  startToCloseTimeout: '60s',
+  retry: {
+    initialInterval: '1s',
+    backoffCoefficient: 2,
+    maximumInterval: '30s',
+    nonRetryableErrorTypes: NEVER_RETRIED,
+  },
+} as const;
+
+export const looks = proxyActivities<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
+
+/** A refusal here must not stop a lease from coming back, so nothing ends these but success. */
+const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
+
+export const quotaMail = proxyActivities<Pick<QuotaActivities, 'sendLease'>>(STUBBORN);
+
+/** One create call per activity: what a retry of ours would hide, the slice workflow has to know. */
+export const createOnce = proxyActivities<Pick<SliceActivities, 'createSlice'>>({
+  startToCloseTimeout: '60s',
+  retry: { maximumAttempts: 1 },
+});
+
+export const watching = proxyActivities<Pick<SliceActivities, 'awaitSlice'>>({
+  startToCloseTimeout: '30d',
+  heartbeatTimeout: '60s',
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  retry: STUBBORN.retry,
+});
+
+export const deletion = proxyActivities<Pick<SliceActivities, 'deleteUntilGone'>>({
+  startToCloseTimeout: '30d',
+  heartbeatTimeout: '60s',
+  retry: STUBBORN.retry,
+});
+
+export const bookkeeping = proxyActivities<Pick<JobActivities, 'acceptJob' | 'claimWorker'>>(PATIENT);
+
+/** A store that is away must not hold chips for ever: the attempt's record is given up after a while, with a note. */
+export const attemptRecord = proxyActivities<Pick<JobActivities, 'recordAttempt'>>({
+  ...PATIENT,
+  scheduleToCloseTimeout: '2m',
+});
+export const lastRecord = proxyActivities<Pick<JobActivities, 'recordOutcome'>>({
+  ...STUBBORN,
+  scheduleToCloseTimeout: '6h',
+});
+
+/** Bounded by the grace of the job and what a dead host may cost; repeated while hosts cannot be reached is pointless. */
+export function stopping(graceMs: number): Pick<JobActivities, 'stopAttempt'> {
+  return proxyActivities<Pick<JobActivities, 'stopAttempt'>>({
+    startToCloseTimeout: graceMs + 30_000,
+    retry: { maximumAttempts: 2 },
+  });
+}
+
+/** Activities on the queue of the one worker that holds the attempt's connections (DESIGN.md 2, "One worker per attempt"). */
+export function onClaimedWorker(
+  taskQueue: string,
+  timings: Timings,
+): Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'> {
+  return proxyActivities<Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>>({
+    taskQueue,
+    scheduleToStartTimeout: timings.claimTimeoutMs,
+    startToCloseTimeout: timings.superviseMs + 600_000,
+    heartbeatTimeout: timings.heartbeatTimeoutMs,
+    // On cancel the job stops the command itself, at once, and does not wait for this activity to hear of it.
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 1 },
+  });
+}
+
+export const pool =
+  proxyActivities<Pick<Activities, 'deliver' | 'loadPool' | 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
+
+export const janitorial = proxyActivities<JanitorActivities>({
+  startToCloseTimeout: '5m',
+  retry: { maximumAttempts: 3 },
+});

@@ -1,0 +1,5 @@
+/** Every workflow type of jobctl, by the name it is started under. The worker bundles this file. */
+export { janitor } from './janitor.js';
+export { job } from './job.js';
+export { quota } from './quota.js';
+export { slice } from './slice.js';

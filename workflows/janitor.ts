@@ -1,0 +1,8 @@
+import type { JanitorReport } from '../activities/contract.js';
+import { janitorial } from './activity-options.js';
+import type { JanitorInput } from './messages.js';
+
+/** One sweep, started by a Temporal Schedule: what no workflow looks after (DESIGN.md 2, "Nothing leaks"). */
+export async function janitor(_input: JanitorInput): Promise<JanitorReport> {
+  return janitorial.sweep();
+}

@@ -1,0 +1,49 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+} from '@temporalio/workflow';
+import { FailureType } from '../domain/failure-types.js';
+import type { Outcome } from '../domain/job-state.js';
+import { acceptOrFail } from './job/accept.js';
+import type { JobCarry } from './job/carry.js';
+import { JobRun } from './job/job-run.js';
+import type { JobInput } from './messages.js';
+
+/**
+ * One job, from submit to its final outcome (DESIGN.md 2). Thin: the run decides what comes next, this function decides how
+ * the workflow ends. It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
+ */
+export async function job(input: JobInput): Promise<Outcome> {
+  const carry = (input.carry as JobCarry | undefined) ?? (await acceptOrFail(input));
+  const run = new JobRun(carry, input.files ?? {});
+  let cancellation: unknown;
+  let end: Awaited<ReturnType<JobRun['live']>>;
+  try {
+    end = await run.live();
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    cancellation = error;
+    end = { kind: 'outcome', outcome: run.cancelledOutcome() };
+  }
+  if (end.kind === 'renew') {
+    await condition(allHandlersFinished);
+    return continueAsNew<typeof job>({ ...input, carry: run.carry() });
+  }
+  const { outcome } = end;
+  await CancellationScope.nonCancellable(async () => {
+    await run.finish(outcome);
+    await condition(allHandlersFinished);
+  });
+  if (outcome.result === 'succeeded') return outcome;
+  if (outcome.result === 'cancelled') throw cancellation;
+  throw ApplicationFailure.create({
+    type: FailureType.JobFailed,
+    nonRetryable: true,
+    message: outcome.cause?.message ?? 'failed',
+    details: [outcome],
+  });
+}

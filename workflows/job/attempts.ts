@@ -1,0 +1,267 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  sleep,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type {
+  AttemptEnd,
+  AttemptInput,
+  HostPlace,
+  JobActivities,
+  JobRef,
+  ReadySlice,
+  SetUpEnd,
+} from '../../activities/contract.js';
+import { JobPhase } from '../../domain/job-state.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { EpochMs } from '../../domain/units.js';
+import { attemptRecord, bookkeeping, onClaimedWorker, stopping } from '../activity-options.js';
+import type { JobSettings } from '../messages.js';
+import type { JobStory } from './story.js';
+
+export interface AttemptsCarry {
+  readonly attempt: number;
+  readonly isOpen: boolean;
+  readonly isSetUp: boolean;
+  readonly startedAt?: EpochMs;
+  readonly previousEnd?: string;
+}
+
+/** How an attempt ended, as the job decides on it. `pause`: nothing ended; the job may continue as new here. */
+export type AttemptResult =
+  | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
+  | Extract<SetUpEnd, { kind: 'module-failed' }>
+  | { readonly kind: 'worker-failed'; readonly message: string }
+  | { readonly kind: 'pause' };
+
+/**
+ * The attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that one
+ * goes away. The command itself lives under its on-host runner and does not notice.
+ */
+export class Attempts {
+  #number: number;
+  #isOpen: boolean;
+  #startedAt: EpochMs | undefined;
+  #previousEnd: string | undefined;
+  /** Set up for the open attempt, on these slices. */
+  #isSetUp: boolean;
+  #queue: string | undefined;
+  #workerErrors = 0;
+  readonly #job: JobRef;
+  readonly #spec: JobSpec;
+  readonly #settings: JobSettings;
+  readonly #files: Readonly<Record<string, string>>;
+  readonly #story: JobStory;
+
+  constructor(context: AttemptsContext, carry?: AttemptsCarry) {
+    this.#job = context.job;
+    this.#spec = context.spec;
+    this.#settings = context.settings;
+    this.#files = context.files;
+    this.#story = context.story;
+    this.#number = carry?.attempt ?? 0;
+    this.#isOpen = carry?.isOpen ?? false;
+    this.#isSetUp = carry?.isSetUp ?? false;
+    this.#startedAt = carry?.startedAt;
+    this.#previousEnd = carry?.previousEnd;
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  /** When the command was first started. */
+  get startedAt(): EpochMs | undefined {
+    return this.#startedAt;
+  }
+
+  /** Runs the open attempt, or a new one, on these slices. On a cancel the command is stopped before it throws. */
+  async run(slices: readonly ReadySlice[]): Promise<AttemptResult> {
+    if (!this.#isOpen) {
+      this.#number += 1;
+      this.#isOpen = true;
+      this.#isSetUp = false;
+    }
+    const input = this.#input(slices);
+    try {
+      const result = await this.#setUpAndSupervise(input);
+      if (result.kind !== 'pause') await this.#close(input, result);
+      return result;
+    } catch (error) {
+      if (isCancellation(error)) {
+        await CancellationScope.nonCancellable(() => this.#close(input, { kind: 'cancelled' }));
+        throw error;
+      }
+      const result = workerFailure(error);
+      await this.#close(input, result);
+      return result;
+    }
+  }
+
+  async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
+    while (!this.#isSetUp) {
+      this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)} hosts`);
+      const end = await this.#onWorker((worker) => worker.setUpHosts(input));
+      if (end === undefined || end.kind === 'handed-over') continue;
+      if (end.kind !== 'ready') return end;
+      this.#isSetUp = true;
+    }
+    return this.#supervise(input);
+  }
+
+  async #supervise(input: AttemptInput): Promise<AttemptResult> {
+    this.#startedAt ??= Date.now();
+    this.#story.move(
+      JobPhase.Running,
+      `attempt ${this.#number} on ${hostCount(input)} hosts in ${input.slices[0]?.ref.zone}`,
+      { attempts: this.#number },
+    );
+    await this.#record(input);
+    const end = await this.#untilCancelled(
+      input,
+      this.#onWorker((worker) => worker.superviseAttempt(input)),
+    );
+    if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'pause' };
+    if (end.kind === 'fenced') {
+      // The job was reset to before that attempt; what runs on the hosts goes on under its own number.
+      this.#story.note(`the hosts run attempt ${end.epoch} already; going on with it`);
+      this.#number = end.epoch;
+      return { kind: 'pause' };
+    }
+    return end;
+  }
+
+  /**
+   * Lets `watching` go on over a cancel: the command is stopped by an activity of its own, at once, while the supervision
+   * ships the last lines and then ends by itself.
+   */
+  async #untilCancelled<T>(input: AttemptInput, watching: Promise<T>): Promise<T> {
+    const cancelled = CancellationScope.current().cancelRequested;
+    try {
+      return await Promise.race([watching, cancelled]);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      await CancellationScope.nonCancellable(async () => {
+        await this.#stop(input);
+        await Promise.race([watching.catch(() => undefined), sleep(LAST_LINES_MS)]);
+      });
+      throw error;
+    }
+  }
+
+  async #stop(input: AttemptInput): Promise<void> {
+    try {
+      await stopping(this.#spec.graceSeconds * 1000).stopAttempt(input);
+    } catch (error) {
+      // Hosts that cannot be reached lose their processes with their slice.
+      this.#story.note(`the command could not be stopped on every host: ${reasonOf(error)}`);
+    }
+  }
+
+  /** Undefined: the claimed worker is gone, or lost the activity. */
+  async #onWorker<T>(
+    call: (worker: Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>) => Promise<T>,
+  ): Promise<T | undefined> {
+    this.#queue ??= (await bookkeeping.claimWorker()).taskQueue;
+    const worker = onClaimedWorker(this.#queue, this.#settings.timings);
+    try {
+      // The user's cancel must not reach it: see #untilCancelled. Set-up ends with its slices.
+      return await CancellationScope.nonCancellable(() => call(worker));
+    } catch (error) {
+      this.#queue = undefined;
+      await this.#afterWorkerError(error);
+      return undefined;
+    }
+  }
+
+  /** A worker that went away costs nothing; one that reports errors again and again ends the attempt. */
+  async #afterWorkerError(error: unknown): Promise<void> {
+    if (!(error instanceof ActivityFailure)) throw error;
+    if (error.cause instanceof TimeoutFailure) {
+      this.#story.note(`the worker that served the attempt is gone (${error.cause.timeoutType}); another one goes on`);
+      return;
+    }
+    this.#workerErrors += 1;
+    const isFinal = error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
+    if (isFinal || this.#workerErrors > MOST_WORKER_ERRORS) throw error;
+    this.#story.note(`a worker reported: ${reasonOf(error)}; trying again`);
+    await sleep(WORKER_ERROR_PAUSE_MS * this.#workerErrors, { summary: 'after an error of a worker' });
+  }
+
+  async #close(input: AttemptInput, result: AttemptResult | { readonly kind: 'cancelled' }): Promise<void> {
+    this.#isOpen = false;
+    this.#previousEnd = result.kind;
+    await this.#record(input, result.kind);
+  }
+
+  async #record(input: AttemptInput, end?: string): Promise<void> {
+    const nodes = input.slices.map(({ ref, nodeId, hosts }) => ({ name: ref.name, nodeId, hosts }));
+    const record = {
+      attempt: this.#number,
+      zone: input.slices[0]?.ref.zone ?? '',
+      nodes,
+      startedAt: this.#startedAt ?? Date.now(),
+      ...(end === undefined ? {} : { end, endedAt: Date.now() }),
+    };
+    try {
+      await attemptRecord.recordAttempt({ job: this.#job, record, events: this.#story.events });
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      this.#story.note(`the record of attempt ${this.#number} could not be stored: ${reasonOf(error)}`);
+    }
+  }
+
+  #input(slices: readonly ReadySlice[]): AttemptInput {
+    return {
+      job: this.#job,
+      spec: this.#spec,
+      settings: this.#settings,
+      attempt: this.#number,
+      slices,
+      files: this.#files,
+      ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
+    };
+  }
+
+  carry(): AttemptsCarry {
+    return {
+      attempt: this.#number,
+      isOpen: this.#isOpen,
+      isSetUp: this.#isSetUp,
+      ...(this.#startedAt === undefined ? {} : { startedAt: this.#startedAt }),
+      ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
+    };
+  }
+}
+
+export interface AttemptsContext {
+  readonly job: JobRef;
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly files: Readonly<Record<string, string>>;
+  readonly story: JobStory;
+}
+
+const MOST_WORKER_ERRORS = 5;
+const WORKER_ERROR_PAUSE_MS = 2_000;
+
+/** How long the supervision may take to ship what was printed before the stop. */
+const LAST_LINES_MS = 20_000;
+
+const hostCount = ({ slices }: AttemptInput): number => slices.reduce((sum, { hosts }) => sum + hosts.length, 0);
+
+function reasonOf(error: unknown): string {
+  return error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error);
+}
+
+/** An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible. */
+function workerFailure(error: unknown): AttemptResult {
+  if (!(error instanceof ActivityFailure)) throw error;
+  return { kind: 'worker-failed', message: reasonOf(error) };
+}
+
+export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
+  slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;

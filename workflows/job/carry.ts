@@ -1,0 +1,26 @@
+import type { JobPhase } from '../../domain/job-state.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { JobEvent, JobSettings, SliceView } from '../messages.js';
+import type { AttemptsCarry } from './attempts.js';
+import type { LeaseCarry } from './lease-hold.js';
+
+/** Everything a job takes along when it continues as new. Plain JSON; of a later version only with an upgrader. */
+export interface JobCarry {
+  readonly v: 1;
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly submittedAt: EpochMs;
+  readonly story: { readonly phase: JobPhase; readonly phaseSince: EpochMs; readonly events: readonly JobEvent[] };
+  readonly spent: Spent;
+  readonly lease: LeaseCarry;
+  readonly gang: { readonly slices: readonly SliceView[]; readonly zoneTry: number };
+  readonly attempts: AttemptsCarry;
+}
+
+/** Attempts used up, by whose account they go on (DESIGN.md 2, "Separate budgets"). */
+export interface Spent {
+  readonly preemption: number;
+  readonly infrastructure: number;
+  readonly task: number;
+}

@@ -1,0 +1,229 @@
+import { log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { demandUnits } from '../../domain/demand.js';
+import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
+import { lastRecord } from '../activity-options.js';
+import { describeQuery, type JobView } from '../messages.js';
+import { placeName, Attempts, type AttemptResult } from './attempts.js';
+import type { JobCarry, Spent } from './carry.js';
+import { Gang, type GangLoss } from './gang.js';
+import { LeaseHold } from './lease-hold.js';
+import { chainRunId, JobStory } from './story.js';
+
+export type LiveEnd = { readonly kind: 'outcome'; readonly outcome: Outcome } | { readonly kind: 'renew' };
+
+/** One run of a job's chain: puts lease, slices and attempts together and decides what an end of one of them means. */
+export class JobRun {
+  readonly #carried: JobCarry;
+  readonly #story: JobStory;
+  readonly #lease: LeaseHold;
+  readonly #gang: Gang;
+  readonly #attempts: Attempts;
+  #spent: Spent;
+
+  constructor(carry: JobCarry, files: Readonly<Record<string, string>>) {
+    const { spec, settings } = carry;
+    this.#carried = carry;
+    this.#spent = carry.spent;
+    this.#story = new JobStory(carry.story);
+    this.#gang = new Gang(spec, settings, () => this.#lease, carry.gang);
+    const demand = {
+      project: settings.project,
+      user: settings.user,
+      priority: spec.priority,
+      submittedAt: carry.submittedAt,
+      units: demandUnits(spec),
+    };
+    this.#lease = new LeaseHold(spec.pool, demand, () => this.#gang.present, carry.lease);
+    const job = { id: workflowInfo().workflowId, run: chainRunId() };
+    this.#attempts = new Attempts({ job, spec, settings, files, story: this.#story }, carry.attempts);
+    setHandler(describeQuery, () => this.#view());
+    if (!workflowInfo().continuedFromExecutionRunId) this.#begin();
+  }
+
+  /** Until the job has an outcome, or its history is long enough for a new run. */
+  async live(): Promise<LiveEnd> {
+    for (;;) {
+      if (!this.#lease.isHeld) {
+        this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}`);
+        await this.#lease.acquire();
+      }
+      const outcome = await this.#useLease();
+      if (outcome) return { kind: 'outcome', outcome };
+      if (workflowInfo().historyLength >= this.#carried.settings.timings.jobHistoryEvents) return { kind: 'renew' };
+    }
+  }
+
+  /** Stores the outcome, tells the slices to go, lets the lease go. Their clean-up is not waited for (DESIGN.md 2). */
+  async finish(outcome: Outcome): Promise<void> {
+    this.#story.move(JobPhase.Finishing, 'storing the outcome, letting the slices go');
+    await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
+    await this.#lease.letGo();
+    this.#story.end(outcome);
+    await this.#store(outcome);
+  }
+
+  /** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. */
+  async #store(outcome: Outcome): Promise<void> {
+    const job = { id: workflowInfo().workflowId, run: chainRunId() };
+    try {
+      await lastRecord.recordOutcome({ job, outcome, events: this.#story.events });
+    } catch (error) {
+      log.error(`the outcome could not be stored: ${String(error)}`);
+    }
+  }
+
+  cancelledOutcome(): Outcome {
+    return this.#outcome('cancelled', { by: 'user', message: `cancelled while ${this.#story.phase}` });
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  #begin(): void {
+    const { spec, settings } = this.#carried;
+    this.#story.begin(
+      {
+        JobProject: settings.project,
+        JobUser: settings.user,
+        JobAccelerator: spec.tpu.accelerator,
+        JobPool: spec.pool,
+      },
+      { ...(settings.label === undefined ? {} : { label: settings.label }), attempts: 0, run: chainRunId() },
+    );
+    this.#story.note(settings.quotaNote);
+  }
+
+  /** One go at a running command under the lease. Undefined: go on, in whatever state things are now. */
+  async #useLease(): Promise<Outcome | undefined> {
+    const { spec } = this.#carried;
+    if (this.#gang.ready.length < spec.slices) {
+      this.#story.move(JobPhase.Provisioning, `${spec.slices} x ${spec.tpu.accelerator} in ${this.#gang.zone}`);
+      const loss = await this.#gang.bringUp();
+      if (loss) return this.#afterLoss(loss);
+    }
+    return this.#afterAttempt(await this.#attempts.run(this.#gang.ready));
+  }
+
+  async #afterLoss(loss: GangLoss): Promise<Outcome | undefined> {
+    switch (loss.cause) {
+      case 'preempted':
+        return this.#spend('preemption', `slice ${loss.index} was preempted by the provider: ${loss.message}`, [
+          loss.index,
+        ]);
+      case 'failed':
+        return this.#spend('infrastructure', `slice ${loss.index} failed: ${loss.message}`, [loss.index]);
+      case 'no-capacity':
+        this.#story.move(JobPhase.Evicting, `no capacity in ${this.#gang.zone}: ${loss.message}`);
+        // A gang lies in one zone: what it has here already goes too.
+        await this.#gang.evict('no capacity for the whole gang in this zone');
+        await this.#gang.nextZone();
+        return undefined;
+      case 'lease':
+        this.#story.move(JobPhase.Evicting, loss.message);
+        await this.#gang.evict(loss.message);
+        this.#lease.lost();
+        return undefined;
+      case 'quota':
+      case 'refused':
+        return this.#outcome('failed', {
+          by: 'infrastructure',
+          message: `Cloud TPU refused slice ${loss.index}: ${loss.message}`,
+          slice: loss.index,
+        });
+    }
+  }
+
+  async #afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
+    const { spec } = this.#carried;
+    switch (result.kind) {
+      case 'pause':
+        return undefined;
+      case 'exited':
+        return this.#afterExit(result);
+      case 'slices-lost': {
+        this.#gang.markLost(result.slices);
+        const [first] = result.slices;
+        const what = `slice ${first?.index ?? 0} was ${first?.cause === 'preempted' ? 'preempted by the provider' : 'lost'}: ${first?.message ?? ''}`;
+        return this.#spend(
+          first?.cause === 'preempted' ? 'preemption' : 'infrastructure',
+          what,
+          result.slices.map(({ index }) => index),
+        );
+      }
+      case 'run-lost':
+        return this.#spend('infrastructure', `${placeName(result.at, spec.slices)}: ${result.message}`, []);
+      case 'module-failed': {
+        const message = `setup of ${result.module} failed on ${placeName(result.at, spec.slices)}: ${result.message}`;
+        return this.#outcome('failed', { by: 'task', message, slice: result.at.slice, host: result.at.host });
+      }
+      case 'worker-failed':
+        return this.#outcome('failed', { by: 'infrastructure', message: result.message });
+    }
+  }
+
+  async #afterExit({ code, signal, at }: Extract<AttemptResult, { kind: 'exited' }>): Promise<Outcome | undefined> {
+    if (code === 0) return { ...this.#outcome('succeeded'), exitCode: 0 };
+    const { spec } = this.#carried;
+    const by = signal === undefined ? '' : ` (${signal})`;
+    const message = `the command exited with code ${code}${by} on ${placeName(at, spec.slices)}`;
+    if (this.#spent.task < spec.retries.task) return this.#spend('task', message, []);
+    return { ...this.#outcome('failed', { by: 'task', message, slice: at.slice, host: at.host }), exitCode: code };
+  }
+
+  /** Takes one from a budget and gives up these slices, or ends the job when nothing is left of it. */
+  async #spend(budget: keyof Spent, what: string, lost: readonly number[]): Promise<Outcome | undefined> {
+    const allowed = this.#carried.spec.retries[budget];
+    if (this.#spent[budget] >= allowed) {
+      const message = `${what}; its budget of ${allowed} ${budget} retries is spent`;
+      return this.#outcome('failed', { by: budget, message });
+    }
+    this.#spent = { ...this.#spent, [budget]: this.#spent[budget] + 1 };
+    const note = `${what}; trying again (${this.#spent[budget]} of ${allowed})`;
+    if (lost.length === 0) {
+      this.#story.note(note);
+      return undefined;
+    }
+    this.#story.move(JobPhase.Evicting, note);
+    await this.#gang.evict(what, lost);
+    return undefined;
+  }
+
+  #outcome(result: Outcome['result'], cause?: OutcomeCause): Outcome {
+    const startedAt = this.#attempts.startedAt;
+    return {
+      result,
+      ...(cause ? { cause } : {}),
+      attempts: this.#attempts.number,
+      preemptions: this.#spent.preemption,
+      submittedAt: this.#carried.submittedAt,
+      ...(startedAt === undefined ? {} : { startedAt }),
+      endedAt: Date.now(),
+    };
+  }
+
+  #view(): JobView {
+    const { spec, settings, submittedAt } = this.#carried;
+    return {
+      id: workflowInfo().workflowId,
+      spec,
+      project: settings.project,
+      ...(settings.label === undefined ? {} : { label: settings.label }),
+      submittedAt,
+      attempt: this.#attempts.number,
+      preemptions: this.#spent.preemption,
+      slices: this.#gang.views,
+      ...this.#story.view(),
+    };
+  }
+
+  carry(): JobCarry {
+    const { phase, phaseSince, events } = this.#story.view();
+    return {
+      ...this.#carried,
+      story: { phase, phaseSince, events },
+      spent: this.#spent,
+      lease: this.#lease.carry(),
+      gang: { slices: this.#gang.views, zoneTry: this.#gang.zoneTry },
+      attempts: this.#attempts.carry(),
+    };
+  }
+}

@@ -1,0 +1,92 @@
+import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { type Outcome, JobPhase } from '../../domain/job-state.js';
+import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { JobEvent, JobMemo } from '../messages.js';
+
+const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
+
+/** What people see of a job: its phase, why it is there, and what happened. The only writer of memo and search attributes. */
+export class JobStory {
+  #phase: JobPhase;
+  #phaseSince: EpochMs;
+  #why: string | undefined;
+  #outcome: Outcome | undefined;
+  readonly #events: JobEvent[];
+
+  constructor(carry?: {
+    readonly phase: JobPhase;
+    readonly phaseSince: EpochMs;
+    readonly events: readonly JobEvent[];
+  }) {
+    this.#phase = carry?.phase ?? JobPhase.Queued;
+    this.#phaseSince = carry?.phaseSince ?? Date.now();
+    this.#events = [...(carry?.events ?? [])];
+  }
+
+  get phase(): JobPhase {
+    return this.#phase;
+  }
+
+  /** Once, when the job was accepted: what a list row shows from now on. */
+  begin(attributes: Readonly<Record<Exclude<JobSearchAttribute, 'JobPhase'>, string>>, memo: Partial<JobMemo>): void {
+    upsertSearchAttributes([
+      ...Object.entries(attributes).map(([name, value]) => ({
+        key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+        value,
+      })),
+      { key: PHASE, value: this.#phase },
+    ]);
+    upsertMemo({ ...memo, phaseSince: this.#phaseSince });
+  }
+
+  /** Moves on to `phase`, saying why. Within one phase only the reason is made new. */
+  move(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
+    if (phase !== this.#phase) {
+      this.#phase = phase;
+      this.#phaseSince = Date.now();
+      upsertSearchAttributes([{ key: PHASE, value: phase }]);
+    }
+    this.#why = why;
+    upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
+    this.note(`${phase}: ${why}`);
+    setCurrentDetails(`**${phase}** ${why}`);
+  }
+
+  /** A line of the job's own log. */
+  note(text: string): void {
+    this.#events.push({ at: Date.now(), text });
+    if (this.#events.length > MOST_EVENTS) this.#events.splice(1, this.#events.length - MOST_EVENTS);
+  }
+
+  end(outcome: Outcome): void {
+    this.#outcome = outcome;
+    this.move(outcome.result, outcome.cause?.message ?? 'the command ended with exit code 0', {
+      outcome,
+      attempts: outcome.attempts,
+    });
+  }
+
+  get events(): readonly JobEvent[] {
+    return this.#events;
+  }
+
+  view(): { phase: JobPhase; phaseSince: EpochMs; why?: string; outcome?: Outcome; events: readonly JobEvent[] } {
+    return {
+      phase: this.#phase,
+      phaseSince: this.#phaseSince,
+      ...(this.#why === undefined ? {} : { why: this.#why }),
+      ...(this.#outcome ? { outcome: this.#outcome } : {}),
+      events: this.#events,
+    };
+  }
+}
+
+/** Carried and shown; the store keeps what was written before. About 20 KB at most. */
+const MOST_EVENTS = 200;
+
+/** The first run id of this job's chain: what its leases and labels carry. */
+export function chainRunId(): string {
+  return workflowInfo().firstExecutionRunId;
+}

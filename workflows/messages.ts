@@ -1,0 +1,177 @@
+/**
+ * The contract of jobctl's workflows: ids, inputs, signals, queries, search attributes. Clients, other services and other
+ * workflows import this file (`jobctl/contract`), so it imports nothing that runs. All values are plain JSON.
+ */
+import type { QueryDefinition, SignalDefinition } from '@temporalio/common';
+import type { JobPhase, Outcome } from '../domain/job-state.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
+import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
+import type { Timings } from '../domain/timings.js';
+import type { EpochMs } from '../domain/units.js';
+
+/** Workflow types. */
+export const WorkflowType = { Job: 'job', Slice: 'slice', Quota: 'quota', Janitor: 'janitor' } as const;
+
+/** The queue that every jobctl worker polls, unless configured otherwise. */
+export const TASK_QUEUE = 'jobctl';
+
+/** A job's workflow id is the job's id itself. Job ids hold no '/', so the others cannot clash with them. */
+export const sliceWorkflowId = (resourceName: string): string => `slice/${resourceName}`;
+export const quotaWorkflowId = (pool: string): string => `quota/${pool}`;
+export const JANITOR_SCHEDULE_ID = 'jobctl-janitor';
+
+/** What a list row shows beside the search attributes. */
+export interface JobMemo {
+  readonly name: string;
+  /** `v5litepod-16` or `2 x v5litepod-16`. */
+  readonly slice: string;
+  /** Hash of the job's content: an equal `--name` with an equal hash is the same job. */
+  readonly contentHash: string;
+  /** First run id of the job's chain: which job of this id it is. */
+  readonly run?: string;
+  /** Set by the worker that took the job; REHEARSAL where nothing of it is real. */
+  readonly label?: string;
+  readonly attempts?: number;
+  readonly phaseSince?: EpochMs;
+  /** One sentence: what the job waits for or ended with. */
+  readonly why?: string;
+  /** Set when the job has ended. */
+  readonly outcome?: Outcome;
+}
+
+/** Input of the `job` workflow. Start it with `{v: 1, job: {...}}` and nothing else from any language. */
+export interface JobInput {
+  readonly v: 1;
+  /** The job file as JSON, with the submitter's references resolved or not: the workflow checks it all again. */
+  readonly job: unknown;
+  /** The file's text as submitted, kept with the job. */
+  readonly source?: string;
+  /** Login name of the submitter; its word is trusted (DESIGN.md 3, "Trust"). */
+  readonly user?: string;
+  /** Local files the job names, uploaded to the store before: path as written -> SHA-256. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Set by the workflow itself when it continues as new (workflows/job/carry.ts). */
+  readonly carry?: unknown;
+}
+
+/** What the worker knows about the place the job runs in. Frozen when the job is accepted. */
+export interface JobSettings {
+  readonly owner: string;
+  readonly label?: string;
+  readonly bucket: string;
+  readonly googleProject: string;
+  readonly zones: readonly string[];
+  /** OpenSSH public key line that goes into the slice's metadata. */
+  readonly publicKey: string;
+  readonly loginUser: string;
+  /** Who submitted, for quota and lists. */
+  readonly user: string;
+  /** The quota project. */
+  readonly project: string;
+  /** What the quota file says of this job, in one sentence. */
+  readonly quotaNote: string;
+  readonly timings: Timings;
+}
+
+/** One slice of a job, as its job knows it. */
+export interface SliceView {
+  readonly index: number;
+  readonly generation: number;
+  readonly ref: SliceRef;
+  readonly state: 'starting' | 'ready' | 'lost' | 'gone';
+  readonly nodeId?: string;
+  readonly hosts: readonly SliceHost[];
+  readonly detail?: string;
+}
+
+export interface JobEvent {
+  readonly at: EpochMs;
+  readonly text: string;
+}
+
+/** Answer of the `describe` query. */
+export interface JobView {
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly project: string;
+  readonly label?: string;
+  readonly phase: JobPhase;
+  readonly phaseSince: EpochMs;
+  readonly why?: string;
+  readonly submittedAt: EpochMs;
+  readonly attempt: number;
+  readonly preemptions: number;
+  readonly slices: readonly SliceView[];
+  readonly outcome?: Outcome;
+  /** What jobctl did for the job, oldest first; the store keeps the whole. */
+  readonly events: readonly JobEvent[];
+}
+
+export type SliceNews =
+  | { readonly kind: 'progress'; readonly detail: string }
+  | { readonly kind: 'ready'; readonly nodeId: string; readonly hosts: readonly SliceHost[] }
+  | { readonly kind: 'lost'; readonly cause: SliceLossCause; readonly message: string }
+  | { readonly kind: 'gone' };
+
+/** Whose account a lost slice goes on: see `domain/slice-condition.ts`. */
+export type SliceLossCause = 'preempted' | 'failed' | 'no-capacity' | 'quota' | 'refused' | 'lease';
+
+/** Input of the `slice` workflow. `reclaim` finds and deletes what a slice workflow that is no more may have left. */
+export interface SliceInput {
+  readonly v: 1;
+  readonly task:
+    | { readonly kind: 'create'; readonly plan: SlicePlan }
+    | { readonly kind: 'reclaim'; readonly ref: SliceRef; readonly ownership: Ownership };
+  readonly lease: LeaseId;
+  readonly timings: Timings;
+}
+
+/** Memo of a slice workflow: what a quota workflow without memory has to know of it. */
+export interface SliceMemo {
+  readonly lease: LeaseId;
+  readonly demand: Demand;
+  readonly ref: SliceRef;
+}
+
+/** Input of the `quota` workflow. Without `carry` it has lost its state, or is new: it rebuilds before it grants. */
+export interface QuotaInput {
+  readonly v: 1;
+  readonly pool: string;
+  readonly carry?: unknown;
+}
+
+export interface JanitorInput {
+  readonly v: 1;
+}
+
+function signal<Args extends unknown[]>(name: string): SignalDefinition<Args> {
+  return { type: 'signal', name } as SignalDefinition<Args>;
+}
+function query<Result>(name: string): QueryDefinition<Result, []> {
+  return { type: 'query', name } as QueryDefinition<Result, []>;
+}
+
+/** To a job. */
+export const describeQuery = query<JobView>('describe');
+/** quota -> job: lease `number` of the chain that began with `run` is held from now on. */
+export const grantedSignal =
+  signal<[{ readonly run: string; readonly number: number; readonly epoch: number }]>('granted');
+/** quota -> job: a quota workflow without memory asks every open job to say again what it holds or waits for. */
+export const restateSignal = signal<[{ readonly epoch: number }]>('restate');
+/** slice -> job. */
+export const sliceNewsSignal =
+  signal<[{ readonly name: string; readonly run: string; readonly news: SliceNews }]>('sliceNews');
+
+/** To a slice: the job (or quota, or the janitor) no longer wants it. */
+export const releaseSliceSignal = signal<[{ readonly reason: string }]>('release');
+/** job -> slice: a job that was reset, or continued, asks for the slice's news again. */
+export const attachSignal = signal<[]>('attach');
+/** quota -> slice: whether the lease that the slice named stands in this epoch. */
+export const leaseAnswerSignal = signal<[{ readonly epoch: number; readonly isHeld: boolean }]>('leaseAnswer');
+
+/** To quota: messages of many leases, coalesced by a worker. */
+export const leaseMessagesSignal = signal<[readonly LeaseMessage[]]>('leaseMessages');
+/** To quota: look again at once (janitor, or a person). */
+export const wakeSignal = signal<[]>('wake');
+export const quotaStateQuery = query<unknown>('state');

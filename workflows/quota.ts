@@ -1,0 +1,123 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  log,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Deliveries, PoolFacts } from '../activities/contract.js';
+import { leaseKey } from '../domain/lease.js';
+import { decide } from '../quota/decide.js';
+import { pool as outside } from './activity-options.js';
+import { leaseMessagesSignal, quotaStateQuery, wakeSignal, type QuotaInput } from './messages.js';
+import { LeaseBook, type LeaseBookCarry } from './quota/lease-book.js';
+import { describePool, type PoolState } from './quota/pool-state.js';
+import { Rebuild } from './quota/rebuild.js';
+import { reconcile } from './quota/reconcile.js';
+
+/**
+ * The one writer of a pool's leases (DESIGN.md 3, "The quota workflow"). Handlers only note facts in the book; this loop
+ * decides; one activity carries a batch of decisions out. A run without carried state takes a new epoch and grants nothing
+ * before it has read what is open (`Rebuild`).
+ */
+export async function quota(input: QuotaInput): Promise<void> {
+  const carry = input.carry as QuotaCarry | undefined;
+  const book = new LeaseBook(carry?.book ?? { epoch: Date.now(), rows: [], freed: [] });
+  let facts: PoolFacts | undefined = carry?.facts;
+  let isAwake = true;
+
+  setHandler(leaseMessagesSignal, (messages) => {
+    for (const message of messages) book.apply(message, Date.now());
+    isAwake = true;
+  });
+  setHandler(wakeSignal, () => {
+    isAwake = true;
+    reconcileAt = 0;
+  });
+  setHandler(quotaStateQuery, (): PoolState => describePool(input.pool, book, facts, Date.now()));
+  let reconcileAt = 0;
+
+  facts = inForce(facts, await outside.loadPool(input.pool));
+  if (!carry) await new Rebuild(input.pool, book, facts.timings).run();
+
+  while (!isFull(facts)) {
+    if (Date.now() >= reconcileAt) {
+      facts = inForce(facts, await outside.loadPool(input.pool));
+      await reconcile(book);
+      reconcileAt = Date.now() + facts.timings.reconcileMs;
+    }
+    isAwake = false;
+    const deliveries = decideNow(book, facts);
+    if (deliveries) await carryOut(book, deliveries);
+    showDetails(book, facts);
+    await rest(() => isAwake || book.hasPending || isFull(facts), reconcileAt, book);
+  }
+  await condition(allHandlersFinished);
+  await continueAsNew<typeof quota>({ ...input, carry: { book: book.carry(), facts } satisfies QuotaCarry });
+}
+
+interface QuotaCarry {
+  readonly book: LeaseBookCarry;
+  readonly facts: PoolFacts;
+}
+
+/** A file that is wrong changes nothing: the last good one stays in force, and its problem is shown. */
+function inForce(before: PoolFacts | undefined, read: PoolFacts): PoolFacts {
+  return before?.config && !read.config ? { ...read, config: before.config } : read;
+}
+
+/** With nothing leased and nobody waiting there is nothing to reconcile: the next message wakes it. */
+async function rest(isDue: () => boolean, reconcileAt: number, book: LeaseBook): Promise<void> {
+  const isIdle = book.waiting.length === 0 && book.leased.length === 0;
+  if (isIdle) await condition(isDue);
+  else await condition(isDue, Math.max(1, reconcileAt - Date.now()));
+}
+
+function isFull(facts: PoolFacts | undefined): boolean {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  if (!facts) return continueAsNewSuggested;
+  return (
+    continueAsNewSuggested ||
+    historyLength >= facts.timings.quotaHistoryEvents ||
+    historySize >= facts.timings.quotaHistoryBytes
+  );
+}
+
+/** Grants by rule, and what the book owes to jobs and slices. Undefined: nothing to say. */
+function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
+  const now = Date.now();
+  const requests = book.waiting.map(({ lease, demand }) => ({ id: leaseKey(lease), job: lease.job, ...demand }));
+  const leases = book.leased.map(({ lease, demand, tier, startedAt }) => ({
+    id: leaseKey(lease),
+    job: lease.job,
+    ...demand,
+    tier,
+    startedAt: startedAt ?? 0,
+  }));
+  const { grants } = facts.config ? decide(facts.config, requests, leases, now) : { grants: [] };
+  const granted = grants.slice(0, GRANTS_PER_BATCH).flatMap(({ id, tier }) => {
+    book.grant(id, tier, now);
+    return book.get(id)?.lease ?? [];
+  });
+  const { regrants, answers, reclaims, releases } = book.takePending();
+  if (granted.length + regrants.length + answers.length + reclaims.length + releases.length === 0) return undefined;
+  return { epoch: book.epoch, grants: [...granted, ...regrants], answers, reclaims, releases, restate: [] };
+}
+
+/** A batch must fit one activity's input and time; what is left over is decided again right after. */
+const GRANTS_PER_BATCH = 200;
+
+async function carryOut(book: LeaseBook, deliveries: Deliveries): Promise<void> {
+  const { closedJobs } = await outside.deliver(deliveries);
+  for (const lease of closedJobs) {
+    log.info(`lease ${leaseKey(lease)} was granted to a job that is closed: taken back`);
+    book.jobClosed(leaseKey(lease), Date.now(), `job ${lease.job} is closed`);
+  }
+}
+
+function showDetails(book: LeaseBook, facts: PoolFacts): void {
+  const problem = facts.problem ? `\n\nThe quota file has a problem, the last good one holds: ${facts.problem}` : '';
+  setCurrentDetails(`${book.leased.length} leases, ${book.waiting.length} waiting${problem}`);
+}

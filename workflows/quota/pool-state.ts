@@ -1,0 +1,47 @@
+import type { PoolFacts } from '../../activities/contract.js';
+import type { LeaseId, Demand } from '../../domain/lease.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { LeaseBook, LeaseRow } from './lease-book.js';
+
+/** Answer of the `state` query: the pool as the quota workflow sees it. */
+export interface PoolState {
+  readonly pool: string;
+  readonly epoch: number;
+  readonly at: EpochMs;
+  readonly config?: NonNullable<PoolFacts['config']>;
+  readonly problem?: string;
+  readonly leases: readonly PoolLease[];
+  readonly waiting: readonly PoolLease[];
+}
+export interface PoolLease {
+  readonly lease: LeaseId;
+  readonly demand: Demand;
+  readonly state: LeaseRow['state'];
+  readonly tier: number;
+  readonly startedAt?: EpochMs;
+  /** Not seen gone yet. */
+  readonly slices: readonly string[];
+}
+
+export function describePool(pool: string, book: LeaseBook, facts: PoolFacts | undefined, now: EpochMs): PoolState {
+  return {
+    pool,
+    epoch: book.epoch,
+    at: now,
+    ...(facts?.config ? { config: facts.config } : {}),
+    ...(facts?.problem ? { problem: facts.problem } : {}),
+    leases: book.leased.map(toPoolLease),
+    waiting: book.waiting.map(toPoolLease),
+  };
+}
+
+function toPoolLease({ lease, demand, state, tier, startedAt, slices }: LeaseRow): PoolLease {
+  return {
+    lease,
+    demand,
+    state,
+    tier,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    slices: slices.map(({ name }) => name),
+  };
+}

@@ -1,0 +1,78 @@
+import { condition, log, setCurrentDetails, sleep } from '@temporalio/workflow';
+import type { JobRef, OpenWork } from '../../activities/contract.js';
+import { leaseKey } from '../../domain/lease.js';
+import type { Timings } from '../../domain/timings.js';
+import { pool as outside } from '../activity-options.js';
+import type { LeaseBook } from './lease-book.js';
+
+/**
+ * Makes a lease book from nothing but what is open in the world: for a pool's first run, and for one whose history was
+ * terminated or lost. Nothing is granted before it ends, and it ends only when every open job that may hold chips has said
+ * what it holds, or is closed. A slice granted by the old epoch that we did not see cannot slip through: it sends no create
+ * before this epoch answers it, and the answer to an unknown lease is no.
+ */
+export class Rebuild {
+  readonly #pool: string;
+  readonly #book: LeaseBook;
+  readonly #timings: Timings;
+
+  constructor(pool: string, book: LeaseBook, timings: Timings) {
+    this.#pool = pool;
+    this.#book = book;
+    this.#timings = timings;
+  }
+
+  async run(): Promise<void> {
+    setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
+    let open = await outside.readOpenWork(this.#pool);
+    if (open.jobs.length + open.slices.length > 0) {
+      // Visibility lags behind; what was started a moment ago must be listed too.
+      await sleep(this.#timings.rebuildSettleMs);
+      open = await outside.readOpenWork(this.#pool);
+    }
+    this.#adopt(open);
+    await this.#hearAll(open);
+    log.info(`rebuilt: ${this.#book.leased.length} leases, ${this.#book.waiting.length} waiting`, {
+      epoch: this.#book.epoch,
+    });
+  }
+
+  #adopt({ slices }: OpenWork): void {
+    for (const { lease, demand, ref, isWorkflowOpen } of slices) {
+      this.#book.adopt(lease, demand, ref, Date.now());
+      if (!isWorkflowOpen) this.#book.abandoned(leaseKey(lease), ref);
+    }
+  }
+
+  async #hearAll({ jobs }: OpenWork): Promise<void> {
+    let unheard = jobs.filter(({ job, isQueued }) => !isQueued && !this.#hasHeard(job));
+    await this.#ask(jobs.map(({ job }) => job));
+    while (unheard.length > 0) {
+      setCurrentDetails(
+        `rebuilding: ${unheard.length} open jobs have not said what they hold, ${unheard[0]?.job.id} among them`,
+      );
+      await condition(() => unheard.every(({ job }) => this.#hasHeard(job)), this.#timings.reconcileMs);
+      const stillOpen = new Set((await outside.readOpenWork(this.#pool)).jobs.map(({ job }) => job.id));
+      unheard = unheard.filter(({ job }) => stillOpen.has(job.id) && !this.#hasHeard(job));
+      await this.#ask(unheard.map(({ job }) => job));
+    }
+  }
+
+  async #ask(jobs: readonly JobRef[]): Promise<void> {
+    if (jobs.length === 0) return;
+    await outside.deliver({
+      epoch: this.#book.epoch,
+      grants: [],
+      answers: [],
+      reclaims: [],
+      releases: [],
+      restate: jobs,
+    });
+  }
+
+  #hasHeard(job: JobRef): boolean {
+    return [...this.#book.waiting, ...this.#book.leased].some(
+      ({ lease, sequences }) => lease.job === job.id && lease.run === job.run && 'job' in sequences,
+    );
+  }
+}
