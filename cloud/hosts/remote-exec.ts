@@ -31,73 +31,101 @@ export class ConnectionLost extends Error {
  */
 export async function remoteExec(client: Client, command: string, options: ExecOptions = {}): Promise<ExecResult> {
   options.signal?.throwIfAborted();
-  const channel = await openChannel(client, command);
-  const exit: { code?: number; signal?: string; known: boolean } = { known: false };
-  let linger: NodeJS.Timeout | undefined;
-  const quiet = (): void => {
-    clearTimeout(linger);
-    if (exit.known && options.lingerMs !== undefined) linger = setTimeout(() => channel.destroy(), options.lingerMs);
-  };
-  channel.on('exit', (code: number | null, signal?: string) => {
-    exit.known = true;
-    if (code !== null) exit.code = code;
-    if (signal) exit.signal = `SIG${signal.replace(/^SIG/, '')}`;
-    quiet();
-  });
-  const abort = (): void => {
-    channel.signal('TERM');
-    channel.destroy();
-  };
-  options.signal?.addEventListener('abort', abort, { once: true });
-  let stderr = '';
-  channel.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const closed = new Promise<void>((resolve) => channel.once('close', () => resolve()));
-  // Writing to a channel whose command has ended already fails; the exit status says what there is to say.
-  channel.on('error', () => undefined);
-  channel.end(options.stdin ?? Buffer.alloc(0));
+  const { channel, exit, stdout, stderr } = await openChannel(client, command, options);
   try {
-    const stdout = await readAll(channel, options.onStdout, quiet);
-    await closed;
-    options.signal?.throwIfAborted();
-    if (!exit.known) throw new ConnectionLost('the connection ended before the command did');
+    channel.end(options.stdin ?? Buffer.alloc(0));
+    const whole = await untilAborted(channel, stdout, options.signal);
+    if (!exit.isKnown) throw new ConnectionLost('the connection ended before the command did');
     return {
       ...(exit.code !== undefined && { code: exit.code }),
       ...(exit.signal !== undefined && { signal: exit.signal }),
-      stdout,
-      stderr,
+      stdout: whole,
+      stderr: stderr.join(''),
     };
   } finally {
-    clearTimeout(linger);
-    options.signal?.removeEventListener('abort', abort);
-    if (!channel.destroyed) channel.destroy();
+    channel.close();
   }
 }
 
-function openChannel(client: Client, command: string): Promise<ClientChannel> {
+interface OpenChannel {
+  readonly channel: ClientChannel;
+  readonly exit: ExitWatch;
+  readonly stdout: Promise<Buffer>;
+  readonly stderr: readonly string[];
+}
+
+/** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
+function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(new ConnectionLost(`no channel could be opened: ${error.message}`));
     try {
       client.exec(command, (error, channel) => {
-        if (error) reject(new ConnectionLost(`no channel could be opened: ${error.message}`));
-        else resolve(channel);
+        if (error) return fail(error);
+        const stderr: string[] = [];
+        channel.stderr.on('data', (chunk: Buffer) => stderr.push(chunk.toString()));
+        // Writing to a channel whose command has ended already fails; the exit status says what there is to say.
+        channel.on('error', () => undefined);
+        const exit = watchExit(channel, options.lingerMs);
+        resolve({ channel, exit, stdout: readAll(channel, options.onStdout), stderr });
       });
     } catch (error) {
-      reject(new ConnectionLost(`no channel could be opened: ${(error as Error).message}`));
+      fail(error as Error);
     }
   });
 }
 
-/** All of stdout, in order; to `onStdout` where given, with its back pressure. */
-async function readAll(channel: ClientChannel, onStdout: ExecOptions['onStdout'], seen: () => void): Promise<Buffer> {
+interface ExitWatch {
+  isKnown: boolean;
+  code?: number;
+  signal?: string;
+}
+
+/** The exit status, which comes before the channel's end. With `lingerMs` it brings that end about after some silence. */
+function watchExit(channel: ClientChannel, lingerMs: number | undefined): ExitWatch {
+  const exit: ExitWatch = { isKnown: false };
+  let linger: NodeJS.Timeout | undefined;
+  const wait = (): void => {
+    clearTimeout(linger);
+    if (exit.isKnown && lingerMs !== undefined) linger = setTimeout(() => channel.close(), lingerMs);
+  };
+  channel.on('exit', (code: number | null, signal?: string) => {
+    exit.isKnown = true;
+    if (code !== null) exit.code = code;
+    if (signal) exit.signal = `SIG${signal.replace(/^SIG/, '')}`;
+    wait();
+  });
+  channel.on('data', wait);
+  channel.once('close', () => clearTimeout(linger));
+  return exit;
+}
+
+/** The work, or at once the signal's reason: a host that answers no more does not answer the end of its channel either. */
+function untilAborted<T>(channel: ClientChannel, work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => {
+      channel.signal('TERM');
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/**
+ * All of stdout, in order, until the channel is closed; to `onStdout` where given, one chunk at a time.
+ * Not as an async iterable: that closes the channel at the end of stdout, before the exit status has come.
+ */
+function readAll(channel: ClientChannel, onStdout: ExecOptions['onStdout']): Promise<Buffer> {
   const kept: Buffer[] = [];
-  try {
-    for await (const chunk of channel as AsyncIterable<Buffer>) {
-      if (onStdout) await onStdout(chunk);
-      else kept.push(chunk);
-      seen();
-    }
-  } catch (error) {
-    // A channel that is cut or closed from here ends early; the caller knows by the exit status.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  }
-  return Buffer.concat(kept);
+  return new Promise((resolve, reject) => {
+    let handled = Promise.resolve();
+    channel.on('data', (chunk: Buffer) => {
+      if (!onStdout) return void kept.push(chunk);
+      channel.pause();
+      handled = handled.then(() => onStdout(chunk)).then(() => void channel.resume());
+      handled.catch(reject);
+    });
+    channel.once('close', () => void handled.then(() => resolve(Buffer.concat(kept)), reject));
+  });
 }

@@ -5,6 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -75,6 +76,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       cut();
       await closed;
+      killAllOf(home);
       if (options.home === undefined) await rm(home, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -134,5 +136,17 @@ function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): v
     process.kill(-child.pid, signal);
   } catch {
     // It ended by itself.
+  }
+}
+
+/** Ends what the commands of this host left behind: all processes with its HOME, which no other has. */
+function killAllOf(home: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`HOME=${home}`))
+        process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // Not ours to read, or gone.
+    }
   }
 }

@@ -65,7 +65,7 @@ launch() {
   if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && [ $tries -le 1000 ]; then
     mv -f "$run/env.$$" "$run/env" && mv -f "$run/script.$$" "$run/script" && : >> "$run/output" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
-    printf '%-500s\\n' reserved > "$run/exit.new" && sync "$run/exit.new" || die "no room for the exit record in $run"
+    printf '%-500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
     # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
     setsid -f sh "$0" supervise "$id" "$job" "$epoch" < /dev/null > /dev/null 2>&1
     exec 9>&-
@@ -96,7 +96,7 @@ verb_child() {
   [ -f "$run/stop" ] && exit 75
   known=$(known_epoch "$2")
   [ "$known" -gt "$3" ] && exit 75
-  [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && place "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
+  [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && mv -f "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
   started=$(now_ms)
   echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
   place "$run/begun.new" "$run/begun" || exit 75
@@ -129,20 +129,27 @@ verb_status() {
 }
 
 # follow ID OFFSET SECONDS poll|inotify. tail ends by itself after a last read when the process it watches is gone.
+# It watches a child of ours that waits for the run: the supervisor itself would stay as a zombie where init reaps late.
 verb_follow() {
   open_run "$1"
   printf '\\001jobctl-follow\\n'
   [ -d "$run" ] || return 0
   now=$(state)
   while [ "$now" = starting ]; do sleep 0.05; now=$(state); done
-  watched=
-  case $now in
-    running*) read -r begun_boot begun_pid begun_start watched started < "$run/begun" ;;
-    orphaned*) watched=$(members "$mark" | head -n 1) ;;
-  esac
   [ -f "$run/output" ] || return 0
-  if [ -z "$watched" ]; then exec tail -c "+$(($2 + 1))" "$run/output"; fi
-  if [ "$4" = inotify ]; then exec tail -c "+$(($2 + 1))" --pid="$watched" -s "$3" -f "$run/output"; fi
-  exec tail -c "+$(($2 + 1))" --pid="$watched" -s "$3" -f ---disable-inotify "$run/output"
+  case $now in
+    running*) flock -s "$run/lock" true & ;;
+    orphaned*) while [ -n "$(members "$mark")" ]; do sleep 1; done & ;;
+    *) exec tail -c "+$(($2 + 1))" "$run/output" ;;
+  esac
+  watched=$!
+  inotify=---disable-inotify
+  [ "$4" = inotify ] && inotify=
+  tail -c "+$(($2 + 1))" --pid=$watched -s "$3" $inotify -f "$run/output" &
+  # Reaps the watched child too. A tail that a cut connection ended must not leave it behind.
+  wait $!
+  code=$?
+  kill $watched 2>/dev/null
+  return $code
 }
 `;

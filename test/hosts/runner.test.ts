@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import { HostUnreachable } from '../../cloud/hosts/port.js';
+import { RUNNER_NAME } from '../../cloud/hosts/runner/index.js';
+import { startNamespace } from './namespace.js';
+import type { HostSession } from './session.js';
+import { isAlive, never, until, withHost } from './session.js';
+
+const request = (script: string, more: Partial<RunRequest> = {}): RunRequest => ({
+  runId: 'train-x1-a1',
+  epoch: 1,
+  script,
+  env: {},
+  ...more,
+});
+
+function ended(connection: HostConnection, runId = 'train-x1-a1'): Promise<Extract<RunStatus, { kind: 'exited' }>> {
+  return until(`${runId} to end`, async () => {
+    const status = await connection.runStatus(runId);
+    return status.kind === 'exited' ? status : undefined;
+  });
+}
+
+async function outputOf(connection: HostConnection, script: string, more: Partial<RunRequest> = {}): Promise<string> {
+  let output = '';
+  await connection.startRun(request(script, more));
+  await connection.followOutput(more.runId ?? 'train-x1-a1', 0, (chunk) => void (output += chunk.toString()), never);
+  return output;
+}
+
+/** [child, supervisor] of a run that has begun. */
+function pids(session: HostSession, runId = 'train-x1-a1'): [number, number] {
+  const [, child, , supervisor] = session.read(`.jobctl/runs/${runId}/begun`).split(' ').map(Number);
+  return [child!, supervisor!];
+}
+
+describe('the on-host runner: what a command gets', () => {
+  it('runs a login bash in the home folder, without set -e, and keeps the exit code of the last command', () =>
+    withHost(async ({ host, connection }) => {
+      writeFileSync(join(host.home, '.bash_profile'), 'FROM_PROFILE=yes');
+      const output = await outputOf(
+        connection,
+        'false\necho $FROM_PROFILE; pwd; shopt -q login_shell && echo login; cd /\n(exit 7)',
+      );
+      assert.equal(output, `yes\n${host.home}\nlogin\n`);
+      const { code, signal, outputBytes } = await ended(connection);
+      assert.deepEqual({ code, signal, outputBytes }, { code: 7, signal: undefined, outputBytes: output.length });
+    }));
+
+  it('gets its environment byte for byte, stderr in the output, and /dev/null to read from', () =>
+    withHost(async ({ connection }) => {
+      const odd = `it's "$HOME" \`x\` \\ two\nlines é`;
+      const output = await outputOf(connection, 'printf "%s|" "$ODD"; echo oops >&2; cat; readlink /proc/self/fd/0', {
+        env: { ODD: odd, PATH: '/opt/x:/usr/bin:/bin' },
+      });
+      assert.equal(output, `${odd}|oops\n/dev/null\n`);
+    }));
+
+  it('inherits no file descriptor and no ignored signal', () =>
+    withHost(async ({ connection }) => {
+      const output = await outputOf(
+        connection,
+        'for fd in 3 4 5 6 7 8 9 10; do [ -e /proc/$$/fd/$fd ] && echo leak $fd; done; grep SigIgn /proc/self/status',
+      );
+      assert.equal(output, 'SigIgn:\t0000000000000000\n');
+    }));
+
+  it('never has its environment or script in the words of a process, nor the environment on the disk once started', () =>
+    withHost(async (session) => {
+      const script = 'echo started; : script-s3cret; while [ ! -f "$HOME/go" ]; do sleep 0.05; done';
+      await session.connection.startRun(request(script, { env: { TOKEN: 'env-s3cret' } }));
+      await until('the command', () =>
+        session.read('.jobctl/runs/train-x1-a1/output').includes('started') ? true : undefined,
+      );
+      const seen = readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .filter((pid) => commandLine(pid).includes('s3cret'));
+      writeFileSync(join(session.host.home, 'go'), '');
+      assert.deepEqual(seen, []);
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/runs/train-x1-a1/env')));
+      await ended(session.connection);
+    }));
+
+  it('names the signal that ended it', () =>
+    withHost(async ({ connection }) => {
+      await connection.startRun(request('kill -KILL $$'));
+      const { code, signal } = await ended(connection);
+      assert.deepEqual({ code, signal }, { code: 137, signal: 'SIGKILL' });
+    }));
+
+  it('keeps the exit code when the output fills the disk', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'hosts-test-'));
+    const small = await startNamespace(`mount -t tmpfs -o size=1m tmpfs ${home}`);
+    try {
+      await withHost(
+        async ({ connection }) => {
+          await connection.startRun(request('head -c 4M /dev/zero; exit 5'));
+          const status = await ended(connection);
+          assert.equal(status.code, 5);
+          assert.ok(status.outputBytes > 500_000 && status.outputBytes < 1_048_576, `${status.outputBytes} bytes`);
+          assert.equal((await connection.stopRun('train-x1-a1', 100)).kind, 'exited');
+        },
+        { home, enter: small.enter },
+      );
+    } finally {
+      small.kill();
+      await rm(home, { recursive: true });
+    }
+  });
+});
+
+describe('the on-host runner: once', () => {
+  it('starts once for 20 starters at one time', () =>
+    withHost(async ({ another, starts }) => {
+      const starters = await Promise.all(Array.from({ length: 20 }, () => another()));
+      const answers = await Promise.all(starters.map((starter) => starter.startRun(request('echo once; sleep 0.3'))));
+      assert.ok(
+        answers.every(({ kind }) => kind === 'running' || kind === 'exited'),
+        JSON.stringify(answers),
+      );
+      assert.deepEqual(starts(), ['train-x1-a1']);
+    }));
+
+  it('starts once when the client dies at any point and another comes', () =>
+    withHost(async ({ host, connection, starts }) => {
+      let lost = 0;
+      for (let delayMs = 0; delayMs < 120; delayMs += 8) {
+        const runId = `train-x1-a${delayMs + 1}`;
+        const cut = setTimeout(() => host.cut(), delayMs);
+        await until('a start that is answered', async () => {
+          try {
+            await connection.startRun(request('exit 0', { runId, epoch: delayMs + 1 }));
+            return true;
+          } catch (error) {
+            assert.ok(error instanceof HostUnreachable, String(error));
+            lost += 1;
+            return undefined;
+          }
+        });
+        clearTimeout(cut);
+        await until('the end', async () => {
+          const status = await connection.runStatus(runId).catch(() => undefined);
+          return status?.kind === 'exited' ? true : undefined;
+        });
+        assert.deepEqual(
+          starts().filter((id) => id === runId),
+          [runId],
+        );
+      }
+      assert.ok(lost >= 3, `only ${lost} starts were cut: the test shows nothing`);
+    }));
+
+  it('never runs a script that did not arrive whole, and starts it when it comes again', () =>
+    withHost(async ({ host, connection }) => {
+      await connection.runStatus('train-x1-a1');
+      const short = spawnSync('sh', [RUNNER_NAME, 'start', 'train-x1-a1', 'train-x1', '1', '0', '100'], {
+        cwd: host.home,
+        env: { HOME: host.home, PATH: process.env['PATH'] },
+        input: 'echo half',
+        encoding: 'utf8',
+      });
+      assert.equal(short.status, 70);
+      assert.match(short.stderr, /start of train-x1-a1: the script did not arrive whole.*nothing was started/);
+      assert.deepEqual(await connection.runStatus('train-x1-a1'), { kind: 'absent' });
+      assert.equal(await outputOf(connection, 'echo whole'), 'whole\n');
+    }));
+
+  it('answers a second start with what the first became, whatever its script', () =>
+    withHost(async ({ connection, starts }) => {
+      await connection.startRun(request('exit 3'));
+      await ended(connection);
+      const again = await connection.startRun(request('exit 4'));
+      assert.equal(again.kind === 'exited' && again.code, 3);
+      assert.deepEqual(starts(), ['train-x1-a1']);
+    }));
+
+  it('fences an older attempt off once a newer one has begun, and no other job', () =>
+    withHost(async ({ connection, starts }) => {
+      await connection.startRun(request('exit 0', { runId: 'train-x1-a3', epoch: 3 }));
+      const late = await connection.startRun(request('exit 0', { runId: 'train-x1-a2', epoch: 2 }));
+      assert.deepEqual(late, { kind: 'fenced', epoch: 3 });
+      await connection.startRun(request('exit 0', { runId: 'train-x2-a1', epoch: 1 }));
+      assert.deepEqual(starts(), ['train-x1-a3', 'train-x2-a1']);
+    }));
+});
+
+describe('the on-host runner: evidence after a crash', () => {
+  it('says orphaned when the supervisor is killed, lost when the command is too', () =>
+    withHost(async (session) => {
+      const { connection } = session;
+      await connection.startRun(request('echo up; exec sleep 300'));
+      const [child, supervisor] = pids(session);
+      process.kill(supervisor, 'SIGKILL');
+      await until('orphaned', async () =>
+        (await connection.runStatus('train-x1-a1')).kind === 'orphaned' ? true : undefined,
+      );
+      assert.equal((await connection.startRun(request('echo no'))).kind, 'orphaned');
+      process.kill(child, 'SIGKILL');
+      await until('lost', async () => ((await connection.runStatus('train-x1-a1')).kind === 'lost' ? true : undefined));
+      assert.equal((await connection.startRun(request('echo no'))).kind, 'lost');
+      assert.deepEqual(session.starts(), ['train-x1-a1']);
+    }));
+
+  it('follows an orphaned run to its end', () =>
+    withHost(async (session) => {
+      await session.connection.startRun(request('echo up; while [ ! -f "$HOME/go" ]; do sleep 0.05; done; echo end'));
+      process.kill(pids(session)[1], 'SIGKILL');
+      let output = '';
+      const followed = session.connection.followOutput(
+        'train-x1-a1',
+        0,
+        (chunk) => {
+          output += chunk.toString();
+          if (output === 'up\n') writeFileSync(join(session.host.home, 'go'), '');
+        },
+        never,
+      );
+      assert.equal(await followed, 7);
+      assert.equal(output, 'up\nend\n');
+      assert.equal((await session.connection.runStatus('train-x1-a1')).kind, 'lost');
+    }));
+
+  it('says lost after a reboot, though a process of the old pid lives', async () => {
+    const before = await startNamespace();
+    const enter = [...before.enter];
+    try {
+      await withHost(
+        async (session) => {
+          const status = await session.connection.startRun(request('echo up; exec sleep 300'));
+          assert.equal(status.kind, 'running');
+          before.kill();
+          const after = await startNamespace();
+          enter.splice(0, enter.length, ...after.enter);
+          try {
+            assert.equal((await session.connection.runStatus('train-x1-a1')).kind, 'lost');
+            assert.equal((await session.connection.startRun(request('echo no'))).kind, 'lost');
+          } finally {
+            after.kill();
+          }
+        },
+        { enter },
+      );
+    } finally {
+      before.kill();
+    }
+  });
+
+  it('takes another start time of pid 1 for a reboot, though the kernel is the same and the mark is there', () =>
+    withHost(async (session) => {
+      await session.connection.startRun(request('exec sleep 300'));
+      process.kill(pids(session)[1], 'SIGKILL');
+      const file = join(session.host.home, '.jobctl/runs/train-x1-a1/begun');
+      await until('orphaned', async () =>
+        (await session.connection.runStatus('train-x1-a1')).kind === 'orphaned' ? true : undefined,
+      );
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/:\d+ /, ':1 '));
+      assert.equal((await session.connection.runStatus('train-x1-a1')).kind, 'lost');
+    }));
+});
+
+describe('the on-host runner: stop', () => {
+  it('ends what ignores SIGTERM, has a session of its own, has no environment, or was left by a parent', () =>
+    withHost(async (session) => {
+      const script = `
+        trap '' TERM
+        echo self $$
+        setsid sh -c 'trap "" TERM; while :; do sleep 1; done' & echo setsid $!
+        env -i sleep 300 & echo bare $!
+        (setsid nohup sleep 301 > /dev/null 2>&1 & echo daemon $!)
+        echo ready
+        while :; do wait; done`;
+      await session.connection.startRun(request(script));
+      const output = await until('ready', () => {
+        const text = session.read('.jobctl/runs/train-x1-a1/output');
+        return text.includes('ready') ? text : undefined;
+      });
+      const all = [...output.matchAll(/ (\d+)$/gm)].map(([, pid]) => Number(pid));
+      assert.equal(all.length, 4);
+      assert.ok(all.every(isAlive));
+      const status = await session.connection.stopRun('train-x1-a1', 200);
+      assert.equal(status.kind === 'exited' && status.signal, 'SIGKILL');
+      assert.deepEqual(all.filter(isAlive), []);
+    }));
+
+  it('gives the grace: a command that saves at SIGTERM ends with its own code, and its last words are kept', () =>
+    withHost(async (session) => {
+      await session.connection.startRun(
+        request(`trap 'sleep 0.2; echo saved; exit 9' TERM; echo up; while :; do sleep 0.05; done`),
+      );
+      await until('up', () => (session.read('.jobctl/runs/train-x1-a1/output').includes('up') ? true : undefined));
+      const status = await session.connection.stopRun('train-x1-a1', 8000);
+      assert.equal(status.kind === 'exited' && status.code, 9);
+      assert.match(session.read('.jobctl/runs/train-x1-a1/output'), /^up\n(Terminated\n)?saved\n$/);
+    }));
+
+  it('before the start makes that it never starts', () =>
+    withHost(async (session) => {
+      assert.deepEqual(await session.connection.stopRun('train-x1-a1', 100), { kind: 'absent' });
+      assert.deepEqual(await session.connection.startRun(request('echo no')), { kind: 'absent' });
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/starts.log')));
+    }));
+
+  it('beside a start leaves nothing running, whoever comes first', () =>
+    withHost(async ({ connection, another }) => {
+      const stopper = await another();
+      await stopper.runStatus('warm-a1');
+      for (let attempt = 1; attempt <= 8; attempt += 1) {
+        const runId = `train-x1-a${attempt}`;
+        await Promise.all([
+          connection.startRun(request('exec sleep 300', { runId, epoch: attempt })),
+          stopper.stopRun(runId, 100),
+        ]);
+        const { kind } = await connection.runStatus(runId);
+        assert.ok(kind === 'absent' || kind === 'exited', `attempt ${attempt}: ${kind}`);
+      }
+    }));
+
+  it('after the end takes what the command left behind, and changes nothing in the exit code', () =>
+    withHost(async ({ connection }) => {
+      const output = await outputOf(connection, 'setsid sleep 300 > /dev/null 2>&1 & echo $!; exit 4');
+      const left = Number(output);
+      assert.ok(isAlive(left));
+      const status = await connection.stopRun('train-x1-a1', 100);
+      assert.equal(status.kind === 'exited' && status.code, 4);
+      assert.ok(!isAlive(left));
+    }));
+});
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
