@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /**
  * One process, for ever: a pid alone is given to another process sooner or later, the pair of pid and start is not.
@@ -33,10 +33,24 @@ export function ownIdentity(): ProcessIdentity {
  * The kernel gives a pid to nobody while it still names a group. So a stranger with the leader's pid means that the group
  * is empty, and then nothing is sent.
  */
-export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  return !isPidOfStranger(leader) && send(-leader.pid, signal);
+}
+
+/** Whether anything of the group that `leader` was started as the leader of still runs; zombies do not. */
+export function isGroupAlive(leader: ProcessIdentity): boolean {
+  if (isPidOfStranger(leader)) return false;
+  if (process.platform !== 'linux') return send(-leader.pid, 0);
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.some((pid) => {
+    const fields = linuxStat(Number(pid));
+    return fields !== undefined && fields[GROUP_FIELD] === String(leader.pid) && !isGone(fields);
+  });
+}
+
+function isPidOfStranger(leader: ProcessIdentity): boolean {
   const now = identify(leader.pid);
-  if (now !== undefined && now.start !== leader.start) return false;
-  return send(-leader.pid, signal);
+  return now !== undefined && now.start !== leader.start;
 }
 
 /** Sends `signal` to that very process; false when it does not run any more. */
@@ -55,19 +69,26 @@ function send(target: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 const STATE_FIELD = 0;
+const GROUP_FIELD = 2;
 const START_FIELD = 19;
 
-/** Field 22 of /proc/PID/stat, proc(5); the name before it may hold spaces and parentheses, so count from the last `)`. */
 function linuxStart(pid: number): string | undefined {
-  let stat: string;
+  const fields = linuxStat(pid);
+  return fields === undefined || isGone(fields) ? undefined : `${fields[START_FIELD]}@${bootId()}`;
+}
+
+/** Fields 3 and on of /proc/PID/stat, proc(5). The name before them may hold spaces and parentheses: count from the last `)`. */
+function linuxStat(pid: number): readonly string[] | undefined {
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const isGone = fields[STATE_FIELD] === 'Z' || fields[STATE_FIELD] === 'X';
-  return isGone ? undefined : `${fields[START_FIELD]}@${bootId()}`;
+}
+
+function isGone(fields: readonly string[]): boolean {
+  return fields[STATE_FIELD] === 'Z' || fields[STATE_FIELD] === 'X';
 }
 
 let boot: string | undefined;

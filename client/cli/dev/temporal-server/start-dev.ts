@@ -1,4 +1,4 @@
-import { Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 import { JOB_SEARCH_ATTRIBUTES } from '../../../../domain/search-attributes.js';
 
 export interface DevServerOptions {
@@ -45,7 +45,8 @@ function databaseArguments(file: string): readonly string[] {
 export async function answersCalls(address: string, namespace: string, timeoutMs = 2_000): Promise<boolean> {
   let connection: Connection | undefined;
   try {
-    connection = await Connection.connect({ address, connectTimeout: timeoutMs });
+    const temporal = await import('@temporalio/client');
+    connection = await temporal.Connection.connect({ address, connectTimeout: timeoutMs });
     const { workflowService } = connection;
     await connection.withDeadline(Date.now() + timeoutMs, async () => {
       await workflowService.describeNamespace({ namespace });

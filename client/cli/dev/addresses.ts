@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stackHome } from './home.js';
+import type { StackHome } from './home.js';
+import { canListen } from './loopback.js';
+import type { Reservations } from './loopback.js';
+import type { PartName, StackAddresses } from './stack-record.js';
+import { readStackRecord, writeJson } from './stack-record.js';
+import { registryDir } from './loopback.js';
+
+type PortName = Exclude<keyof StackAddresses, 'subnetOctet'>;
+
+const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
+  temporal: 7233,
+  temporalUi: 8233,
+  tpu: 7301,
+  tpuRest: 7302,
+  store: 7303,
+  admin: 7304,
+  health: 7305,
+};
+/** Real TPU VMs listen on 22; where that is taken, or not ours to listen on, the others begin here. */
+const SSH_PORT = 22;
+const HIGH_SSH_PORT = 2222;
+const FIRST_OCTET = 64;
+const LAST_OCTET = 126;
+
+/** Which part listens there. */
+export const OWNER_OF_PORT: Readonly<Record<PortName, PartName>> = {
+  temporal: 'server',
+  temporalUi: 'server',
+  tpu: 'rehearsal',
+  tpuRest: 'rehearsal',
+  store: 'rehearsal',
+  admin: 'rehearsal',
+  ssh: 'rehearsal',
+  health: 'worker',
+};
+
+/** A port that was asked for by name is taken. */
+export class PortTaken extends Error {
+  override readonly name = 'PortTaken';
+}
+
+export interface AddressWishes {
+  readonly known?: StackAddresses | undefined;
+  /** Parts that run keep what they have. */
+  readonly running: ReadonlySet<PartName>;
+  /** Ports that the user asked for; no other is taken in their place. */
+  readonly exact?: Readonly<Partial<Record<PortName, number>>> | undefined;
+  readonly onProgress: (line: string) => void;
+}
+
+/**
+ * Addresses for a stack: those it had, unless a stranger has taken one since; free ones beside the defaults for a new stack.
+ * @throws PortTaken for a port asked for by name
+ */
+export async function chooseAddresses(
+  home: StackHome,
+  reservations: Reservations,
+  wishes: AddressWishes,
+): Promise<StackAddresses> {
+  const subnetOctet = wishes.known?.subnetOctet ?? (await chooseOctet(home, reservations));
+  const ports: Partial<Record<PortName, number>> = {};
+  for (const name of Object.keys(DEFAULT_PORTS) as (keyof typeof DEFAULT_PORTS)[]) {
+    ports[name] = await choosePort(name, DEFAULT_PORTS[name], '127.0.0.1', reservations, wishes);
+  }
+  const onHost = `127.${subnetOctet}.0.1`;
+  const sshPort = (await canListen(SSH_PORT, onHost)) ? SSH_PORT : HIGH_SSH_PORT;
+  const ssh = await choosePort('ssh', sshPort, onHost, reservations, wishes);
+  return { ...(ports as Record<keyof typeof DEFAULT_PORTS, number>), ssh, subnetOctet };
+}
+
+async function choosePort(
+  name: PortName,
+  usual: number,
+  address: string,
+  reservations: Reservations,
+  { known, running, exact, onProgress }: AddressWishes,
+): Promise<number> {
+  const before = known?.[name];
+  const wanted = exact?.[name];
+  if (before !== undefined && running.has(OWNER_OF_PORT[name]) && (wanted ?? before) === before) return before;
+  if (wanted !== undefined) {
+    if (await reservations.exactPort(wanted, address)) return wanted;
+    throw new PortTaken(
+      `port ${wanted} (${name}) is taken on ${address}; end what listens there, or leave the choice to jobctl`,
+    );
+  }
+  const port = await reservations.port(before ?? usual, address);
+  if (port !== (before ?? usual))
+    onProgress(`Port ${before ?? usual} (${name}) is taken by another program: ${port} it is`);
+  return port;
+}
+
+/** One that no other stack of this user has; which one depends on the state folder, so that two users seldom meet. */
+async function chooseOctet(home: StackHome, reservations: Reservations): Promise<number> {
+  const count = LAST_OCTET - FIRST_OCTET + 1;
+  const first = [...home.root].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % count, 0);
+  const octets = Array.from({ length: count }, (_, i) => FIRST_OCTET + ((first + i) % count));
+  const octet = await reservations.octet(octets, async (candidate) => isUnclaimed(candidate, home));
+  if (octet === undefined) {
+    throw new Error(
+      `127.${FIRST_OCTET}.0.0 to 127.${LAST_OCTET}.0.0: each is used by another stack; jobctl dev down --purge one`,
+    );
+  }
+  writeJson(claimFile(octet), { home: home.root });
+  return octet;
+}
+
+/** Which state folder uses the octet. */
+export const claimFile = (octet: number): string => join(registryDir(), `octet-${octet}.json`);
+
+/** A claim holds as long as the stack that made it remembers the octet. */
+function isUnclaimed(octet: number, home: StackHome): boolean {
+  try {
+    const claim = JSON.parse(readFileSync(claimFile(octet), 'utf8')) as { home: string };
+    const claimant = stackHome({ JOBCTL_HOME: claim.home });
+    return claimant.root === home.root || readStackRecord(claimant)?.addresses.subnetOctet !== octet;
+  } catch {
+    return true;
+  }
+}

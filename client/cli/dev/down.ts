@@ -1,0 +1,79 @@
+import { readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { claimFile } from './addresses.js';
+import { stackHome } from './home.js';
+import type { Environment, StackHome } from './home.js';
+import { ensureRunning, stopPart } from './part.js';
+import { lockStack } from './stack-lock.js';
+import type { DevOptions } from './stack-lock.js';
+import { isRecordedAlive, PART_TITLES, rehearsalPart, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import { PART_NAMES, readStackRecord } from './stack-record.js';
+
+export interface DevDownOptions extends DevOptions {
+  /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked. */
+  readonly purge?: boolean;
+}
+
+/**
+ * Ends the processes of the stack, the last started first, and returns when nothing of them is left; the data stay unless `purge`.
+ * Repeating is safe.
+ */
+export async function devDown(options: DevDownOptions = {}): Promise<void> {
+  const { env = process.env, onProgress = () => undefined, purge = false } = options;
+  const home = stackHome(env);
+  const lock = await lockStack(home, onProgress);
+  try {
+    await stopAll(home, env, onProgress);
+    if (purge) removeData(home, onProgress);
+  } finally {
+    lock.release();
+  }
+  if (purge) removeIfEmpty(home.root);
+}
+
+async function stopAll(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {
+  if (readStackRecord(home) === undefined) {
+    onProgress(`No stack in ${home.root}`);
+    return;
+  }
+  for (const name of PART_NAMES.toReversed()) {
+    if (name === 'rehearsal') await sweepRehearsal(home, env, onProgress);
+    const outcome = await stopPart({ stopGraceMs: STOP_GRACE_MS[name] }, slotOf(home, name));
+    // A rehearsal that had to be killed left its TPU VMs running.
+    if (name === 'rehearsal' && outcome === 'killed') throw killedRehearsal(home);
+    onProgress(`${PART_TITLES[name]}: ${outcome}`);
+  }
+}
+
+/**
+ * The TPU VMs of a rehearsal that was killed run on, for the next one to take over. Only a rehearsal on the same state folder
+ * knows them: so one is started, and then ended in order.
+ */
+async function sweepRehearsal(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {
+  const record = readStackRecord(home);
+  const process = record?.parts.rehearsal;
+  if (record === undefined || process === undefined || isRecordedAlive(process)) return;
+  onProgress('The rehearsal cloud was killed: starting it once more, so that it ends its TPU VMs');
+  await ensureRunning(rehearsalPart(home, record, env), slotOf(home, 'rehearsal'));
+}
+
+function killedRehearsal(home: StackHome): Error {
+  return new Error(
+    `the rehearsal cloud did not end in ${STOP_GRACE_MS.rehearsal / 1000} s and was killed; its TPU VMs may still run. See ` +
+      `${slotOf(home, 'rehearsal').logFile}; \`jobctl dev up\` and \`jobctl dev down\` end them`,
+  );
+}
+
+/** Only what a stack makes: a JOBCTL_HOME that names a folder with other things in it loses none of them. */
+function removeData(home: StackHome, onProgress: (line: string) => void): void {
+  const octet = readStackRecord(home)?.addresses.subnetOctet;
+  const database = ['', '-wal', '-shm', '-journal'].map((suffix) => home.databaseFile + suffix);
+  const files = [...database, home.contextFile, home.workerConfigFile, home.recordFile];
+  for (const path of [home.rehearsalDir, home.sshDir, home.logsDir, ...files])
+    rmSync(path, { recursive: true, force: true });
+  if (octet !== undefined) rmSync(claimFile(octet), { force: true });
+  onProgress(`Removed the data of ${home.root}`);
+}
+
+function removeIfEmpty(folder: string): void {
+  if (readdirSync(folder).length === 0) rmdirSync(folder);
+}

@@ -1,0 +1,42 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The files of one local stack. Two stacks with two state folders share none. */
+export interface StackHome {
+  readonly root: string;
+  /** Held while a stack is changed. */
+  readonly lockFile: string;
+  /** What was chosen and what runs: `StackRecord`. */
+  readonly recordFile: string;
+  /** What clients need: `DevContext`. */
+  readonly contextFile: string;
+  readonly workerConfigFile: string;
+  readonly databaseFile: string;
+  readonly rehearsalDir: string;
+  readonly sshDir: string;
+  readonly logsDir: string;
+}
+
+/** The state folder is JOBCTL_HOME, else `jobctl` in the XDG state folder. */
+export function stackHome(env: Environment = process.env): StackHome {
+  const configured = env['JOBCTL_HOME'];
+  const root = configured === undefined || configured === '' ? join(xdgStateHome(env), 'jobctl') : resolve(configured);
+  return {
+    root,
+    lockFile: join(root, 'stack.lock'),
+    recordFile: join(root, 'stack.json'),
+    contextFile: join(root, 'context.json'),
+    workerConfigFile: join(root, 'worker.json'),
+    databaseFile: join(root, 'temporal.db'),
+    rehearsalDir: join(root, 'rehearsal'),
+    sshDir: join(root, 'ssh'),
+    logsDir: join(root, 'logs'),
+  };
+}
+
+function xdgStateHome(env: Environment): string {
+  const configured = env['XDG_STATE_HOME'];
+  return configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.local', 'state') : configured;
+}

@@ -1,0 +1,155 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { identify, isAlive, isGroupAlive, signalGroup, signalProcess } from './process-identity.js';
+import type { ProcessIdentity } from './process-identity.js';
+import { readTail } from './log-file.js';
+import type { ProcessRecord } from './stack-record.js';
+
+/** A background process of the stack, as data. */
+export interface Part {
+  /** For people. */
+  readonly title: string;
+  /** Asked for only when the part is really started: getting the executable may take minutes. */
+  readonly command: () => Promise<string>;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+  /** When this is another one than it was started with, a running part is started again; absent: it is left alone. */
+  readonly configuration?: string;
+  /** One try, a second or so long. */
+  readonly isReady: () => Promise<boolean>;
+  readonly readyTimeoutMs: number;
+  /** From SIGTERM to SIGKILL. */
+  readonly stopGraceMs: number;
+}
+
+/** Where the process of a part is written down. */
+export interface PartSlot {
+  readonly logFile: string;
+  read(): ProcessRecord | undefined;
+  write(record: ProcessRecord | undefined): void;
+}
+
+/** A part ended before it was ready, or was not ready in time; the message has the end of its log. */
+export class PartFailed extends Error {
+  override readonly name = 'PartFailed';
+}
+
+export type Started = 'was running' | 'started' | 'started again';
+
+const POLL_MS = 50;
+const LOG_LIMIT_BYTES = 20_000_000;
+const LINES_SHOWN = 15;
+
+/**
+ * Leaves the part alone where it runs as wanted, else starts it; returns when it is ready.
+ * @throws PartFailed
+ */
+export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started> {
+  const before = slot.read();
+  const isRunning = before !== undefined && isAlive(before.identity);
+  if (isRunning && (part.configuration === undefined || before.fingerprint === fingerprintOf(part))) {
+    await untilReady(part, slot, before.identity, logSize(slot.logFile));
+    return 'was running';
+  }
+  if (isRunning) await stopPart(part, slot);
+  const command = await part.command();
+  const logFrom = rotateLog(slot.logFile);
+  const identity = start(command, part, slot);
+  await untilReady(part, slot, identity, logFrom);
+  return before === undefined ? 'started' : 'started again';
+}
+
+/**
+ * SIGTERM to the part, SIGKILL to its group after its grace; returns when nothing of it is left. A process that has got the
+ * pid since is not touched.
+ */
+export async function stopPart(
+  part: Pick<Part, 'stopGraceMs'>,
+  slot: PartSlot,
+): Promise<'stopped' | 'killed' | 'was not running'> {
+  const identity = slot.read()?.identity;
+  if (identity === undefined) return 'was not running';
+  const wasRunning = signalProcess(identity, 'SIGTERM');
+  const endedInTime = await until(() => !isAlive(identity), part.stopGraceMs);
+  // Also after a good end: what it had started itself is in its group.
+  signalGroup(identity, 'SIGKILL');
+  await until(() => !isGroupAlive(identity), KILL_TIMEOUT_MS);
+  if (isAlive(identity))
+    throw new Error(`process ${identity.pid} does not end, not even by SIGKILL; see: ps -o stat ${identity.pid}`);
+  slot.write(undefined);
+  if (!wasRunning) return 'was not running';
+  return endedInTime ? 'stopped' : 'killed';
+}
+
+const KILL_TIMEOUT_MS = 5_000;
+
+function start(command: string, part: Part, slot: PartSlot): ProcessIdentity {
+  mkdirSync(dirname(slot.logFile), { recursive: true, mode: 0o700 });
+  const log = openSync(slot.logFile, 'a', 0o600);
+  try {
+    writeSync(log, `--- ${new Date().toISOString()} ${command} ${part.args.join(' ')}\n`);
+    const { cwd, env } = part;
+    const child = spawn(command, part.args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
+    // Without a listener a command that does not exist would end this process.
+    child.on('error', (err) => void appendIfOpen(slot.logFile, `${err.message}\n`));
+    child.unref();
+    const identity = child.pid === undefined ? undefined : identify(child.pid);
+    if (identity === undefined) throw new PartFailed(`${part.title}: ${command} cannot be started, or ended at once`);
+    slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
+    return identity;
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {
+  const deadline = Date.now() + part.readyTimeoutMs;
+  const failed = (what: string): PartFailed =>
+    new PartFailed(
+      `${part.title}: ${what}. The end of ${slot.logFile}:\n${readTail(slot.logFile, LINES_SHOWN, logFrom)}`,
+    );
+  for (;;) {
+    if (!isAlive(identity)) {
+      slot.write(undefined);
+      throw failed(`process ${identity.pid} ended before it was ready`);
+    }
+    // The process is looked at again after a yes: what answered may be a stranger on its port.
+    if ((await part.isReady()) && isAlive(identity)) return;
+    if (Date.now() > deadline) {
+      throw failed(`process ${identity.pid} runs, but is not ready after ${part.readyTimeoutMs / 1000} s`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function fingerprintOf({ configuration = '' }: Part): string {
+  return createHash('sha256').update(configuration).digest('hex').slice(0, 16);
+}
+
+function logSize(logFile: string): number {
+  return statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Keeps one older log; returns where the new start's output begins. */
+function rotateLog(logFile: string): number {
+  const size = logSize(logFile);
+  if (size < LOG_LIMIT_BYTES) return size;
+  renameSync(logFile, `${logFile}.1`);
+  return 0;
+}
+
+function appendIfOpen(logFile: string, text: string): void {
+  const log = openSync(logFile, 'a');
+  writeSync(log, text);
+  closeSync(log);
+}
+
+async function until(isTrue: () => boolean, timeoutMs: number): Promise<boolean> {
+  for (const deadline = Date.now() + timeoutMs; !isTrue(); await sleep(POLL_MS))
+    if (Date.now() > deadline) return false;
+  return true;
+}

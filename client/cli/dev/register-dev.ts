@@ -1,0 +1,185 @@
+import { createInterface } from 'node:readline/promises';
+import { Argument, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
+import type { LogLine } from './logs.js';
+import type { DevStatus } from './status.js';
+import { PART_NAMES } from './stack-record.js';
+import type { PartName } from './stack-record.js';
+
+/** `jobctl dev status` of a stack that is not wholly up. */
+const EXIT_NOT_UP = 3;
+const EXIT_REFUSED = 4;
+
+interface UpFlags {
+  readonly quota?: string | false;
+  readonly temporalAddress?: string | false;
+  readonly port?: number;
+  readonly uiPort?: number;
+}
+
+/** Adds `dev up | down | status | logs`. Modules are loaded by the verb that is used. */
+export function registerDev(program: Command): void {
+  const dev = program
+    .command('dev')
+    .description('the local stack: a Temporal server, a rehearsed Cloud TPU and a worker, in the background');
+  registerUp(dev);
+  registerDown(dev);
+  registerStatus(dev);
+  registerLogs(dev);
+}
+
+const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function registerUp(dev: Command): void {
+  dev
+    .command('up')
+    .description('start what does not run; what runs is left alone')
+    .option('--quota <file>', "a quota file (Bastion's TOML); remembered")
+    .option('--no-quota', 'the unlimited pool again')
+    .option('--temporal-address <host:port>', 'use this Temporal server and start none; remembered')
+    .option('--no-temporal-address', 'our own Temporal server again')
+    .option('--port <number>', 'port of our Temporal server (a free one at or after 7233)', portNumber)
+    .option('--ui-port <number>', 'port of its Web UI (a free one at or after 8233)', portNumber)
+    .addHelpText('after', '\nExample:\n  jobctl dev up --quota examples/quota.toml\n')
+    .action(async (flags: UpFlags) => {
+      const { devUp } = await import('./up.js');
+      await devUp({
+        onProgress: progress,
+        ...wish('quotaFile', flags.quota),
+        ...wish('temporalAddress', flags.temporalAddress),
+        ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
+        ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),
+      });
+    });
+}
+
+/** commander gives `true` for a `--no-x` that is absent, `false` for one that is there. */
+function wish<Name extends string>(
+  name: Name,
+  flag: string | boolean | undefined,
+): Partial<Record<Name, string | null>> {
+  if (flag === undefined || flag === true) return {};
+  return { [name]: flag === false ? null : flag } as Partial<Record<Name, string | null>>;
+}
+
+function registerDown(dev: Command): void {
+  dev
+    .command('down')
+    .description('end the processes of the stack; jobs, logs and data stay for the next `dev up`')
+    .option('--purge', 'remove the data too')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  jobctl dev down --purge --yes\n')
+    .action(async (flags: { readonly purge?: true; readonly yes?: true }) => {
+      const purge = flags.purge === true;
+      if (purge && flags.yes !== true && !(await isPurgeConfirmed())) {
+        progress('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes');
+        process.exitCode = EXIT_REFUSED;
+        return;
+      }
+      const { devDown } = await import('./down.js');
+      await devDown({ onProgress: progress, purge });
+    });
+}
+
+/** No terminal, no answer, no purge. */
+async function isPurgeConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
+  const { stackHome } = await import('./home.js');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+function registerStatus(dev: Command): void {
+  dev
+    .command('status')
+    .description(`what runs, and where; exits ${EXIT_NOT_UP} when the stack is not wholly up`)
+    .option('-o, --output <format>', 'text or json', outputFormat, 'text')
+    .addHelpText('after', '\nExample:\n  jobctl dev status --output json\n')
+    .action(async (flags: { readonly output: 'text' | 'json' }) => {
+      const { devStatus } = await import('./status.js');
+      const status = await devStatus();
+      process.stdout.write(
+        flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, Date.now()),
+      );
+      if (!status.up) process.exitCode = EXIT_NOT_UP;
+    });
+}
+
+/** One row a part, then where the Web UI is. */
+export function statusText(status: DevStatus, now: number): string {
+  if (status.parts.length === 0) return `No stack in ${status.home}: start one with \`jobctl dev up\`\n`;
+  const rows = status.parts.map(({ name, state, pid, address, since }) => [
+    name,
+    state,
+    pid === null ? '-' : String(pid),
+    address,
+    since === null ? '-' : age(now - since),
+  ]);
+  const table = [['PART', 'STATE', 'PID', 'ADDRESS', 'AGE'], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const server = status.uiUrl === null ? `Temporal: ${status.temporalAddress}` : `Temporal Web UI: ${status.uiUrl}`;
+  return [...lines, '', server, `State folder: ${status.home}`, ''].join('\n');
+}
+
+function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 120) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h` : `${Math.floor(hours / 24)}d`;
+}
+
+function registerLogs(dev: Command): void {
+  dev
+    .command('logs')
+    .description('what the background processes print')
+    .addArgument(new Argument('[part]', 'absent: all').choices(PART_NAMES))
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('--tail <lines>', 'lines of each part, from the end', lineCount, 100)
+    .addHelpText('after', '\nExample:\n  jobctl dev logs worker -f --tail 20\n')
+    .action(async (part: PartName | undefined, flags: { readonly follow?: true; readonly tail: number }) => {
+      const { devLogs } = await import('./logs.js');
+      const abort = new AbortController();
+      process.once('SIGINT', () => abort.abort());
+      const print = ({ part: name, text }: LogLine): void =>
+        void process.stdout.write(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
+      await devLogs(
+        {
+          tail: flags.tail,
+          ...(part === undefined ? {} : { part }),
+          ...(flags.follow === true ? { follow: { signal: abort.signal } } : {}),
+        },
+        print,
+      );
+    });
+}
+
+const MAX_PORT = 65_535;
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= MAX_PORT) return port;
+  throw new InvalidArgumentError(`a port is a number from 1 to ${MAX_PORT}.`);
+}
+
+function lineCount(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('a number of lines, 0 or more.');
+}
+
+function outputFormat(text: string): 'text' | 'json' {
+  if (text === 'text' || text === 'json') return text;
+  throw new InvalidArgumentError('text or json.');
+}

@@ -1,0 +1,69 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { chooseAddresses } from './addresses.js';
+import type { StackHome } from './home.js';
+import type { Reservations } from './loopback.js';
+import { stopPart } from './part.js';
+import type { DevOptions } from './stack-lock.js';
+import { isRecordedAlive, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
+import type { StackRecord } from './stack-record.js';
+
+export interface DevUpOptions extends DevOptions {
+  /** A Bastion quota file; null: none from now on; absent: as the last time. */
+  readonly quotaFile?: string | null;
+  /** A Temporal server that runs already; null: one of our own; absent: as the last time. */
+  readonly temporalAddress?: string | null;
+  /** Ports that must be these; absent: as the last time, or free ones. */
+  readonly temporalPort?: number;
+  readonly uiPort?: number;
+}
+
+/** What the stack is to be from now on: written down before anything is started. */
+export async function settleRecord(
+  home: StackHome,
+  options: DevUpOptions,
+  reservations: Reservations,
+  onProgress: (line: string) => void,
+): Promise<StackRecord> {
+  const known = readStackRecord(home);
+  const temporalAddress =
+    options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
+  const quotaFile = options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile);
+  if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
+  const parts = readStackRecord(home)?.parts ?? {};
+  const exact = {
+    ...(options.temporalPort === undefined ? {} : { temporal: options.temporalPort }),
+    ...(options.uiPort === undefined ? {} : { temporalUi: options.uiPort }),
+  };
+  const running = new Set(PART_NAMES.filter((name) => isRecordedAlive(parts[name])));
+  const addresses = await chooseAddresses(home, reservations, { known: known?.addresses, running, exact, onProgress });
+  const record: StackRecord = { v: 1, addresses, temporalAddress, quotaFile, parts };
+  writeStackRecord(home, record);
+  return record;
+}
+
+/** Our own server is not wanted any more, or wanted on other ports. */
+function isServerToEnd(known: StackRecord, temporalAddress: string | null, options: DevUpOptions): boolean {
+  if (!isRecordedAlive(known.parts.server)) return false;
+  const { temporalPort = known.addresses.temporal, uiPort = known.addresses.temporalUi } = options;
+  const hasOtherPorts = temporalPort !== known.addresses.temporal || uiPort !== known.addresses.temporalUi;
+  return temporalAddress !== null || hasOtherPorts;
+}
+
+async function stopServer(home: StackHome, onProgress: (line: string) => void): Promise<void> {
+  onProgress('Stopping our Temporal server: another address is wanted');
+  await stopPart({ stopGraceMs: STOP_GRACE_MS.server }, slotOf(home, 'server'));
+}
+
+export function absoluteOrNull(path: string | null): string | null {
+  return path === null ? null : resolve(path);
+}
+
+function readableFile(path: string | null): string | null {
+  const absolute = absoluteOrNull(path);
+  if (absolute === null) return null;
+  if (!existsSync(absolute)) throw new Error(`quota file ${absolute}: does not exist`);
+  accessSync(absolute, constants.R_OK);
+  return absolute;
+}

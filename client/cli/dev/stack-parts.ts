@@ -1,0 +1,139 @@
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf } from './context.js';
+import type { Environment, StackHome } from './home.js';
+import type { Part, PartSlot } from './part.js';
+import { isAlive } from './process-identity.js';
+import { nodePath, partEnvironment, programArguments } from './program.js';
+import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
+import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
+import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
+
+const PROBE_TIMEOUT_MS = 1_000;
+
+export const PART_TITLES: Readonly<Record<PartName, string>> = {
+  server: 'Temporal server',
+  rehearsal: 'rehearsal cloud',
+  worker: 'worker',
+};
+
+/** From SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
+export const STOP_GRACE_MS: Readonly<Record<PartName, number>> = { server: 10_000, rehearsal: 15_000, worker: 20_000 };
+
+/** The parts that a stack has: no server of ours where an address is configured. */
+export function partsOf(record: Pick<StackRecord, 'temporalAddress'>): readonly PartName[] {
+  return record.temporalAddress === null ? PART_NAMES : PART_NAMES.filter((name) => name !== 'server');
+}
+
+export function isRecordedAlive(process: ProcessRecord | undefined): boolean {
+  return process !== undefined && isAlive(process.identity);
+}
+
+/** Which file a part logs to and where its process is written down; writing is for the holder of the stack's lock. */
+export function slotOf(home: StackHome, name: PartName): PartSlot {
+  return {
+    logFile: join(home.logsDir, `${name}.log`),
+    read: () => readStackRecord(home)?.parts[name],
+    write: (process) => {
+      const record = readStackRecord(home);
+      if (record === undefined) throw new Error(`${home.recordFile}: is gone while the stack is being changed`);
+      const { [name]: _before, ...others } = record.parts;
+      writeStackRecord(home, { ...record, parts: process === undefined ? others : { ...others, [name]: process } });
+    },
+  };
+}
+
+export function serverPart(
+  home: StackHome,
+  { addresses }: StackRecord,
+  cliPath: () => Promise<string>,
+  env: Environment,
+): Part {
+  const { temporal: port, temporalUi: uiPort } = addresses;
+  return {
+    title: PART_TITLES.server,
+    command: cliPath,
+    args: devServerArguments({ port, uiPort, databaseFile: home.databaseFile }),
+    env: partEnvironment(env),
+    cwd: home.root,
+    isReady: () => answersCalls(`127.0.0.1:${port}`, DEV_NAMESPACE),
+    readyTimeoutMs: 60_000,
+    stopGraceMs: STOP_GRACE_MS.server,
+  };
+}
+
+export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: Environment): Part {
+  return {
+    title: PART_TITLES.rehearsal,
+    command: nodePath,
+    args: programArguments('rehearsal/main', rehearsalArguments(home, addresses)),
+    env: partEnvironment(env),
+    cwd: home.root,
+    isReady: async () => (await answersHttp(`${adminUrlOf(addresses)}/admin/status`)) && (await accepts(addresses.tpu)),
+    readyTimeoutMs: 60_000,
+    stopGraceMs: STOP_GRACE_MS.rehearsal,
+  };
+}
+
+function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonly string[] {
+  const ports = {
+    '--tpu-port': addresses.tpu,
+    '--rest-port': addresses.tpuRest,
+    '--store-port': addresses.store,
+    '--admin-port': addresses.admin,
+    '--ssh-port': addresses.ssh,
+    '--subnet-octet': addresses.subnetOctet,
+  };
+  return ['--state-dir', home.rehearsalDir, ...Object.entries(ports).flatMap(([flag, value]) => [flag, String(value)])];
+}
+
+export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {
+  const args = programArguments('client/cli/main', ['worker', '--config', home.workerConfigFile]);
+  return {
+    title: PART_TITLES.worker,
+    command: nodePath,
+    args,
+    env: partEnvironment(env),
+    cwd: home.root,
+    // The path too: another version of jobctl brings its own worker.
+    configuration: JSON.stringify([args, workerConfigOf(home, record)]),
+    isReady: () => answersHttp(readyUrlOf(record.addresses)),
+    readyTimeoutMs: 60_000,
+    stopGraceMs: STOP_GRACE_MS.worker,
+  };
+}
+
+/** One try, for `status`. */
+export function isPartReady(name: PartName, record: StackRecord): Promise<boolean> {
+  switch (name) {
+    case 'server':
+      return answersCalls(temporalAddressOf(record), DEV_NAMESPACE, PROBE_TIMEOUT_MS);
+    case 'rehearsal':
+      return answersHttp(`${adminUrlOf(record.addresses)}/admin/status`);
+    case 'worker':
+      return answersHttp(readyUrlOf(record.addresses));
+  }
+}
+
+async function answersHttp(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1', timeout: PROBE_TIMEOUT_MS });
+    const answer = (isOpen: boolean): void => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once('connect', () => answer(true));
+    socket.once('error', () => answer(false));
+    socket.once('timeout', () => answer(false));
+  });
+}

@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { EpochMs } from '../../../domain/units.js';
+import type { StackHome } from './home.js';
+import type { ProcessIdentity } from './process-identity.js';
+
+/** In the order of starting. */
+export const PART_NAMES = ['server', 'rehearsal', 'worker'] as const;
+export type PartName = (typeof PART_NAMES)[number];
+
+/** A background process that was started; that it still runs is another question (`isAlive`). */
+export interface ProcessRecord {
+  readonly identity: ProcessIdentity;
+  readonly startedAt: EpochMs;
+  /** Of what it was started with; another one means that it has to be started again. */
+  readonly fingerprint: string;
+}
+
+/** Where a stack listens, on loopback. Chosen once and kept, so that a restart is found under the same addresses. */
+export interface StackAddresses {
+  readonly temporal: number;
+  readonly temporalUi: number;
+  readonly tpu: number;
+  readonly tpuRest: number;
+  readonly store: number;
+  readonly admin: number;
+  readonly health: number;
+  /** Of every rehearsed TPU VM. */
+  readonly ssh: number;
+  /** S in 127.S.0.0/16, the addresses of the rehearsed TPU VMs. */
+  readonly subnetOctet: number;
+}
+
+export interface StackRecord {
+  readonly v: 1;
+  readonly addresses: StackAddresses;
+  /** Address of a Temporal server that is not ours; null: ours. */
+  readonly temporalAddress: string | null;
+  /** Absolute path; null: the unlimited pool `default`. */
+  readonly quotaFile: string | null;
+  readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
+}
+
+/** The stack of that state folder, or undefined when none was started there. */
+export function readStackRecord(home: StackHome): StackRecord | undefined {
+  const record = readJson(home.recordFile) as StackRecord | undefined;
+  if (record !== undefined && record.v !== 1) {
+    throw new Error(`${home.recordFile}: version ${String(record.v)} is of another jobctl; stop that stack with it`);
+  }
+  return record;
+}
+
+/** Only under the stack's lock. */
+export function writeStackRecord(home: StackHome, record: StackRecord): void {
+  writeJson(home.recordFile, record);
+}
+
+/** Replaces a file whole: a reader, or a start after a crash, sees the old one or the new one. */
+export function writeJson(path: string, value: unknown): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}.new`;
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, path);
+}
+
+/** The file's JSON, or undefined when there is no such file. */
+export function readJson(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+  try {
+    return JSON.parse(text);
+  } catch (err) {
+    throw new Error(`${path}: is not JSON (${(err as Error).message}); delete it to begin anew`, { cause: err });
+  }
+}

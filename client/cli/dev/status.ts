@@ -1,0 +1,71 @@
+import type { EpochMs } from '../../../domain/units.js';
+import { temporalAddressOf, uiUrlOf } from './context.js';
+import { stackHome } from './home.js';
+import type { DevOptions } from './stack-lock.js';
+import { isPartReady, isRecordedAlive, partsOf, slotOf } from './stack-parts.js';
+import { readStackRecord } from './stack-record.js';
+import type { PartName, StackAddresses, StackRecord } from './stack-record.js';
+
+/**
+ * `ready`: runs and answers. `not ready`: runs, does not answer. `dead`: ended by itself, or was killed; `dev up` starts it again.
+ * `stopped`: not started, or ended by `dev down`.
+ */
+export type PartState = 'ready' | 'not ready' | 'dead' | 'stopped';
+
+export interface PartStatus {
+  readonly name: PartName;
+  readonly state: PartState;
+  /** Where it listens, for people. */
+  readonly address: string;
+  readonly pid: number | null;
+  readonly since: EpochMs | null;
+  readonly logFile: string;
+}
+
+export interface DevStatus {
+  readonly home: string;
+  /** All parts of the stack are ready. */
+  readonly up: boolean;
+  /** Of the Temporal server, ours or a configured one. */
+  readonly temporalAddress: string | null;
+  /** Of the Temporal Web UI; null where the server is not ours. */
+  readonly uiUrl: string | null;
+  /** Empty when no stack was ever started in this state folder. */
+  readonly parts: readonly PartStatus[];
+}
+
+/** Looks; changes nothing, and takes no lock. */
+export async function devStatus({ env = process.env }: DevOptions = {}): Promise<DevStatus> {
+  const home = stackHome(env);
+  const record = readStackRecord(home);
+  if (record === undefined) return { home: home.root, up: false, temporalAddress: null, uiUrl: null, parts: [] };
+  const parts = await Promise.all(
+    partsOf(record).map(async (name): Promise<PartStatus> => {
+      const state = await stateOf(name, record);
+      const known = state === 'stopped' ? undefined : record.parts[name];
+      const { logFile } = slotOf(home, name);
+      const address = addressOf(name, record.addresses);
+      return { name, state, address, pid: known?.identity.pid ?? null, since: known?.startedAt ?? null, logFile };
+    }),
+  );
+  const up = parts.every(({ state }) => state === 'ready');
+  return { home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record), parts };
+}
+
+async function stateOf(name: PartName, record: StackRecord): Promise<PartState> {
+  const process = record.parts[name];
+  if (process === undefined) return 'stopped';
+  if (!isRecordedAlive(process)) return 'dead';
+  return (await isPartReady(name, record)) ? 'ready' : 'not ready';
+}
+
+function addressOf(name: PartName, addresses: StackAddresses): string {
+  switch (name) {
+    case 'server':
+      return `127.0.0.1:${addresses.temporal}`;
+    case 'rehearsal':
+      return `127.0.0.1:${addresses.tpu}`;
+    case 'worker':
+      return `127.0.0.1:${addresses.health}`;
+  }
+}

@@ -1,0 +1,130 @@
+import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from './context.js';
+import type { DevContext } from './context.js';
+import { stackHome } from './home.js';
+import type { Environment, StackHome } from './home.js';
+import { openReservations } from './loopback.js';
+import { ensureRunning } from './part.js';
+import type { Part } from './part.js';
+import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
+import { absoluteOrNull, settleRecord } from './settle-record.js';
+import type { DevUpOptions } from './settle-record.js';
+import { lockStack } from './stack-lock.js';
+import {
+  isPartReady,
+  isRecordedAlive,
+  PART_TITLES,
+  partsOf,
+  rehearsalPart,
+  serverPart,
+  slotOf,
+  workerPart,
+} from './stack-parts.js';
+import { readStackRecord, writeJson } from './stack-record.js';
+import type { PartName, StackRecord } from './stack-record.js';
+
+export type { DevUpOptions } from './settle-record.js';
+
+/**
+ * Brings the local stack of the state folder up and returns when all of it is ready. What runs is left alone, what died is
+ * started again under its old addresses on its old data. Repeating is safe; a second one at the same time waits.
+ * @throws Error whose message says what, why and what to do: PartFailed, PortTaken, NoTemporalCli
+ */
+export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
+  const { env = process.env, onProgress = () => undefined } = options;
+  const home = stackHome(env);
+  const lock = await lockStack(home, onProgress);
+  try {
+    const running = await runningAsWanted(home, options);
+    if (running !== undefined) {
+      onProgress(`The local stack runs (state folder ${home.root})`);
+      return running;
+    }
+    return await bringUp(home, options, env, onProgress);
+  } finally {
+    lock.release();
+  }
+}
+
+/** The quick way: everything runs, answers, and is as it is wanted. */
+async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<DevContext | undefined> {
+  const record = readStackRecord(home);
+  const context = readDevContext(home);
+  if (record === undefined || context === undefined || !isAsWanted(record, options)) return undefined;
+  const wanted = partsOf(record);
+  if (!wanted.every((name) => isRecordedAlive(record.parts[name]))) return undefined;
+  const ready = await Promise.all(wanted.map((name) => isPartReady(name, record)));
+  return ready.every(Boolean) ? context : undefined;
+}
+
+function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
+  const { temporalAddress, quotaFile, temporalPort, uiPort } = options;
+  return (
+    (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
+    (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
+    (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
+    (uiPort === undefined || uiPort === record.addresses.temporalUi)
+  );
+}
+
+async function bringUp(
+  home: StackHome,
+  options: DevUpOptions,
+  env: Environment,
+  onProgress: (line: string) => void,
+): Promise<DevContext> {
+  const reservations = openReservations();
+  try {
+    const record = await settleRecord(home, options, reservations, onProgress);
+    const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
+    const server = await ourServer(home, record, env, onProgress);
+    if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
+    // Both to their end, also when one fails: what was started is written down and told.
+    const first = await Promise.allSettled([
+      server === undefined ? undefined : start('server', server),
+      start('rehearsal', rehearsalPart(home, record, env)),
+    ]);
+    for (const result of first) if (result.status === 'rejected') throw result.reason;
+    const context = contextOf(home, record);
+    const isOwnServer = record.temporalAddress === null;
+    await provisionTemporal(context, isOwnServer);
+    await provisionStore(context);
+    await provisionSshKey(context.ssh, home.sshDir);
+    writeJson(home.workerConfigFile, workerConfigOf(home, record));
+    await start('worker', workerPart(home, record, env));
+    writeJson(home.contextFile, context);
+    onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
+    return context;
+  } finally {
+    reservations.release();
+  }
+}
+
+/** Undefined where an address is configured. The CLI is there before anything is started: without one nothing is. */
+async function ourServer(
+  home: StackHome,
+  record: StackRecord,
+  env: Environment,
+  onProgress: (line: string) => void,
+): Promise<Part | undefined> {
+  if (record.temporalAddress !== null) return undefined;
+  let cli: Promise<string> | undefined;
+  const cliPath = (): Promise<string> => (cli ??= resolveCliPath(env, onProgress));
+  if (!isRecordedAlive(record.parts.server)) await cliPath();
+  return serverPart(home, record, cliPath, env);
+}
+
+async function resolveCliPath(env: Environment, onProgress: (line: string) => void): Promise<string> {
+  const { resolveTemporalCli } = await import('./temporal-server/resolve.js');
+  return (await resolveTemporalCli({ env, onProgress })).path;
+}
+
+async function startPart(
+  home: StackHome,
+  name: PartName,
+  part: Part,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const slot = slotOf(home, name);
+  const how = await ensureRunning(part, slot);
+  onProgress(`${PART_TITLES[name]}: ${how} (process ${slot.read()?.identity.pid})`);
+}
