@@ -34,13 +34,14 @@ function lastKey(path: Path): string {
 }
 
 /**
- * `train.yaml:7:16: accelerator: 'v5litepod-17' is no Cloud TPU type`, with the hint's lines indented below. Without a
- * position the key is given whole (`tpu.accelerator`).
+ * `train.yaml:7:16: accelerator: 'v5litepod-17' is no Cloud TPU type`, with the hint's lines indented below. Where the
+ * position is not its own (a flag's value, a key that is missing) the key is given whole: `tpu.accelerator`.
  */
 export function formatProblem(problem: Problem): string {
   const { file, line, column, path, message, hint } = problem;
   const place = line === undefined ? file : `${file ?? 'job file'}:${line}:${column ?? 1}`;
-  const key = line === undefined ? formatPath(path) : lastKey(path);
+  const isPlaceExact = line !== undefined && (problem.value !== undefined || problem.at === 'key');
+  const key = isPlaceExact ? lastKey(path) : formatPath(path);
   const head = [place, key, message].filter((part) => part !== undefined && part !== '').join(': ');
   return [head, ...(hint?.split('\n') ?? []).map((text) => `  ${text}`)].join('\n');
 }
@@ -55,7 +56,8 @@ const SHOWN_CHARACTERS = 60;
 
 /** A value as messages show it: text in single quotes, the rest as JSON, long ones cut. */
 export function showValue(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value));
+  const isJson = typeof value === 'object' && value !== null;
+  const text = typeof value === 'string' ? `'${value}'` : isJson ? JSON.stringify(value) : String(value);
   const line = text.replaceAll('\n', '\\n');
   return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, SHOWN_CHARACTERS - 3)}...`;
 }

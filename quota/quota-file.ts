@@ -39,14 +39,22 @@ function readToml(text: string, positions: TomlPositions): Toml {
   try {
     return { ok: true, value: parse(text) as Mapping };
   } catch (error) {
-    const own = error as { message: string; line?: number; column?: number };
-    const { message, ...place } = positions.syntaxError ?? {
-      message: own.message,
-      line: own.line ?? 1,
-      column: own.column ?? 1,
-    };
+    const own = error as TomlError;
+    const start = own.location?.start ?? positions.syntaxError ?? own;
+    const place = { line: start.line ?? 1, column: start.column ?? 1 };
+    const message = positions.syntaxError?.message ?? own.message;
     return { ok: false, problem: { path: [], ...place, message: `not TOML: ${message}` } };
   }
+}
+
+/** What `toml` 5 throws: a position in one of two places, or none. */
+interface TomlError extends Partial<TomlPlace> {
+  readonly message: string;
+  readonly location?: { readonly start: TomlPlace };
+}
+interface TomlPlace {
+  readonly line: number;
+  readonly column: number;
 }
 
 const TABLES = ['toml-schema', 'total_resources', 'project_membership', 'project_resources'] as const;

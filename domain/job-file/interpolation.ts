@@ -1,4 +1,5 @@
 import { nearestWord } from '../nearest-word.js';
+import { formatPath } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
 import { dottedPaths, mapStrings, valueAt } from './plain-tree.js';
 
@@ -24,18 +25,27 @@ export interface Interpolated {
 }
 
 /** Replaces `${oc.env:X}` everywhere. Only the submitter can: without `env` each such reference is a problem. */
-export function substituteEnvironment(tree: unknown, env: Environment | undefined): Interpolated {
+export function substituteEnvironment(
+  tree: unknown,
+  env: Environment | undefined,
+): Interpolated & { readonly warnings: readonly string[] } {
   const problems: Problem[] = [];
+  const warnings: string[] = [];
   const substituted = mapStrings(tree, (text, path) =>
     text.replace(REFERENCE, (reference: string, variable: string | undefined, fallback: string | undefined) => {
       if (variable === undefined) return reference;
       const value = env?.[variable] ?? (env === undefined ? undefined : fallback?.trim());
       if (value === undefined) problems.push(environmentProblem(path, reference, variable, env));
+      else if (SECRET_NAME.test(variable))
+        warnings.push(`${formatPath(path)}: the value of ${variable} ${SECRET_WARNING}`);
       return value ?? reference;
     }),
   );
-  return { tree: substituted, problems };
+  return { tree: substituted, problems, warnings };
 }
+
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW/i;
+const SECRET_WARNING = "is kept in the job's history and spec, where all who may see the job can read it";
 
 function environmentProblem(path: Path, reference: string, variable: string, env: Environment | undefined): Problem {
   if (env === undefined) {
@@ -84,7 +94,7 @@ class ReferenceResolver {
     const target = pathOf(dotted);
     const name = target.join('.');
     const isCycle = `${path.join('.')}.`.startsWith(`${name}.`);
-    if (isCycle) this.#report(path, reference, `'${reference}' refers to itself: ${[...chain, name].join(' -> ')}`);
+    if (isCycle) this.#reportCycle(path, chain, name);
     if (isCycle || chain.includes(name)) return reference;
     if (++this.#lookUps > MAX_LOOKUPS) return this.#reportTooMany(path, reference);
     const value = valueAt(this.#tree, target);
@@ -101,6 +111,12 @@ class ReferenceResolver {
     const lines = nearest === undefined ? [] : [`the nearest is \${${nearest}}`];
     lines.push(`for a reference that another program resolves, write \\${reference}`);
     this.#report(path, reference, `'${reference}' refers to nothing in this file`, lines.join('\n'));
+  }
+
+  #reportCycle(path: Path, chain: readonly string[], name: string): void {
+    const reference = `\${${chain[0] ?? name}}`;
+    const way = [path.join('.'), ...chain, name].join(' -> ');
+    this.#report(path, reference, `'${reference}' leads back to itself: ${way}`);
   }
 
   #reportTooMany(path: Path, reference: string): string {

@@ -1,12 +1,12 @@
 import type { Problem } from '../problem.js';
-import { isMapping, valueAt, without } from './plain-tree.js';
+import { valueAt, without } from './plain-tree.js';
 
 /**
  * Keys of the design that this version does not do. They are known words, and refused where they ask for something: to
  * take a key and do nothing would break a promise in silence. The text says what happens instead.
  */
 export const LATER_KEYS: Readonly<Record<string, string>> = {
-  secrets: 'give the value in env, or put a file on the hosts with the command',
+  secrets: 'put the secret into a file on the hosts and read it in the command',
   bundle: 'fetch the code in the command (git clone)',
   keep: 'slices are deleted when the command ends (never)',
   loop: 'the command runs once; its exit code ends the job',
@@ -22,7 +22,7 @@ export const LATER_KEYS: Readonly<Record<string, string>> = {
 /** Values by which a key of LATER_KEYS asks for what is done anyway. */
 function asksForNothing(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === 'never') return true;
-  return Array.isArray(value) ? value.length === 0 : isMapping(value) && Object.keys(value).length === 0;
+  return Array.isArray(value) && value.length === 0;
 }
 
 /** Takes the keys of later versions out of the tree; those that ask for something are problems. */

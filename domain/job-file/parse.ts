@@ -34,7 +34,9 @@ function readTree(source: YamlSource): { readonly value: unknown } | Problem {
   try {
     return { value: source.tree() };
   } catch (error) {
-    return { path: [], message: `not YAML: ${error instanceof Error ? error.message : String(error)}` };
+    if (error instanceof ReferenceError)
+      return { path: [], message: 'not YAML: aliases (*) that multiply beyond measure' };
+    throw error;
   }
 }
 

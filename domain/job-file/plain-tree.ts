@@ -7,6 +7,12 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether sections and lists lie more than `depth` deep in one another. */
+export function isDeeperThan(tree: unknown, depth: number): boolean {
+  if (typeof tree !== 'object' || tree === null) return false;
+  return depth === 0 || Object.values(tree).some((child) => isDeeperThan(child, depth - 1));
+}
+
 /** The value at a path; undefined where any part of the way is missing. */
 export function valueAt(tree: unknown, path: Path): unknown {
   return path.reduce<unknown>((value, segment) => childOf(value, segment), tree);

@@ -7,7 +7,7 @@ import { interpolate, replaceTpuName, substituteEnvironment } from './interpolat
 import type { Environment } from './interpolation.js';
 import { refuseLaterKeys } from './later-keys.js';
 import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
-import { inFileOrder, isMapping, mapStrings } from './plain-tree.js';
+import { inFileOrder, isDeeperThan, isMapping, mapStrings } from './plain-tree.js';
 import { given, textValues } from './plain-values.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
@@ -44,6 +44,7 @@ export const DEFAULT_POOL = 'default';
  */
 export function resolveJob(raw: unknown, options: ResolveOptions = {}): ResolvedJob {
   if (!isMapping(raw)) return { ok: false, problems: [notAMapping(raw)] };
+  if (isDeeperThan(raw, MAX_DEPTH)) return { ok: false, problems: [{ path: [], message: TOO_DEEP }] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const built = refuseLaterKeys(interpolated.tree);
@@ -52,8 +53,12 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const spec = resolveForm(form, report);
   const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
-  return { ok: true, raw: environment.tree, spec, warnings: report.warnings };
+  return { ok: true, raw: environment.tree, spec, warnings: [...environment.warnings, ...report.warnings] };
 }
+
+/** Deeper than any job file, and shallow enough for what walks through it. */
+const MAX_DEPTH = 30;
+const TOO_DEEP = `the job file has more than ${MAX_DEPTH} levels`;
 
 function notAMapping(raw: unknown): Problem {
   const message = raw === null || raw === undefined ? 'the job file is empty' : `${showValue(raw)} is not a job file`;

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Node, Pair, Scalar } from 'yaml';
+import type { Document, ErrorCode, Node, Pair, Scalar } from 'yaml';
 import type { Path, Problem } from '../problem.js';
 import { mapTree } from './plain-tree.js';
 
@@ -21,11 +21,17 @@ export class YamlSource {
 
   constructor(text: string) {
     this.#text = text;
-    this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, prettyErrors: false });
-    this.problems = this.#document.errors.map((error) => ({
+    this.#document = parseDocument(text, {
+      lineCounter: this.#lines,
+      merge: true,
+      prettyErrors: false,
+      logLevel: 'error',
+    });
+    const { errors, warnings } = this.#document;
+    this.problems = [...errors, ...warnings].map((error) => ({
       ...this.#position(error.pos[0]),
       path: [],
-      message: `not YAML: ${plainMessage(error.message)}`,
+      message: `not YAML: ${SYNTAX[error.code] ?? plainMessage(error.message)}`,
     }));
   }
 
@@ -87,6 +93,14 @@ export class YamlSource {
     return isScalar(node) ? ((node as Scalar).source ?? value) : value;
   }
 }
+
+/** yaml's codes whose own message speaks to programmers. */
+const SYNTAX: Partial<Record<ErrorCode, string>> = {
+  DUPLICATE_KEY: 'the key is there twice',
+  MULTIPLE_DOCS: 'more than one document (---); one file is one job',
+  TAG_RESOLVE_FAILED: 'a tag (!) that plain YAML does not have',
+  TAB_AS_INDENT: 'a tab as indentation; YAML takes spaces',
+};
 
 interface Found {
   readonly node: Node | undefined;

@@ -13,8 +13,14 @@ const WORKFLOWS = fileURLToPath(new URL('./sandbox-workflow.ts', import.meta.url
 const BUNDLE_MS = 60_000;
 
 /** A job with something of everything: references, two problems, a nearest word. */
-const BAD = { tpu: { accelerator: 'v5litepod-17', zone: 'us-central1-a', zonee: 'x' }, command: { run: 'echo ${tpu.zone}' } };
-const GOOD = { tpu: { accelerator: 'v5e-16', zone: 'us-central1-a' }, command: { run: 'echo ${tpu.name} $HOME', workers: [3] } };
+const BAD = {
+  tpu: { accelerator: 'v5litepod-17', zone: 'us-central1-a', zonee: 'x' },
+  command: { run: 'echo ${tpu.zone}' },
+};
+const GOOD = {
+  tpu: { accelerator: 'v5e-16', zone: 'us-central1-a' },
+  command: { run: 'echo ${tpu.name} $HOME', workers: [3] },
+};
 
 describe('the job file inside a workflow', function () {
   this.timeout(TEMPORAL_START_MS + BUNDLE_MS);
@@ -39,8 +45,16 @@ describe('the job file inside a workflow', function () {
         const { workflow } = new Client({ connection });
         for (const job of [BAD, GOOD]) {
           const workflowId = `sandbox-${contentHash(job)}`;
-          const got = await workflow.execute<typeof resolveInWorkflow>('resolveInWorkflow', { taskQueue, workflowId, args: [job] });
-          assert.deepEqual(got, { resolved: JSON.parse(JSON.stringify(resolveJob(job))), hash: contentHash(job), grants: 1 });
+          const got = await workflow.execute<typeof resolveInWorkflow>('resolveInWorkflow', {
+            taskQueue,
+            workflowId,
+            args: [job],
+          });
+          assert.deepEqual(got, {
+            resolved: JSON.parse(JSON.stringify(resolveJob(job))),
+            hash: contentHash(job),
+            grants: 1,
+          });
         }
       });
     } finally {

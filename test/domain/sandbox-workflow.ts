@@ -6,7 +6,9 @@ import { explainWaiting } from '../../quota/explain.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 
 /** What a workflow does with a job: read by job-file.sandbox.test.ts, which bundles it as Temporal does. */
-export async function resolveInWorkflow(raw: unknown): Promise<{ resolved: ResolvedJob; hash: string; grants: number }> {
+export async function resolveInWorkflow(
+  raw: unknown,
+): Promise<{ resolved: ResolvedJob; hash: string; grants: number }> {
   const request = { id: 'a', project: 'p', user: 'u', priority: 3, submittedAt: 0, units: { v4: 8 } };
   const { grants } = decide(UNLIMITED, [request], [], Date.now());
   explainWaiting(UNLIMITED, [request], [], Date.now(), 'a');

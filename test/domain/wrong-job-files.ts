@@ -1,0 +1,580 @@
+interface WrongFile {
+  readonly text: string;
+  /** `--set` options beside the file. */
+  readonly set?: readonly string[];
+  /** The whole message, line by line. */
+  readonly want: readonly string[];
+}
+
+/** The least that a job file needs, so that a case shows only what is wrong. */
+const TPU = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n';
+
+/** Job files and flags that are wrong, each named for what is wrong with it. */
+export const WRONG_JOB_FILES: Readonly<Record<string, WrongFile>> = {
+  'an empty file': {
+    text: '',
+    want: [
+      'train.yaml:1:1: the job file is empty',
+      '  a job file is lines of key: value; the least is tpu: and command:',
+    ],
+  },
+  'a file that is a list': {
+    text: `- a
+`,
+    want: [
+      'train.yaml:1:1: ["a"] is not a job file',
+      '  a job file is lines of key: value; the least is tpu: and command:',
+    ],
+  },
+  'a bracket that is not closed': {
+    text: `tpu: {accelerator: v6e-1
+name: x`,
+    want: ['train.yaml:2:1: not YAML: flow map in block collection must be sufficiently indented and end with a }'],
+  },
+  'a tab as indentation': {
+    text: `tpu:
+	accelerator: v6e-1
+`,
+    want: ['train.yaml:2:1: not YAML: a tab as indentation; YAML takes spaces'],
+  },
+  'a key that is there twice': {
+    text: `${TPU}name: a
+name: b
+`,
+    want: ['train.yaml:3:1: not YAML: the key is there twice'],
+  },
+  'two documents': {
+    text: `a: 1
+---
+b: 2
+`,
+    want: ['train.yaml:2:1: not YAML: more than one document (---); one file is one job'],
+  },
+  'a tag of another language': {
+    text: `${TPU}name: !!python/object:os.system x
+`,
+    want: ['train.yaml:2:7: not YAML: a tag (!) that plain YAML does not have'],
+  },
+  'aliases that multiply': {
+    text: `${TPU}a: &a [x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
+`,
+    want: ['train.yaml:1:1: not YAML: aliases (*) that multiply beyond measure'],
+  },
+  'an unknown key in a section': {
+    text: `tpu:
+  acelerator: v6e-1
+  accelerator: v6e-1
+  zone: us-central1-a
+`,
+    want: [
+      'train.yaml:2:3: acelerator: no such key in tpu',
+      '  did you mean accelerator?',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, atomic, data_disks',
+    ],
+  },
+  'an unknown key at the top': {
+    text: `${TPU}commnad: {run: x}
+`,
+    want: [
+      'train.yaml:2:1: commnad: no such key in a job file',
+      '  did you mean command?',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+    ],
+  },
+  'a key of another section': {
+    text: `${TPU}zone: us-central1-a
+`,
+    want: [
+      'train.yaml:2:1: zone: no such key in a job file',
+      '  zone belongs to: tpu',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+    ],
+  },
+  'an unknown key in a list of sections': {
+    text: `${TPU}ssh: {identities: [{private_key: a, pubkey: b}]}
+`,
+    want: [
+      'train.yaml:2:37: pubkey: no such key in ssh.identities[0]',
+      '  known here: private_key, public_key, config_entry',
+    ],
+  },
+  'a key that is a word of JavaScript': {
+    text: `${TPU}__proto__: {a: 1}
+`,
+    want: [
+      'train.yaml:2:1: __proto__: no such key in a job file',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+    ],
+  },
+  'text where a section belongs': {
+    text: `tpu: v5litepod-16
+`,
+    want: ["train.yaml:1:6: tpu: 'v5litepod-16' is not a section (lines of key: value below it)"],
+  },
+  'a number where text belongs': {
+    text: `tpu: {accelerator: 16, zone: us-central1-a}
+`,
+    want: ['train.yaml:1:20: accelerator: 16 is not text'],
+  },
+  'text where a list belongs': {
+    text: `${TPU}setup: {modules: venv}
+`,
+    want: ["train.yaml:2:18: modules: 'venv' is not a list of modules"],
+  },
+  'text where a truth value belongs': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, external_ips: no}
+`,
+    want: ["train.yaml:1:62: external_ips: 'no' is not true or false"],
+  },
+  'no accelerator': {
+    text: `tpu:
+  zone: us-central1-a
+`,
+    want: ['train.yaml:1:1: tpu.accelerator: is missing', '  such as accelerator: v5litepod-16'],
+  },
+  'an accelerator that is null': {
+    text: `tpu: {accelerator: null, zone: us-central1-a}
+`,
+    want: ['train.yaml:1:20: tpu.accelerator: is missing', '  such as accelerator: v5litepod-16'],
+  },
+  'no zone': {
+    text: `name: a
+tpu:
+  accelerator: v6e-1
+`,
+    want: ['train.yaml:2:1: tpu.zone: is missing', '  such as zone: us-central1-a, or zones: [..]'],
+  },
+  'no tpu section': {
+    text: `name: a
+`,
+    want: ['train.yaml:1:1: tpu: is missing', '  a job needs the section tpu, with accelerator and zone'],
+  },
+  'a size between two': {
+    text: `name: x
+tpu:
+  accelerator: v5litepod-17
+  zone: us-central1-a
+`,
+    want: [
+      "train.yaml:3:16: accelerator: 'v5litepod-17' is no Cloud TPU type",
+      '  the nearest are v5litepod-16 (4 hosts) and v5litepod-32 (8 hosts)',
+      '  allowed: v5litepod-1, v5litepod-4, v5litepod-8, v5litepod-16, v5litepod-32, v5litepod-64, v5litepod-128, v5litepod-256',
+    ],
+  },
+  'a generation in cores': {
+    text: `tpu: {accelerator: v4-9, zone: us-central2-b}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'v4-9' is no Cloud TPU type",
+      '  the nearest are v4-8 (1 host) and v4-16 (2 hosts)',
+      '  allowed: v4-8, v4-16, v4-32, v4-64, v4-128, v4-256, v4-512, v4-1024, v4-1536, v4-2048, v4-4096',
+      '  the number counts TensorCores: two a chip',
+    ],
+  },
+  'a GPU': {
+    text: `tpu: {accelerator: a100-8, zone: us-central2-b}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'a100-8' is no Cloud TPU type",
+      '  allowed: v2, v3, v4, v5litepod, v5p, v6e, each with its sizes, such as v5litepod-16',
+    ],
+  },
+  'a misspelt generation': {
+    text: `tpu: {accelerator: v5elitepod-16, zone: us-central2-b}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'v5elitepod-16' is no Cloud TPU type",
+      '  the nearest is v5litepod-16 (4 hosts)',
+      '  allowed: v5litepod-1, v5litepod-4, v5litepod-8, v5litepod-16, v5litepod-32, v5litepod-64, v5litepod-128, v5litepod-256',
+    ],
+  },
+  'a size beyond the largest': {
+    text: `tpu: {accelerator: v6e-512, zone: us-central2-b}
+`,
+    want: [
+      "train.yaml:1:20: accelerator: 'v6e-512' is no Cloud TPU type",
+      '  the nearest is v6e-256 (64 hosts)',
+      '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
+    ],
+  },
+  'a region for a zone': {
+    text: `tpu: {accelerator: v6e-1, zones: [us-central1]}
+`,
+    want: [
+      "train.yaml:1:35: zones[0]: 'us-central1' is no zone",
+      '  us-central1 is a region: its zones end in a letter, such as us-central1-a',
+    ],
+  },
+  'zone and zones': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, zones: [us-central1-b]}
+`,
+    want: ['train.yaml:1:55: zones: zone and zones are both given', '  keep zones, in order of preference'],
+  },
+  'an unknown pricing': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, pricing: spto}
+`,
+    want: [
+      "train.yaml:1:57: pricing: 'spto' is not one of the allowed words",
+      '  did you mean spot?',
+      '  allowed: spot, ondemand, preemptible, reserved',
+    ],
+  },
+  'a pricing that is not built': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, pricing: any}
+`,
+    want: [
+      "train.yaml:1:57: pricing: 'any' is not built yet in this version of jobctl",
+      '  until then: name one of spot, ondemand, preemptible, reserved',
+    ],
+  },
+  'a reservation with spot': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, reservation: r}
+`,
+    want: [
+      'train.yaml:1:61: reservation: a reservation is used with pricing reserved only, and pricing is spot',
+      '  write pricing: reserved',
+    ],
+  },
+  'an allocation mode with an underscore': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, allocation_mode: queued_resources}
+`,
+    want: [
+      "train.yaml:1:65: allocation_mode: 'queued_resources' is not one of the allowed words",
+      '  did you mean queued-resources?',
+      '  allowed: queued-resources, tpu-vm',
+    ],
+  },
+  'a topology of another size': {
+    text: `tpu: {accelerator: v5p-32, zone: us-central1-a, topology: 4x4}
+`,
+    want: [
+      "train.yaml:1:59: topology: '4x4' is no topology of v5p-32",
+      '  it has 16 chips on 3 axes: 2x2x4 is the usual one',
+    ],
+  },
+  'labels that no resource can have': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, labels: {Team: x, a: B, jobctl-x: y}}
+`,
+    want: [
+      "train.yaml:1:63: Team: 'Team' is no label key",
+      '  a-z, 0-9, - and _; 63 at most; a letter first',
+      "train.yaml:1:69: a: 'B' is no label value",
+      '  a-z, 0-9, - and _; 63 at most',
+      "train.yaml:1:82: jobctl-x: 'jobctl-x' is one of jobctl's own labels",
+      '  take another key',
+    ],
+  },
+  'metadata that is ours': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, metadata: {ssh-keys: x}}
+`,
+    want: ['train.yaml:1:69: ssh-keys: is set by jobctl', '  jobctl puts the key of ssh.private_key there'],
+  },
+  'flags of gcloud that have no key': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, flags: ["--foo=1", "--spot=1", "--network"]}
+`,
+    want: [
+      "train.yaml:1:56: flags[0]: '--foo=1' is no flag that jobctl understands",
+      '  understood: --network, --subnetwork, --service-account, --scopes, --tags, --labels, --metadata, --version, --topology, --reservation, --internal-ips, --spot, --preemptible, --reserved',
+      "train.yaml:1:67: flags[1]: '--spot=1' is a flag that takes no value",
+      '  write --spot',
+      "train.yaml:1:79: flags[2]: '--network' is a flag without its value",
+      '  write --network=VALUE',
+    ],
+  },
+  'a module without its section': {
+    text: `${TPU}setup: {modules: [venv, command]}
+command: {run: x}
+`,
+    want: [
+      'train.yaml:2:19: modules[0]: module venv needs a section venv',
+      '  such as venv: {name: train, requirements_file: requirements.txt}',
+    ],
+  },
+  'two environment modules': {
+    text: `${TPU}setup: {modules: [venv, docker]}
+venv: {name: a}
+docker: {image: b}
+`,
+    want: [
+      'train.yaml:2:25: modules[1]: two environment modules, venv and docker',
+      '  keep one of docker, conda and venv',
+    ],
+  },
+  'sections of two environments and none chosen': {
+    text: `${TPU}venv: {name: a}
+conda: {name: b}
+`,
+    want: [
+      'train.yaml:2:7: venv: sections of two environment modules, conda and venv',
+      '  say which with job: {env_type: conda} or with setup: {modules: [..]}',
+      'train.yaml:3:8: conda: module conda is not built yet in this version of jobctl',
+      '  until then: take venv, or set conda up in the command',
+    ],
+  },
+  'a module that is not built': {
+    text: `${TPU}setup: {modules: [docker, command]}
+docker: {image: b}
+command: {run: x}
+`,
+    want: [
+      'train.yaml:2:19: modules[0]: module docker is not built yet in this version of jobctl',
+      '  until then: docker run .. in the command',
+    ],
+  },
+  'a section of a module that is not built': {
+    text: `${TPU}gcsfuse: {bucket_name: b}
+`,
+    want: [
+      'train.yaml:2:10: gcsfuse: module gcsfuse is not built yet in this version of jobctl',
+      '  until then: copy in the command (gcloud storage cp), or mount in tpu.startup_script',
+    ],
+  },
+  'a misspelt module': {
+    text: `${TPU}setup: {modules: [comand]}
+`,
+    want: [
+      "train.yaml:2:19: modules[0]: 'comand' is not one of the allowed words",
+      '  did you mean command?',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, command',
+    ],
+  },
+  'a module named twice': {
+    text: `${TPU}setup: {modules: [command, command]}
+command: {run: x}`,
+    want: ["train.yaml:2:28: modules[1]: 'command' is named twice"],
+  },
+  'identities for the hosts': {
+    text: `${TPU}ssh: {private_key: k, identities: [{private_key: a}]}
+`,
+    want: [
+      'train.yaml:2:35: identities: not built yet in this version of jobctl',
+      '  until then: copy keys in tpu.startup_script',
+    ],
+  },
+  'a reference to nothing': {
+    text: `${TPU}command:
+  run: |
+    echo one
+    echo \${tpu.zon}
+`,
+    want: [
+      `train.yaml:5:10: run: '\${tpu.zon}' refers to nothing in this file`,
+      `  the nearest is \${tpu.zone}`,
+      `  for a reference that another program resolves, write \\\${tpu.zon}`,
+    ],
+  },
+  'a reference to a section inside a text': {
+    text: `${TPU}command: {run: "echo \${setup.modules}"}
+setup: {modules: [command]}
+`,
+    want: [`train.yaml:2:22: run: '\${setup.modules}' is a section or list, which cannot stand inside a text`],
+  },
+  'references in a circle': {
+    text: `${TPU}env:
+  A: \${env.B}
+  B: \${env.A}
+`,
+    want: [
+      `train.yaml:3:6: A: '\${env.B}' leads back to itself: env.A -> env.B -> env.A`,
+      `train.yaml:4:6: B: '\${env.A}' leads back to itself: env.B -> env.A -> env.B`,
+    ],
+  },
+  'a variable that is not set': {
+    text: `${TPU}env: {A: "\${oc.env:HOMEE}"}
+`,
+    want: [`train.yaml:2:11: A: '\${oc.env:HOMEE}': no variable HOMEE in the environment`, '  did you mean HOME?'],
+  },
+  'a host that the type does not have': {
+    text: `${TPU}command: {run: x, workers: 4}
+`,
+    want: [
+      'train.yaml:2:28: workers: 4 is no host of v5litepod-16',
+      '  v5litepod-16 has 4 hosts: 0 to 3; workers is an index, not a count',
+    ],
+  },
+  'one of several hosts': {
+    text: `${TPU}command: {run: x, workers: [0, 9]}
+`,
+    want: [
+      'train.yaml:2:32: workers[1]: 9 is no host of v5litepod-16',
+      '  v5litepod-16 has 4 hosts: 0 to 3; workers is an index, not a count',
+    ],
+  },
+  'a word for hosts': {
+    text: `${TPU}command: {run: x, workers: some}
+`,
+    want: ["train.yaml:2:28: workers: 'some' is not the index of one host, a list of indexes, or all"],
+  },
+  'no hosts': {
+    text: `${TPU}command: {run: x, workers: []}
+`,
+    want: ['train.yaml:2:28: workers: [] is no host at all', '  leave workers out for all hosts'],
+  },
+  'a command without text': {
+    text: `${TPU}command: {workers: all}
+`,
+    want: ['train.yaml:2:1: command.run: is missing', '  such as run: python3 train.py'],
+  },
+  'run and cmd': {
+    text: `${TPU}command: {run: a, cmd: b}
+`,
+    want: ['train.yaml:2:24: cmd: run and cmd are both given', '  keep run'],
+  },
+  'a priority in words': {
+    text: `${TPU}priority: high
+`,
+    want: ["train.yaml:2:11: priority: 'high' is not a whole number from 1 to 5"],
+  },
+  'no slices': {
+    text: `${TPU}slices: 0
+`,
+    want: ['train.yaml:2:9: slices: 0 is not a whole number from 1 to 256'],
+  },
+  'infinitely many slices': {
+    text: `${TPU}slices: .inf
+`,
+    want: ['train.yaml:2:9: slices: Infinity is not a whole number from 1 to 256'],
+  },
+  'a duration in words': {
+    text: `${TPU}grace: soon
+`,
+    want: ["train.yaml:2:8: grace: 'soon' is not a number of seconds or a duration such as 90s, 5m or 1h"],
+  },
+  'a negative budget': {
+    text: `${TPU}retries: {task: -1}
+`,
+    want: ['train.yaml:2:17: task: -1 is not a whole number from 0 to 10000'],
+  },
+  'environment that no shell takes': {
+    text: `${TPU}env: {1A: x, B: [1], JOBCTL_X: 1, C: }
+`,
+    want: [
+      "train.yaml:2:11: 1A: '1A' is no name of a variable",
+      '  letters, digits and _; no digit first',
+      "train.yaml:2:17: B: [1] is not text, a number, true or false ('' for an empty text)",
+      'train.yaml:2:32: JOBCTL_X: is set by jobctl',
+      '  take another name',
+      "train.yaml:2:35: C: null is not text, a number, true or false ('' for an empty text)",
+    ],
+  },
+  'a python that is none': {
+    text: `${TPU}venv: {name: a, python: snake}
+`,
+    want: ["train.yaml:2:25: python: 'snake' is no Python", '  such as python3.11, "3.11" or /usr/bin/python3.11'],
+  },
+  'keys that are not built': {
+    text: `${TPU}job: {loop: true}
+keep: on-failure
+bundle: {}
+hooks: {success: x}
+timeouts: {run: 1h}
+secrets: [a]
+notify: me
+atomic: true
+`,
+    want: [
+      'train.yaml:2:7: loop: not built yet in this version of jobctl',
+      '  until then: the command runs once; its exit code ends the job',
+      'train.yaml:3:1: keep: not built yet in this version of jobctl',
+      '  until then: slices are deleted when the command ends (never)',
+      'train.yaml:4:1: bundle: not built yet in this version of jobctl',
+      '  until then: fetch the code in the command (git clone)',
+      'train.yaml:5:1: hooks: not built yet in this version of jobctl',
+      '  until then: trap SIGTERM in the command',
+      'train.yaml:6:1: timeouts: not built yet in this version of jobctl',
+      '  until then: jobctl cancel ends a job',
+      'train.yaml:7:1: secrets: not built yet in this version of jobctl',
+      '  until then: put the secret into a file on the hosts and read it in the command',
+      'train.yaml:8:1: notify: not built yet in this version of jobctl',
+      '  until then: jobctl wait ends with the job',
+      'train.yaml:9:1: atomic: not built yet in this version of jobctl',
+      '  until then: slices are asked for one by one, and the job starts when all of them are there',
+    ],
+  },
+  'a name with an underscore': {
+    text: `${TPU}name: a_b
+`,
+    want: [
+      "train.yaml:2:7: name: 'a_b' is not a name of small letters, digits and dashes that starts with a letter, 40 characters at most",
+      '  such as a-b',
+    ],
+  },
+  'users that no host has': {
+    text: `${TPU}job: {remote_user: "A B"}
+user: "a b"
+`,
+    want: [
+      "train.yaml:2:20: remote_user: 'A B' is no Linux user name",
+      '  small letters, digits, - and _; 32 at most',
+      "train.yaml:3:7: user: 'a b' is no user",
+      '  letters, digits and . _ - + @; 100 at most',
+    ],
+  },
+  'many problems, in file order': {
+    text: `name: A
+tpu:
+  zone: nowhere
+  accelerator: v6e-3
+priority: 0
+command: {run: "\${a.b}"}
+`,
+    want: [
+      "train.yaml:1:7: name: 'A' is not a name of small letters, digits and dashes that starts with a letter, 40 characters at most",
+      '  such as a',
+      "train.yaml:3:9: zone: 'nowhere' is no zone",
+      '  a zone is a region and a letter, such as us-central1-a',
+      "train.yaml:4:16: accelerator: 'v6e-3' is no Cloud TPU type",
+      '  the nearest are v6e-1 (1 host) and v6e-4 (1 host)',
+      '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
+      'train.yaml:5:11: priority: 0 is not a whole number from 1 to 5',
+      `train.yaml:6:17: run: '\${a.b}' refers to nothing in this file`,
+      `  for a reference that another program resolves, write \\\${a.b}`,
+    ],
+  },
+  '--set of an unknown key': {
+    text: `${TPU}`,
+    set: ['priorty=2'],
+    want: [
+      '--set priorty=2: priorty: no such key in a job file',
+      '  did you mean priority?',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+    ],
+  },
+  '--set without a value': {
+    text: `${TPU}`,
+    set: ['priority'],
+    want: ["--set priority: 'priority' has no =", '  write --set key=value, such as --set tpu.accelerator=v6e-8'],
+  },
+  '--set of a key that is none': {
+    text: `${TPU}`,
+    set: ['a b=1'],
+    want: ["--set a b=1: 'a b' is not a key", '  write --set key=value, such as --set tpu.accelerator=v6e-8'],
+  },
+  '--set of what is not YAML': {
+    text: `${TPU}`,
+    set: ['name={'],
+    want: ["--set name={: name: '{' is not a YAML value", '  put it in quotes'],
+  },
+  '--set of a wrong type': {
+    text: `${TPU}`,
+    set: ['tpu.accelerator=v6e-3'],
+    want: [
+      "--set tpu.accelerator=v6e-3: tpu.accelerator: 'v6e-3' is no Cloud TPU type",
+      '  the nearest are v6e-1 (1 host) and v6e-4 (1 host)',
+      '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
+    ],
+  },
+  '--set below a text': {
+    text: `${TPU}`,
+    set: ['tpu.zone.x=1'],
+    want: ["--set tpu.zone.x=1: tpu.zone: 'us-central1-a' is not a section, so no key can be set below it"],
+  },
+  '--set of a wrong element': {
+    text: `${TPU}`,
+    set: ['tpu.tags=[a, 1]'],
+    want: ['--set tpu.tags=[a, 1]: tpu.tags[1]: 1 is not text'],
+  },
+};
