@@ -4,8 +4,8 @@ import { loadHostKey } from './host-key.js';
 import type { Isolation } from './isolation.js';
 import { detectIsolation } from './isolation.js';
 import type { Machine, MachinePlan } from './machine.js';
-import { startMarkedMachine } from './marked-machine.js';
-import { startNamespaceMachine } from './namespace-machine.js';
+import { killMarkedLeftover, startMarkedMachine } from './marked-machine.js';
+import { killNamespaceLeftover, startNamespaceMachine } from './namespace-machine.js';
 import { signalProcess } from './processes.js';
 import type { LoginHost } from './session.js';
 import { sessionLedger } from './sessions.js';
@@ -62,6 +62,12 @@ export async function startVm(plan: VmPlan): Promise<Vm> {
     await machine.kill();
     throw error;
   });
+}
+
+/** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */
+export async function killLeftover(dir: string): Promise<void> {
+  await killNamespaceLeftover(join(dir, 'disk'));
+  await killMarkedLeftover(dir);
 }
 
 async function serve(plan: VmPlan, host: LoginHost, hostKey: ReturnType<typeof loadHostKey>): Promise<Vm> {

@@ -38,6 +38,11 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
   };
 }
 
+/** Kills what an earlier rehearsal process left running under this mark. */
+export async function killMarkedLeftover(mark: string): Promise<void> {
+  await killCarriers(`REHEARSAL_VM=${mark}`);
+}
+
 // Again until none is found: a process may fork between being listed and being killed.
 async function killCarriers(mark: string): Promise<void> {
   for (const deadline = Date.now() + 10_000; ; await delay(5)) {

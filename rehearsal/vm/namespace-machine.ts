@@ -39,6 +39,12 @@ export async function startNamespaceMachine(plan: MachinePlan): Promise<Machine>
   return namespaceMachine(init, false);
 }
 
+/** Kills the VM that an earlier rehearsal process left running on this disk, if it did. */
+export async function killNamespaceLeftover(disk: string): Promise<void> {
+  const init = readBootRecord(join(disk, 'boot.json'));
+  if (init !== undefined) await killInit(init);
+}
+
 function readBootRecord(file: string): ProcessIdentity | undefined {
   if (!existsSync(file)) return undefined;
   try {

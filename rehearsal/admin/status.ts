@@ -1,0 +1,53 @@
+import type { Fleet } from '../fleet.js';
+import type { Journal } from '../journal.js';
+import { usedChips } from '../tpu/capacity.js';
+import type { TpuCloud } from '../tpu/cloud.js';
+import type { NodeRecord } from '../tpu/model.js';
+import { zoneOf } from '../tpu/resource-name.js';
+
+interface StatusParts {
+  readonly cloud: TpuCloud;
+  readonly fleet: Fleet;
+  readonly journal: Journal;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Everything there is at this moment, for people and tests. */
+export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object {
+  const { settings, refusals, holds, queuedResources, nodes } = cloud.state;
+  return {
+    ...facts,
+    journalSeq: journal.lastSeq,
+    settings,
+    refusals,
+    holds,
+    queuedResources: Object.values(queuedResources).map(({ resource, chips, node }) => {
+      return {
+        name: resource.name,
+        state: resource.state.state,
+        initiator: resource.state.stateInitiator,
+        chips,
+        node,
+      };
+    }),
+    nodes: Object.values(nodes).map((node) => ({
+      ...nodeStatus(node),
+      chipsUsedInZone: usedChips(cloud.state, zoneOf(node.resource.name), node.resource.acceleratorType),
+      hosts: hostsStatus(node, fleet),
+    })),
+  };
+}
+
+function nodeStatus({ resource, chips }: NodeRecord): object {
+  const { name, id, state, health, acceleratorType } = resource;
+  return { name, id, state, health, acceleratorType, chips };
+}
+
+function hostsStatus(node: NodeRecord, fleet: Fleet): readonly object[] {
+  const vms = fleet.vmsOf(node.resource.name);
+  return node.hosts.map((host, index) => {
+    const vm = vms[index];
+    const process = vm === undefined ? 'none' : vm.isAlive() ? 'running' : 'dead';
+    return { ...host, process, init: vm?.initPid, isAdopted: vm?.isAdopted };
+  });
+}

@@ -1,0 +1,117 @@
+import { join, resolve } from 'node:path';
+import { startAdminServer } from './admin/server.js';
+import { startCore } from './core.js';
+import { Journal } from './journal.js';
+import { pickSshPort } from './ssh-port.js';
+import { lockStateDir } from './state-lock.js';
+import { startStoreServer } from './store/server.js';
+import { StoreError } from './store/store-error.js';
+import { STATUS_CODES } from './tpu/api-error.js';
+import { takeRefusal } from './tpu/faults.js';
+import { createGateway } from './tpu/gateway.js';
+import { startGrpcServer } from './tpu/grpc-server.js';
+import { startRestServer } from './tpu/rest-server.js';
+import type { CloudState, Settings } from './tpu/state.js';
+import { detectIsolation } from './vm/isolation.js';
+
+export type { Settings } from './tpu/state.js';
+
+export interface RehearsalOptions {
+  /** Everything that outlives the process: resources, VM disks, objects, the journal. */
+  readonly stateDir: string;
+  /** The second octet of the hosts' addresses, 127.S.a.b. 77 if not given; another for each rehearsal of one computer. */
+  readonly subnetOctet?: number;
+  /** Of every host. 22 if that can be had, else from 2222 on. */
+  readonly sshPort?: number;
+  /** 0 or none: any. */
+  readonly tpuPort?: number;
+  readonly restPort?: number;
+  readonly storePort?: number;
+  readonly adminPort?: number;
+  /** Laid over the settings that the state folder remembers. */
+  readonly delays?: Partial<Settings>;
+}
+
+export interface RehearsalEndpoints {
+  /** `host:port` of the gRPC API, without TLS. */
+  readonly tpu: string;
+  /** URLs without a trailing slash. */
+  readonly rest: string;
+  readonly store: string;
+  readonly admin: string;
+  readonly sshPort: number;
+}
+
+export interface Rehearsal {
+  readonly endpoints: RehearsalEndpoints;
+  /** Kills every VM and closes every port; the state stays. Repeating is harmless. */
+  stop(): Promise<void>;
+}
+
+/** Starts the rehearsal cloud, or goes on where the one before it in this state folder was. Rejects with what to do. */
+export async function startRehearsal(options: RehearsalOptions): Promise<Rehearsal> {
+  const stateDir = resolve(options.stateDir);
+  const unlock = lockStateDir(stateDir);
+  const closers: (() => Promise<void> | void)[] = [unlock];
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= closeAll(closers));
+  try {
+    return { endpoints: await assemble(stateDir, options, closers), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promise<void> {
+  for (const close of closers.toReversed()) await close();
+}
+
+async function assemble(
+  stateDir: string,
+  options: RehearsalOptions,
+  closers: (() => Promise<void> | void)[],
+): Promise<RehearsalEndpoints> {
+  const subnetOctet = options.subnetOctet ?? 77;
+  const sshPort = options.sshPort ?? (await pickSshPort(subnetOctet));
+  const journal = new Journal(join(stateDir, 'journal.jsonl'));
+  const record = journal.record.bind(journal);
+  const core = await startCore(stateDir, { subnetOctet, sshPort, settings: options.delays ?? {} }, journal);
+  closers.push(core.stop);
+  const { cloud, fleet, changed } = core;
+  const hostKeys = (name: string): readonly string[] => fleet.vmsOf(name).map((vm) => vm.hostKey);
+  const gateway = createGateway({ cloud, hostKeys, record, changed });
+  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0);
+  closers.push(grpc.close);
+  const rest = await startRestServer(gateway, options.restPort ?? 0);
+  closers.push(rest.close);
+  const refusal = storeRefusals(cloud.state);
+  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, { record, refusal });
+  closers.push(store.close);
+  const facts = {
+    pid: process.pid,
+    startedAt: Date.now(),
+    stateDir,
+    isolation: detectIsolation(),
+    subnetOctet,
+    sshPort,
+  };
+  const admin = await startAdminServer(
+    { cloud, fleet, journal, now: Date.now, changed, facts },
+    options.adminPort ?? 0,
+  );
+  closers.push(admin.close);
+  return { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url, store: store.url, admin: admin.url, sshPort };
+}
+
+/** The admin's refusals, for calls of the store: by the names of the JSON API's methods, such as `objects.insert`. */
+function storeRefusals(
+  state: CloudState,
+): (method: string, name: string) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined {
+  return (method, name) => {
+    const refusal = takeRefusal(state, method, name);
+    if (refusal === undefined) return undefined;
+    const httpStatus = STATUS_CODES[refusal.status][1];
+    return { error: new StoreError(httpStatus, 'rehearsed', refusal.message), afterEffect: refusal.afterEffect };
+  };
+}

@@ -1,0 +1,92 @@
+import grpc from '@grpc/grpc-js';
+import type protobuf from 'protobufjs';
+import { listenFailure } from '../listen-failure.js';
+import type { JsonObject } from '../json.js';
+import { ApiError } from './api-error.js';
+import type { Gateway } from './gateway.js';
+import type { Answer } from './methods.js';
+import type { ApiVersion } from './protos.js';
+import { decode, encode, operationJson, protoRoot } from './protos.js';
+
+const OPERATIONS_SERVICE = 'google.longrunning.Operations';
+
+export interface GrpcServer {
+  readonly port: number;
+  close(): void;
+}
+
+/** Serves Cloud TPU v2 and its operations without TLS on loopback. @param port 0 for any. */
+export async function startGrpcServer(gateway: Gateway, port: number): Promise<GrpcServer> {
+  const server = new grpc.Server();
+  for (const service of ['google.cloud.tpu.v2.Tpu', OPERATIONS_SERVICE]) {
+    const { definition, handlers } = serviceOf(service, 'v2', gateway);
+    server.addService(definition, handlers);
+  }
+  const bound = await new Promise<number>((resolve, reject) => {
+    const done = (error: Error | null, result: number): void =>
+      error === null ? resolve(result) : reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port'));
+    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), done);
+  });
+  return { port: bound, close: () => server.forceShutdown() };
+}
+
+function serviceOf(
+  name: string,
+  version: ApiVersion,
+  gateway: Gateway,
+): { readonly definition: grpc.ServiceDefinition; readonly handlers: grpc.UntypedServiceImplementation } {
+  const definition: Record<string, grpc.MethodDefinition<JsonObject, JsonObject>> = {};
+  const handlers: Record<string, grpc.handleUnaryCall<JsonObject, JsonObject>> = {};
+  for (const method of protoRoot().lookupService(name).methodsArray) {
+    definition[method.name] = methodDefinition(name, method);
+    handlers[method.name] = handler(gateway, method.name, version);
+  }
+  return { definition, handlers };
+}
+
+function methodDefinition(service: string, method: protobuf.Method): grpc.MethodDefinition<JsonObject, JsonObject> {
+  const root = protoRoot();
+  const request = root.lookupType(qualified(service, method.requestType));
+  const response = root.lookupType(qualified(service, method.responseType));
+  return {
+    path: `/${service}/${method.name}`,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (json) => encode(request, json),
+    requestDeserialize: (bytes) => decode(request, bytes),
+    responseSerialize: (json) => encode(response, json),
+    responseDeserialize: (bytes) => decode(response, bytes),
+  };
+}
+
+function qualified(service: string, type: string): string {
+  return type.includes('.') ? type : `${service.slice(0, service.lastIndexOf('.'))}.${type}`;
+}
+
+function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
+  return (call, callback) => {
+    gateway('grpc', method, call.request).then(
+      (answer) => callback(null, answerJson(answer, version)),
+      (error: unknown) => callback(grpcError(error)),
+    );
+  };
+}
+
+/** An answer as one API version writes it. */
+export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
+  switch (answer.kind) {
+    case 'message':
+      return answer.message;
+    case 'operation':
+      return operationJson(answer.operation, version);
+    case 'operations': {
+      const operations = answer.operations.map((operation) => operationJson(operation, version));
+      return { operations, nextPageToken: answer.nextPageToken };
+    }
+  }
+}
+
+function grpcError(error: unknown): Partial<grpc.StatusObject> {
+  const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
+  return { code: refused.code, details: refused.message };
+}

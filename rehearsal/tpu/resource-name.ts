@@ -1,0 +1,50 @@
+import { ApiError, apiErrors } from './api-error.js';
+
+/** `projects/P/locations/Z`. A zone of `-` in a listing means all. */
+export interface Location {
+  readonly project: string;
+  readonly zone: string;
+}
+
+export function parseLocation(parent: string): Location {
+  const match = /^projects\/([^/]+)\/locations\/([^/]+)$/.exec(parent);
+  if (match === null) throw invalid(parent, 'projects/PROJECT/locations/ZONE');
+  return { project: match[1] ?? '', zone: match[2] ?? '' };
+}
+
+/** A location where something may be made: a zone's name has the form of Google's. */
+export function parseZone(parent: string): Location {
+  const location = parseLocation(parent);
+  if (!/^[a-z]+-[a-z]+\d+-[a-z]$/.test(location.zone)) throw apiErrors.unknownZone(location.zone);
+  return location;
+}
+
+export function zoneOf(name: string): string {
+  return name.split('/')[3] ?? '';
+}
+
+export function parentOf(name: string): string {
+  return name.split('/').slice(0, 4).join('/');
+}
+
+export function lastSegment(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+/** True for names of `collection` in the location, which may be `locations/-`. */
+export function isIn(name: string, parent: string): boolean {
+  const { project, zone } = parseLocation(parent);
+  return zone === '-' ? name.startsWith(`projects/${project}/locations/`) : parentOf(name) === parent;
+}
+
+/** The field's users keep to this narrower form of the proto's `^[A-Za-z0-9_.~+%-]+$` (facts/cloud-tpu.md 1.2). */
+export function checkId(field: string, id: string): void {
+  if (!/^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(id)) {
+    const wanted = 'lowercase letters, digits and hyphens, starting with a letter, 63 characters at most';
+    throw new ApiError('INVALID_ARGUMENT', `${field}: '${id}' is not valid; wanted ${wanted}`);
+  }
+}
+
+function invalid(name: string, wanted: string): ApiError {
+  return new ApiError('INVALID_ARGUMENT', `Resource name '${name}' is not valid; wanted ${wanted}`);
+}
