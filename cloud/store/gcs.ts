@@ -11,8 +11,8 @@ export interface StoreOptions {
 }
 
 /**
- * Requests of one call, its repeats included, end within this time; then the caller decides (activities are retried).
- * The library's own defaults are ten minutes and no timeout per request.
+ * One call, its two repeats included, ends within this time; then the caller decides (activities are retried). The
+ * library's own defaults are ten minutes and no timeout per request.
  */
 const TOTAL_TIMEOUT_S = 60;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -63,7 +63,7 @@ async function openBucket(options: StoreOptions): Promise<Bucket> {
     // without a precondition switches retries off for the whole client (7.22; facts/cloud-tpu.md 4, pitfall b).
     retryOptions: {
       idempotencyStrategy: IdempotencyStrategy.RetryAlways,
-      maxRetries: 3,
+      maxRetries: 2,
       totalTimeout: TOTAL_TIMEOUT_S,
     },
   });

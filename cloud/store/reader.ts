@@ -80,9 +80,11 @@ class HttpStoreReader implements StoreReader {
 
   /** Repeats what may pass; the last failure is thrown. */
   async #get(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
+    const token = await this.#token();
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#getOnce(url, headers);
+        return await this.#getOnce(url, { ...headers, ...authorization });
       } catch (error) {
         const status = httpStatusOf(error);
         const mayPass = status === undefined || status >= 500 || status === 429 || status === 408;
@@ -93,10 +95,8 @@ class HttpStoreReader implements StoreReader {
   }
 
   async #getOnce(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
-    const token = await this.#token();
-    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    const response = await fetch(url, { headers: { ...headers, ...authorization }, signal });
+    const response = await fetch(url, { headers, signal });
     if (response.ok) return response.arrayBuffer();
     throw Object.assign(new Error(messageIn(await response.text())), { status: response.status });
   }

@@ -26,14 +26,18 @@ export function storeError(error: unknown, what: string): StoreRefused | StoreUn
 
 function isRefusal(error: unknown, status: number | undefined): boolean {
   if (status !== undefined) return status >= 400 && status < 500 && !PASSING.has(status);
-  return /could not load the default credentials|invalid_grant|invalid_rapt/i.test(textOf(error));
+  return CREDENTIAL_TEXT.test(textOf(error));
 }
+/** What the auth library says: no credentials, a key file that is not there, a login that has run out. */
+const CREDENTIAL_TEXT =
+  /could not load the default credentials|^The file at .* does not exist|invalid_grant|invalid_rapt/i;
 /** Timeout, conflict of two changes, lost precondition, rate limit. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 412, 429]);
 
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code } = error as { code?: unknown };
-  // An AggregateError of connection attempts has an empty message.
-  return error.message || String(code ?? error.name);
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  // An AggregateError of connection attempts has an empty message; fetch puts the reason into the cause.
+  const own = error.message || String(code ?? error.name);
+  return cause instanceof Error ? `${own}: ${textOf(cause)}` : own;
 }

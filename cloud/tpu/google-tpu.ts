@@ -34,9 +34,12 @@ export interface TpuPortOptions {
   /** Over all calls to one Google project. */
   readonly budget?: CallRate;
   readonly periods?: ListingPeriods;
+  /** Of each call, the wait for a connection included; milliseconds. */
+  readonly callTimeoutMs?: number;
 }
 
 export const DEFAULT_CALL_RATE: CallRate = { callsPerSecond: 5, burst: 20 };
+export const DEFAULT_CALL_TIMEOUT_MS = 30_000;
 export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
 
 /** The Cloud TPU API through Google's own v2 client. Connects at the first call. */
@@ -54,7 +57,8 @@ class GoogleTpu implements TpuPort {
 
   constructor(options: TpuPortOptions) {
     this.#connection = new TpuConnection(options.endpoint);
-    this.#api = new TpuApi(this.#connection, options.budget ?? DEFAULT_CALL_RATE);
+    const { budget = DEFAULT_CALL_RATE, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
+    this.#api = new TpuApi(this.#connection, budget, callTimeoutMs);
     this.#periods = options.periods ?? DEFAULT_LISTING_PERIODS;
   }
 

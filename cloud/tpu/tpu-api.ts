@@ -1,5 +1,5 @@
 import type { protos, v2 } from '@google-cloud/tpu';
-import { apiErrorOf, classifyReadError, Code, type ApiError } from './classify-error.js';
+import { apiErrorOf, classifyReadError, type ApiError } from './classify-error.js';
 import { CallBudget, type CallRate } from './call-budget.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable } from './port.js';
@@ -15,8 +15,6 @@ type RawOperation = protos.google.longrunning.IOperation;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
-/** Per call, the wait for a connection included. */
-const CALL_TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 500;
 /** More pages than any zone has: a server that repeats its page tokens must not hold a lister for ever. */
 const MAX_PAGES = 1000;
@@ -39,58 +37,65 @@ export class CallFailed extends Error {
 export class TpuApi {
   readonly #connection: TpuConnection;
   readonly #rate: CallRate;
+  readonly #callOptions: { readonly timeout: number };
   readonly #budgets = new Map<string, CallBudget>();
 
-  constructor(connection: TpuConnection, rate: CallRate) {
+  /** @param timeoutMs per call, the wait for a connection included. */
+  constructor(connection: TpuConnection, rate: CallRate, timeoutMs: number) {
     this.#connection = connection;
     this.#rate = rate;
+    this.#callOptions = { timeout: timeoutMs };
   }
 
   createNode(request: CreateNodeRequest): Promise<StartedOperation> {
     return this.#call('CreateNode', request.parent, async (client) =>
-      startedOperation(await client.createNode(request, CALL_OPTIONS)),
+      startedOperation(await client.createNode(request, this.#callOptions)),
     );
   }
 
   createQueuedResource(request: CreateQueuedResourceRequest): Promise<StartedOperation> {
     return this.#call('CreateQueuedResource', request.parent, async (client) =>
-      startedOperation(await client.createQueuedResource(request, CALL_OPTIONS)),
+      startedOperation(await client.createQueuedResource(request, this.#callOptions)),
     );
   }
 
   async deleteNode(name: string): Promise<void> {
-    await this.#call('DeleteNode', name, (client) => client.deleteNode({ name }, CALL_OPTIONS));
+    await this.#call('DeleteNode', name, (client) => client.deleteNode({ name }, this.#callOptions));
   }
 
   /** With force: the node goes too, and states from which an unforced delete is refused are no obstacle. */
   async deleteQueuedResource(name: string): Promise<void> {
     await this.#call('DeleteQueuedResource', name, (client) =>
-      client.deleteQueuedResource({ name, force: true }, CALL_OPTIONS),
+      client.deleteQueuedResource({ name, force: true }, this.#callOptions),
     );
   }
 
   getNode(name: string): Promise<ApiNode | undefined> {
-    return this.#read('GetNode', name, async (client) => (await client.getNode({ name }, CALL_OPTIONS))[0]);
+    return this.#read('GetNode', name, async (client) => (await client.getNode({ name }, this.#callOptions))[0]);
   }
 
   getQueuedResource(name: string): Promise<ApiQueuedResource | undefined> {
     return this.#read(
       'GetQueuedResource',
       name,
-      async (client) => (await client.getQueuedResource({ name }, CALL_OPTIONS))[0],
+      async (client) => (await client.getQueuedResource({ name }, this.#callOptions))[0],
     );
   }
 
   getOperation(name: string): Promise<RawOperation | undefined> {
     // The client's types want an instance of the message class; a plain object is what it sends.
     const request = { name } as protos.google.longrunning.GetOperationRequest;
-    return this.#read('GetOperation', name, async (client) => (await client.getOperation(request, CALL_OPTIONS))[0]);
+    return this.#read(
+      'GetOperation',
+      name,
+      async (client) => (await client.getOperation(request, this.#callOptions))[0],
+    );
   }
 
   /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
   listNodes(parent: string): Promise<readonly ApiNode[]> {
     return this.#list('ListNodes', parent, async (client, request) => {
-      const [items, , page] = await client.listNodes(request, ONE_PAGE);
+      const [items, , page] = await client.listNodes(request, { ...this.#callOptions, autoPaginate: false });
       return { items, ...page };
     });
   }
@@ -98,7 +103,7 @@ export class TpuApi {
   /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
   listQueuedResources(parent: string): Promise<readonly ApiQueuedResource[]> {
     return this.#list('ListQueuedResources', parent, async (client, request) => {
-      const [items, , page] = await client.listQueuedResources(request, ONE_PAGE);
+      const [items, , page] = await client.listQueuedResources(request, { ...this.#callOptions, autoPaginate: false });
       return { items, ...page };
     });
   }
@@ -167,9 +172,6 @@ interface Page<T> {
   readonly unreachable?: readonly string[] | null;
 }
 
-const CALL_OPTIONS = { timeout: CALL_TIMEOUT_MS };
-const ONE_PAGE = { ...CALL_OPTIONS, autoPaginate: false };
-
 function startedOperation([operation, raw]: readonly [
   { readonly name?: string },
   RawOperation | undefined,
@@ -183,8 +185,6 @@ function startedOperation([operation, raw]: readonly [
 export function throwCloudError(error: unknown): never {
   if (!(error instanceof CallFailed)) throw error;
   const meaning = classifyReadError(error.error);
-  const message =
-    error.error.code === Code.DeadlineExceeded ? `${error.message} (after ${CALL_TIMEOUT_MS} ms)` : error.message;
-  if (meaning === 'unavailable') throw new CloudUnavailable(message, { cause: error });
-  throw new CloudRefused(message, { cause: error });
+  if (meaning === 'unavailable') throw new CloudUnavailable(error.message, { cause: error });
+  throw new CloudRefused(error.message, { cause: error });
 }

@@ -11,6 +11,10 @@ const cases: Record<string, { error: unknown; want: 'StoreRefused' | 'StoreUnava
     error: failed({}, 'Could not load the default credentials. Browse to ..'),
     want: 'StoreRefused',
   },
+  'a key file that is not there': {
+    error: failed({}, 'The file at /k.json does not exist, or it is not a file. ENOENT'),
+    want: 'StoreRefused',
+  },
   'a rate limit': { error: failed({ code: 429 }), want: 'StoreUnavailable' },
   'a broken server': { error: failed({ code: 503 }), want: 'StoreUnavailable' },
   'no server': { error: failed({ code: 'ECONNREFUSED' }, ''), want: 'StoreUnavailable' },
