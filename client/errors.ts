@@ -1,0 +1,43 @@
+/** What a caller of the library can act on. Messages say what, which, and what to do; the command line prints them as they are. */
+
+/** The job is wrong: nothing was submitted. `message` holds every problem, formatted. */
+export class JobInvalid extends Error {
+  override readonly name = 'JobInvalid';
+}
+
+/** A job of this name is there with other content. */
+export class JobNameTaken extends Error {
+  override readonly name = 'JobNameTaken';
+  readonly id: string;
+
+  constructor(id: string) {
+    super(`a job named '${id}' is there already, with other content`);
+    this.id = id;
+  }
+}
+
+export class JobNotFound extends Error {
+  override readonly name = 'JobNotFound';
+  readonly id: string;
+
+  constructor(id: string, where: string) {
+    super(`no job '${id}' ${where}`);
+    this.id = id;
+  }
+}
+
+/** The job's workflow was ended from outside, so it has no outcome. */
+export class JobTerminated extends Error {
+  override readonly name = 'JobTerminated';
+  readonly id: string;
+
+  constructor(id: string, why: string) {
+    super(`job '${id}' was ${why} in Temporal: it has no outcome; its slices are being deleted`);
+    this.id = id;
+  }
+}
+
+/** Temporal cannot be reached, or did not answer in time. */
+export class TemporalUnreachable extends Error {
+  override readonly name = 'TemporalUnreachable';
+}

@@ -1,0 +1,8 @@
+/** `import { JobClient } from 'jobctl'`: what other services start, watch and cancel jobs with. */
+export { JobClient } from './job-client.js';
+export type { JobClientOptions, JobFilter, JobPage, JobRow, ShownPhase, Submission, Submitted } from './job-client.js';
+export type { TemporalOptions } from './connect.js';
+export * from './errors.js';
+export type { Outcome, OutcomeCause, JobPhase } from '../domain/job-state.js';
+export type { JobView, JobInput, SliceView } from '../workflows/messages.js';
+export type { JobSpec } from '../domain/job-spec.js';

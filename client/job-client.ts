@@ -1,0 +1,371 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import { contentHash } from '../domain/content-hash.js';
+import { isValidJobName, jobIdFor, JOB_NAME_RULE } from '../domain/identity.js';
+import { resolveJob } from '../domain/job-file/resolve.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
+import { formatProblems } from '../domain/problem.js';
+import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import { fileObject } from '../domain/store-layout.js';
+import type { EpochMs } from '../domain/units.js';
+import type { StorePort } from '../cloud/store/port.js';
+import {
+  describeQuery,
+  type JobInput,
+  type JobMemo,
+  type JobView,
+  TASK_QUEUE,
+  WorkflowType,
+} from '../workflows/messages.js';
+import { connectTemporal, type TemporalOptions } from './connect.js';
+import { JobInvalid, JobNameTaken, JobNotFound, JobTerminated, TemporalUnreachable } from './errors.js';
+
+export interface JobClientOptions {
+  /** A Temporal Client that the caller has already; it stays the caller's to close. */
+  readonly client?: Client;
+  /** Where to connect otherwise; absent fields come from @temporalio/envconfig. */
+  readonly temporal?: TemporalOptions;
+  readonly taskQueue?: string;
+  /** Needed for jobs that name local files. */
+  readonly store?: Pick<StorePort, 'write'>;
+}
+
+export interface Submission {
+  /** The job file as plain JSON. */
+  readonly job: unknown;
+  /** Exactly the job's id, and an idempotency key; absent = the file's name and a random suffix. */
+  readonly name?: string;
+  /** Text of the file, kept with the job. */
+  readonly source?: string;
+  readonly user?: string;
+  /** Content of each local file that the job names, by its path as written. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+export interface Submitted {
+  readonly id: string;
+  readonly spec: JobSpec;
+  /** False: the very same job was submitted under this name before. */
+  readonly isNew: boolean;
+}
+
+/** `terminated`: ended in Temporal from outside, without an outcome. */
+export type ShownPhase = JobPhase | 'terminated';
+
+/** One job as lists show it: from search attributes and memo alone, so that a list costs one call. */
+export interface JobRow {
+  readonly id: string;
+  readonly project: string;
+  readonly user: string;
+  readonly slice: string;
+  readonly pool: string;
+  readonly phase: ShownPhase;
+  readonly phaseSince: EpochMs;
+  readonly submittedAt: EpochMs;
+  readonly endedAt?: EpochMs;
+  readonly attempts: number;
+  readonly why?: string;
+  /** REHEARSAL where nothing of it is real. */
+  readonly label?: string;
+  readonly outcome?: Outcome;
+}
+
+export interface JobFilter {
+  readonly project?: string;
+  readonly user?: string;
+  readonly phase?: string;
+  readonly pool?: string;
+  /** Rows at most; 100 if absent. */
+  readonly limit?: number;
+}
+
+export interface JobPage {
+  readonly rows: readonly JobRow[];
+  /** All that match, whatever the limit. */
+  readonly total: number;
+  /** Of these, how many are not done. */
+  readonly open: number;
+}
+
+/**
+ * Submits, describes, waits for and cancels jobs: what `jobctl` is made on, for other services to import.
+ * Every call rejects with `TemporalUnreachable` if the server does not answer within 10 s.
+ */
+export class JobClient {
+  readonly #temporal: Client;
+  readonly #taskQueue: string;
+  readonly #store: Pick<StorePort, 'write'> | undefined;
+  readonly #close: () => Promise<void>;
+  readonly #where: string;
+
+  private constructor(temporal: Client, options: JobClientOptions, where: string, close: () => Promise<void>) {
+    this.#temporal = temporal;
+    this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
+    this.#store = options.store;
+    this.#where = where;
+    this.#close = close;
+  }
+
+  static async connect(options: JobClientOptions = {}): Promise<JobClient> {
+    if (options.client)
+      return new JobClient(
+        options.client,
+        options,
+        `in namespace ${options.client.options.namespace}`,
+        async () => undefined,
+      );
+    const { client, address, close } = await connectTemporal(options.temporal ?? {});
+    return new JobClient(client, options, `in namespace ${client.options.namespace} of Temporal at ${address}`, close);
+  }
+
+  /** @throws JobInvalid, JobNameTaken; nothing was submitted then. */
+  async submit(submission: Submission): Promise<Submitted> {
+    const resolved = resolveJob(submission.job);
+    if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
+    const { spec } = resolved;
+    if (submission.name !== undefined && !isValidJobName(submission.name)) {
+      throw new JobInvalid(`name: '${submission.name}' is not ${JOB_NAME_RULE}`);
+    }
+    const files = await this.#upload(submission.files ?? {});
+    const input: JobInput = {
+      v: 1,
+      job: submission.job,
+      ...(submission.source === undefined ? {} : { source: submission.source }),
+      ...(submission.user === undefined ? {} : { user: submission.user }),
+      ...(Object.keys(files).length === 0 ? {} : { files }),
+    };
+    const hash = contentHash({ job: submission.job, files });
+    if (submission.name !== undefined) return this.#startNamed(submission.name, spec, input, hash);
+    for (;;) {
+      const id = jobIdFor(spec, randomSuffix());
+      if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+    }
+  }
+
+  /** A page of jobs, newest first, and how many there are. */
+  async list(filter: JobFilter = {}): Promise<JobPage> {
+    const query = queryOf(filter);
+    const limit = filter.limit ?? 100;
+    return this.#bounded(async () => {
+      const rows: JobRow[] = [];
+      const [total, open] = await Promise.all([
+        this.#temporal.workflow.count(query),
+        this.#temporal.workflow.count(`${query} AND ExecutionStatus = 'Running'`),
+        (async () => {
+          for await (const execution of this.#temporal.workflow.list({ query, pageSize: limit })) {
+            if (rows.push(rowOf(execution)) >= limit) return;
+          }
+        })(),
+      ]);
+      return { rows, total: total.count, open: open.count };
+    });
+  }
+
+  /** One job's row, strongly consistent; needs no worker. @throws JobNotFound */
+  async row(id: string): Promise<JobRow> {
+    return rowOf(await this.#describe(id));
+  }
+
+  /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
+  async describe(id: string): Promise<JobView> {
+    await this.#describe(id);
+    return this.#bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery));
+  }
+
+  /**
+   * Waits until the job has ended, however it ended.
+   * @throws JobInvalid if the job was refused, JobTerminated if its workflow was ended from outside, JobNotFound.
+   */
+  async wait(id: string): Promise<Outcome> {
+    await this.#describe(id);
+    try {
+      return (await this.#temporal.workflow.getHandle(id).result()) as Outcome;
+    } catch (error) {
+      return this.#outcomeOf(id, error);
+    }
+  }
+
+  /** Asks the job to stop its command, give its slices back and end as cancelled. Returns at once; repeating is safe. */
+  async cancel(id: string): Promise<'cancelling' | 'done'> {
+    const execution = await this.#describe(id);
+    if (execution.status.name !== 'RUNNING') return 'done';
+    await this.#bounded(() => this.#temporal.workflow.getHandle(id).cancel());
+    return 'cancelling';
+  }
+
+  /** Closes the connection if this client made it. */
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
+    if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+    const { memo } = await this.#describe(id);
+    if ((memo as JobMemo | undefined)?.contentHash !== hash) throw new JobNameTaken(id);
+    return { id, spec, isNew: false };
+  }
+
+  /** False: the id is in use, by a running or a finished job. */
+  async #start(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<boolean> {
+    const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
+      await import('@temporalio/common');
+    const slice = spec.slices > 1 ? `${spec.slices} x ${spec.tpu.accelerator}` : spec.tpu.accelerator;
+    const memo: JobMemo = { name: spec.name, slice, contentHash: hash };
+    const attributes: Partial<Record<JobSearchAttribute, string>> = {
+      JobPhase: JobPhase.Queued,
+      JobUser: spec.user ?? input.user ?? 'unknown',
+      JobAccelerator: spec.tpu.accelerator,
+      JobPool: spec.pool,
+    };
+    try {
+      await this.#bounded(() =>
+        this.#temporal.workflow.start(WorkflowType.Job, {
+          workflowId: id,
+          taskQueue: this.#taskQueue,
+          args: [input],
+          memo: { ...memo },
+          typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
+            key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+            value,
+          })),
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          workflowIdConflictPolicy: 'FAIL',
+          staticSummary: `${spec.name}: ${slice} for ${attributes.JobUser}`,
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+      throw error;
+    }
+  }
+
+  async #upload(files: Readonly<Record<string, Uint8Array>>): Promise<Record<string, string>> {
+    const uploaded: Record<string, string> = {};
+    for (const [path, content] of Object.entries(files)) {
+      if (!this.#store)
+        throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      // 'conflict' is as good: the name is the content's hash.
+      await this.#store.write(fileObject(sha256), content, 'absent');
+      uploaded[path] = sha256;
+    }
+    return uploaded;
+  }
+
+  async #describe(id: string): Promise<WorkflowExecutionDescription> {
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      const execution = await this.#bounded(() => this.#temporal.workflow.getHandle(id).describe());
+      if (execution.type === WorkflowType.Job) return execution;
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+    throw new JobNotFound(id, this.#where);
+  }
+
+  async #outcomeOf(id: string, error: unknown): Promise<Outcome> {
+    const { WorkflowFailedError } = await import('@temporalio/client');
+    const { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } =
+      await import('@temporalio/common');
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    const { cause } = error;
+    if (cause instanceof TerminatedFailure) throw new JobTerminated(id, 'terminated');
+    if (cause instanceof TimeoutFailure) throw new JobTerminated(id, 'timed out');
+    if (cause instanceof ApplicationFailure) {
+      const outcome = cause.details?.[0] as Outcome | undefined;
+      if (outcome) return outcome;
+      throw new JobInvalid(cause.message);
+    }
+    const { outcome } = await this.row(id);
+    if (outcome) return outcome;
+    if (cause instanceof CancelledFailure) return CANCELLED_BEFORE_ACCEPTED;
+    throw error;
+  }
+
+  /** A server that is away must not hold the caller: no call without a deadline. */
+  async #bounded<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#temporal.connection.withDeadline(Date.now() + DEADLINE_MS, call);
+    } catch (error) {
+      throw unreachable(error, this.#where) ?? error;
+    }
+  }
+}
+
+const DEADLINE_MS = 10_000;
+
+const CANCELLED_BEFORE_ACCEPTED: Outcome = {
+  result: 'cancelled',
+  cause: { by: 'user', message: 'cancelled before a worker took it' },
+  attempts: 0,
+  preemptions: 0,
+  submittedAt: 0,
+  endedAt: 0,
+};
+
+/** gRPC DEADLINE_EXCEEDED (4) or UNAVAILABLE (14), as such or as the cause of the client's own error. */
+function unreachable(error: unknown, where: string): TemporalUnreachable | undefined {
+  const code = (error as { code?: number }).code ?? (error as { cause?: { code?: number } }).cause?.code;
+  if (code !== 4 && code !== 14) return undefined;
+  return new TemporalUnreachable(`Temporal ${where} does not answer: ${(error as Error).message}`);
+}
+
+function randomSuffix(): string {
+  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
+  return [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join('');
+}
+
+function queryOf({ project, user, phase, pool }: JobFilter): string {
+  const wanted: [JobSearchAttribute, string | undefined][] = [
+    ['JobProject', project],
+    ['JobUser', user],
+    ['JobPhase', phase],
+    ['JobPool', pool],
+  ];
+  const clauses = wanted.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name} = '${value.replaceAll("'", "''")}'`],
+  );
+  return [`WorkflowType = '${WorkflowType.Job}'`, ...clauses].join(' AND ');
+}
+
+function rowOf(execution: WorkflowExecutionInfo): JobRow {
+  const memo = (execution.memo ?? {}) as Partial<JobMemo>;
+  const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
+  const { phaseSince = execution.startTime.getTime(), attempts = 0, why, label, outcome } = memo;
+  return {
+    id: execution.workflowId,
+    project: attribute('JobProject'),
+    user: attribute('JobUser'),
+    slice: memo.slice ?? attribute('JobAccelerator'),
+    pool: attribute('JobPool'),
+    phase: phaseOf(execution, attribute('JobPhase') as JobPhase),
+    phaseSince: execution.closeTime?.getTime() ?? phaseSince,
+    submittedAt: execution.startTime.getTime(),
+    ...(execution.closeTime ? { endedAt: execution.closeTime.getTime() } : {}),
+    attempts,
+    ...(why === undefined ? {} : { why }),
+    ...(label === undefined ? {} : { label }),
+    ...(outcome === undefined ? {} : { outcome }),
+  };
+}
+
+/** The job's own word, except where its workflow was closed over its head. */
+function phaseOf({ status }: WorkflowExecutionInfo, phase: JobPhase): ShownPhase {
+  switch (status.name) {
+    case 'TERMINATED':
+    case 'TIMED_OUT':
+      return 'terminated';
+    case 'FAILED':
+      return JobPhase.Failed;
+    case 'CANCELLED':
+      return JobPhase.Cancelled;
+    case 'COMPLETED':
+      return isDone(phase) ? phase : JobPhase.Succeeded;
+    default:
+      return phase;
+  }
+}

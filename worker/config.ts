@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
+import { TASK_QUEUE } from '../workflows/messages.js';
+
+const milliseconds = z.int().min(1);
+const port = z.int().min(1).max(65_535);
+
+/** Every timing may be given alone; the rest keep DESIGN.md's values. */
+const timings = z.strictObject(
+  Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
+    keyof Timings,
+    z.ZodOptional<typeof milliseconds>
+  >,
+);
+
+/**
+ * The worker's configuration, as its file holds it (docs/worker.md). Where Temporal is, TLS and API keys come from
+ * @temporalio/envconfig (`TEMPORAL_*` and temporal.toml) unless the file or a flag names the address.
+ */
+const configSchema = z.strictObject({
+  temporal: z
+    .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
+    .default({}),
+  taskQueue: z.string().min(1).default(TASK_QUEUE),
+  store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }),
+  cloud: z
+    .strictObject({
+      /** host:port of another Cloud TPU API than Google's. */
+      tpuEndpoint: z
+        .string()
+        .regex(/^.+:\d+$/, 'host:port')
+        .optional(),
+      /** The same over REST, for the audit. */
+      tpuRestEndpoint: z.url().optional(),
+      /** No TLS, no credentials. */
+      insecure: z.boolean().default(false),
+    })
+    .prefault({}),
+  ssh: z.strictObject({
+    port: port.default(22),
+    user: z.string().optional(),
+    privateKeyFile: z.string(),
+    publicKeyFile: z.string(),
+  }),
+  googleProject: z.string().min(1),
+  zones: z.array(z.string()).min(1),
+  label: z.string().optional(),
+  /** The pool that `quotaFile` divides. */
+  pool: z.string().default('default'),
+  quotaFile: z.string().optional(),
+  healthPort: port.optional(),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  timings: timings.default({} as never),
+});
+
+export type WorkerConfig = Omit<z.output<typeof configSchema>, 'timings'> & { readonly timings: Timings };
+
+/** What is wrong with a worker's configuration: where, which value, what is allowed. */
+export class WorkerConfigError extends Error {
+  override readonly name = 'WorkerConfigError';
+}
+
+/** Which environment variable sets which field; a flag beats it, and it beats the file. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  JOBCTL_BUCKET: 'store.bucket',
+  JOBCTL_STORE_ENDPOINT: 'store.endpoint',
+  JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
+  JOBCTL_GOOGLE_PROJECT: 'googleProject',
+  JOBCTL_ZONES: 'zones',
+  JOBCTL_QUOTA_FILE: 'quotaFile',
+  JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
+  JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
+  JOBCTL_SSH_USER: 'ssh.user',
+  JOBCTL_SSH_PORT: 'ssh.port',
+  JOBCTL_HEALTH_PORT: 'healthPort',
+  JOBCTL_TASK_QUEUE: 'taskQueue',
+  JOBCTL_LOG_LEVEL: 'logLevel',
+  TEMPORAL_ADDRESS: 'temporal.address',
+  TEMPORAL_NAMESPACE: 'temporal.namespace',
+  TEMPORAL_PROFILE: 'temporal.profile',
+};
+
+export interface ConfigSources {
+  /** JSON. */
+  readonly file?: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** By dotted path, as text. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
+}
+
+/** @throws WorkerConfigError naming every wrong field. */
+export function loadWorkerConfig({ file, environment, flags }: ConfigSources): WorkerConfig {
+  const tree = file === undefined ? {} : readConfigFile(file);
+  for (const [name, path] of Object.entries(ENVIRONMENT)) setAt(tree, path, environment[name]);
+  for (const [path, value] of Object.entries(flags)) setAt(tree, path, value);
+  const parsed = configSchema.safeParse(tree);
+  if (!parsed.success) throw new WorkerConfigError(explain(parsed.error, file));
+  return { ...parsed.data, timings: { ...DEFAULT_TIMINGS, ...definedOf(parsed.data.timings) } };
+}
+
+function readConfigFile(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new WorkerConfigError(`${file}: the worker's configuration cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw new WorkerConfigError(`${file}: is no JSON: ${(error as Error).message}`);
+  }
+}
+
+function setAt(tree: Record<string, unknown>, path: string, value: string | undefined): void {
+  if (value === undefined || value === '') return;
+  const keys = path.split('.');
+  const last = keys.pop() as string;
+  let node = tree;
+  for (const key of keys) node = (node[key] ??= {}) as Record<string, unknown>;
+  if (path === 'zones') node[last] = value.split(',').map((zone) => zone.trim());
+  else node[last] = /Port$|\.port$/.test(path) ? Number(value) : value;
+}
+
+function explain(error: z.ZodError, file: string | undefined): string {
+  const lines = error.issues.map(({ path, message }) => {
+    const field = path.join('.') || '(the whole)';
+    const variable = Object.entries(ENVIRONMENT).find(([, target]) => target === field)?.[0];
+    return `  ${field}: ${message}${variable ? ` (set it in the file or as ${variable})` : ''}`;
+  });
+  return `the worker's configuration${file === undefined ? '' : ` ${file}`} is wrong:\n${lines.join('\n')}\n  docs/worker.md lists every field`;
+}
+
+function definedOf(values: Partial<Record<keyof Timings, number | undefined>>): Partial<Timings> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Timings>;
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../activities/index.js';
+import { quotaFileSource } from '../activities/quota-source.js';
+import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
+import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
+import { createStore } from '../cloud/store/gcs.js';
+import { createTpuPort } from '../cloud/tpu/google-tpu.js';
+import { ownerObject } from '../domain/store-layout.js';
+import type { WorkerConfig } from './config.js';
+import { HealthEndpoint, whatIsMissing } from './readiness.js';
+import { connectWorker, type WorkerConnection } from './temporal-connection.js';
+import { installTelemetry, type WorkerLog } from './telemetry.js';
+
+/**
+ * The worker process: connects, waits until its surroundings are complete, polls, and on `stop` hands its jobs over and
+ * ends. It polls two queues: the common one, and one of its own for the attempts whose connections it holds.
+ */
+export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
+  const log = installTelemetry(config.logLevel);
+  const health = config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.healthPort);
+  const temporal = await connectWorker(config);
+  const ports = openPorts(config);
+  try {
+    await untilComplete(config, temporal, ports, health, log, stop);
+    if (!stop.aborted) await poll(config, temporal, ports, health, log, stop);
+  } finally {
+    health?.close();
+    ports.hosts.release();
+    await ports.tpu.close();
+    await temporal.connection.close();
+    log.info('worker stopped');
+  }
+}
+
+type Ports = ReturnType<typeof openPorts>;
+
+function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig) {
+  return {
+    store: createStore({
+      ...definedOnly({ endpoint: store.endpoint }),
+      bucket: store.bucket,
+      projectId: googleProject,
+    }),
+    tpu: createTpuPort(
+      cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) },
+    ),
+    hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
+  };
+}
+
+function endpointOf(address: string, insecure: boolean) {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)), insecure };
+}
+
+/** Takes no job while search attributes, the owner id or rights are missing; says so until they are there. */
+async function untilComplete(
+  config: WorkerConfig,
+  temporal: WorkerConnection,
+  ports: Ports,
+  health: HealthEndpoint | undefined,
+  log: WorkerLog,
+  stop: AbortSignal,
+): Promise<void> {
+  let before = '';
+  while (!stop.aborted) {
+    const reasons = await whatIsMissing({ ...temporal, ...ports, googleProject: config.googleProject });
+    if (reasons.length === 0) return;
+    if (health) health.reasons = reasons;
+    const now = reasons.join('; ');
+    if (now !== before) log.warn(`not ready: ${now}`);
+    before = now;
+    await sleep(LOOK_AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+async function poll(
+  config: WorkerConfig,
+  temporal: WorkerConnection,
+  ports: Ports,
+  health: HealthEndpoint | undefined,
+  log: WorkerLog,
+  stop: AbortSignal,
+): Promise<void> {
+  const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
+  const activities = createActivities({
+    ...ports,
+    quota: quotaFileSource(config.pool, config.quotaFile),
+    installation: {
+      owner,
+      ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
+      googleProject: config.googleProject,
+      zones: config.zones,
+      sshKey: { privateKey: readFileSync(config.ssh.privateKeyFile, 'utf8') },
+      publicKey: readFileSync(config.ssh.publicKeyFile, 'utf8').trim(),
+      taskQueue: config.taskQueue,
+      claimedQueue,
+      timings: config.timings,
+    },
+  });
+  const { setUpHosts, superviseAttempt, ...common } = activities;
+  const base = { connection: temporal.connection, namespace: temporal.namespace, shutdownForceTime: '30s' } as const;
+  const workers = await Promise.all([
+    Worker.create({ ...base, taskQueue: config.taskQueue, activities: common, ...workflowCode(), ...COMMON_LIMITS }),
+    Worker.create({
+      ...base,
+      taskQueue: claimedQueue,
+      activities: { setUpHosts, superviseAttempt },
+      maxConcurrentActivityTaskExecutions: 1_000,
+    }),
+  ]);
+  const shutDown = (): void => workers.forEach((worker) => worker.getState() === 'RUNNING' && worker.shutdown());
+  stop.addEventListener('abort', shutDown, { once: true });
+  if (health) health.reasons = [];
+  log.info('worker polls', {
+    taskQueue: config.taskQueue,
+    claimedQueue,
+    temporal: temporal.address,
+    namespace: temporal.namespace,
+    owner,
+  });
+  const running = workers.map((worker) => worker.run());
+  if (stop.aborted) shutDown();
+  // One that dies takes the other along: half a worker would take jobs that it cannot serve.
+  await Promise.race(running).catch(() => undefined);
+  shutDown();
+  await Promise.all(running);
+}
+
+/**
+ * Slices that are waited for or deleted hold an activity slot each. About 100 KB a cached workflow (facts/temporal.md 10),
+ * so the cache is what a worker's memory is.
+ */
+const COMMON_LIMITS = {
+  maxConcurrentActivityTaskExecutions: 2_000,
+  maxCachedWorkflows: 1_000,
+} as const satisfies Partial<WorkerOptions>;
+
+/** The bundle that the build made; from source, the workflows themselves. */
+function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+  const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
+  return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) };
+}
+
+function definedOnly<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,28 @@
+import { DefaultLogger, type LogLevel, Runtime } from '@temporalio/worker';
+import pino from 'pino';
+
+export interface WorkerLog {
+  info(message: string, fields?: object): void;
+  warn(message: string, fields?: object): void;
+}
+
+/** One JSON line per record on stdout, the SDK's own and those of activities and workflows included. Once per process. */
+export function installTelemetry(level: 'debug' | 'info' | 'warn' | 'error'): WorkerLog {
+  const log = pino({ level, base: { name: 'jobctl-worker' }, timestamp: pino.stdTimeFunctions.isoTime });
+  const sdkLevel = level.toUpperCase() as LogLevel;
+  Runtime.install({
+    logger: new DefaultLogger(sdkLevel, ({ level: at, message, meta }) => {
+      const fields = Object.fromEntries(Object.entries(meta ?? {}).filter(([, value]) => typeof value !== 'bigint'));
+      log[PINO_LEVEL[at]](fields, message);
+    }),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    // The process itself turns signals into a graceful stop.
+    shutdownSignals: [],
+  });
+  return {
+    info: (message, fields = {}) => log.info(fields, message),
+    warn: (message, fields = {}) => log.warn(fields, message),
+  };
+}
+
+const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -1,0 +1,25 @@
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import type { WorkerConfig } from './config.js';
+
+export interface WorkerConnection {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly address: string;
+}
+
+/** Connects once. @throws Error that says where to, why not, and what to do. */
+export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerConnection> {
+  const profile = temporal.profile === undefined ? {} : { profile: temporal.profile };
+  const { connectionOptions, namespace } = loadClientConnectConfig(profile);
+  const address = temporal.address ?? connectionOptions.address ?? '127.0.0.1:7233';
+  const options = { ...connectionOptions, address } as NativeConnectionOptions;
+  try {
+    const connection = await NativeConnection.connect(options);
+    return { connection, namespace: temporal.namespace ?? namespace ?? 'default', address };
+  } catch (error) {
+    throw new Error(
+      `Temporal at ${address} cannot be reached: ${(error as Error).message}\n  is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?`,
+    );
+  }
+}
