@@ -59,7 +59,7 @@ export class SshLink {
     const client = this.#client;
     this.#client = undefined;
     client?.then(
-      (open) => open.end(),
+      (open) => open.destroy(),
       () => undefined,
     );
   }

@@ -105,7 +105,9 @@ function serveSession(session: Session, home: string, enter: readonly string[]):
   session.on('exec', (accept, _reject, info) => {
     const channel = accept();
     const [program, ...words] = [...enter, 'bash', '-c', info.command];
-    const env = { HOME: home, USER: 'bob', LOGNAME: 'bob', LANG: 'C.UTF-8', PATH: '/usr/local/bin:/usr/bin:/bin' };
+    // SSH_CLIENT makes bash read .bashrc, as under sshd.
+    const login = { HOME: home, USER: 'bob', LOGNAME: 'bob', LANG: 'C.UTF-8', SSH_CLIENT: '127.0.0.1 1 22' };
+    const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin' };
     child = spawn(program!, words, { cwd: home, env, detached: true });
     connectStreams(child, channel);
   });
