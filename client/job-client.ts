@@ -332,7 +332,7 @@ function queryOf({ project, user, phase, pool }: JobFilter): string {
   return [`WorkflowType = '${WorkflowType.Job}'`, ...clauses].join(' AND ');
 }
 
-function rowOf(execution: WorkflowExecutionInfo): JobRow {
+function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
   const memo = (execution.memo ?? {}) as Partial<JobMemo>;
   const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
   const { phaseSince = execution.startTime.getTime(), attempts = 0, why, label, outcome } = memo;
@@ -354,7 +354,7 @@ function rowOf(execution: WorkflowExecutionInfo): JobRow {
 }
 
 /** The job's own word, except where its workflow was closed over its head. */
-function phaseOf({ status }: WorkflowExecutionInfo, phase: JobPhase): ShownPhase {
+function phaseOf({ status }: Pick<WorkflowExecutionInfo, 'status'>, phase: JobPhase): ShownPhase {
   switch (status.name) {
     case 'TERMINATED':
     case 'TIMED_OUT':
