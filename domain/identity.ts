@@ -42,9 +42,12 @@ export function jobLevelName(prefix: string | undefined, job: string): string {
   return `${prefix ?? DEFAULT_NAME_PREFIX}-${job}`;
 }
 
+/** `--name exp-s1` beside slice 1 of `--name exp`: without a mark both would have the same resource. */
+const ENDS_LIKE_A_SLICE = /-s\d+$/;
+
 /**
  * The name of a slice's queued resource and node: `<prefix or jc>-<job>[-s<slice>]-g<generation>`. Longer than 63
- * characters, its front is cut and marked with a hash of the whole: equal input, equal name; other jobs, other names.
+ * characters, its front is cut, and it is marked with a hash of the whole: equal input, equal name; other jobs, other names.
  */
 export function sliceName(parts: {
   readonly prefix?: string | undefined;
@@ -55,7 +58,8 @@ export function sliceName(parts: {
 }): string {
   const base = jobLevelName(parts.prefix, parts.job);
   const suffix = `${parts.slice === undefined ? '' : `-s${parts.slice}`}-g${parts.generation}`;
-  if (base.length + suffix.length <= MAX_RESOURCE_NAME) return base + suffix;
+  const isShort = base.length + suffix.length <= MAX_RESOURCE_NAME;
+  if (isShort && !ENDS_LIKE_A_SLICE.test(parts.job)) return base + suffix;
   const hash = shortHash(base);
   const front = base.slice(0, MAX_RESOURCE_NAME - suffix.length - hash.length - 1).replace(/-+$/, '');
   return `${front}-${hash}${suffix}`;

@@ -174,7 +174,10 @@ describe('quota: decide, liveness', () => {
 });
 
 describe('quota: nominal quota', () => {
-  const shares = fc.array(fc.integer({ min: 0, max: 90 }).map((hundredths) => hundredths / 100), { minLength: 1, maxLength: 6 });
+  const shares = fc.array(
+    fc.integer({ min: 0, max: 90 }).map((hundredths) => hundredths / 100),
+    { minLength: 1, maxLength: 6 },
+  );
 
   it('whole units never add up to more than there is, and each is within one of its exact share', () => {
     let scaled = 0;

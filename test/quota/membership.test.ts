@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { resolveProject } from '../../quota/membership.js';
+import { UNLIMITED } from '../../quota/quota-config.js';
+import type { QuotaConfig } from '../../quota/quota-config.js';
+import { pool, project } from './builders.js';
+
+const withMembers = (name: string, ...members: string[]): ReturnType<typeof project> => ({ ...project(name), members });
+const POOL: QuotaConfig = pool(
+  { v4: 8 },
+  withMembers('Vision', 'alice', 'b.*'),
+  withMembers('speech', 'alice', '(?i)carol', '(?P<team>x)-.*'),
+  withMembers('empty'),
+);
+
+describe('quota project of a job', () => {
+  const cases: Record<string, { user: string; named?: string; want: string }> = {
+    'the only one of a member, as written': { user: 'bob', want: 'Vision' },
+    'none for a member of none': { user: 'zed', want: 'none' },
+    'the one named, without regard to case': { user: 'alice', named: 'VISION', want: 'Vision' },
+    'none where none is named': { user: 'bob', named: 'none', want: 'none' },
+    "Python's (?i) works": { user: 'CAROL', want: 'speech' },
+    "Python's (?P<name>..) works": { user: 'x-1', want: 'speech' },
+    'a pattern matches the whole user id only': { user: 'alice2', want: 'none' },
+    'users are case-sensitive': { user: 'Alice', want: 'none' },
+  };
+  for (const [name, { user, named, want }] of Object.entries(cases)) {
+    it(name, () => assert.deepEqual(resolveProject(POOL, user, named), { ok: true, project: want }));
+  }
+
+  const refusals: Record<string, { user: string; named?: string; want: readonly string[] }> = {
+    'several and none named': {
+      user: 'alice',
+      want: [
+        "project: 'alice' is a member of several projects: Vision, speech",
+        'name one with --project, or project: in the job file',
+      ],
+    },
+    'not a member': {
+      user: 'bob',
+      named: 'speech',
+      want: ["project: 'bob' may not submit to 'speech': not a member", "'bob' may use: Vision"],
+    },
+    'no members at all': {
+      user: 'zed',
+      named: 'empty',
+      want: [
+        "project: 'zed' may not submit to 'empty': it has no members",
+        'leave project out to run in none, best effort',
+      ],
+    },
+    'an unknown project': {
+      user: 'bob',
+      named: 'visoin',
+      want: ["project: 'visoin' is not in the quota file", "did you mean Vision?\n'bob' may use: Vision"],
+    },
+  };
+  for (const [name, { user, named, want }] of Object.entries(refusals)) {
+    it(`${name}: refused`, () => {
+      const choice = resolveProject(POOL, user, named);
+      assert.deepEqual(choice.ok ? [] : [choice.message, choice.hint], want);
+    });
+  }
+
+  it('an unlimited pool takes any', () => {
+    assert.deepEqual(resolveProject(UNLIMITED, 'u', 'x'), { ok: true, project: 'x' });
+    assert.deepEqual(resolveProject(UNLIMITED, 'u'), { ok: true, project: 'none' });
+  });
+
+  it('a pattern that explodes elsewhere is matched in linear time', () => {
+    const explosive = pool({ v4: 8 }, withMembers('a', '(a+)+'));
+    const started = performance.now();
+    assert.deepEqual(resolveProject(explosive, `${'a'.repeat(5000)}!`), { ok: true, project: 'none' });
+    assert.ok(performance.now() - started < 2000);
+  });
+});
