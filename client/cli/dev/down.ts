@@ -3,10 +3,12 @@ import { claimFile } from './addresses.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
 import { ensureRunning, stopPart } from './part.js';
+import type { StopOutcome } from './part.js';
 import { lockStack } from './stack-lock.js';
 import type { DevOptions } from './stack-lock.js';
 import { isRecordedAlive, PART_TITLES, rehearsalPart, slotOf, STOP_GRACE_MS } from './stack-parts.js';
 import { PART_NAMES, readStackRecord } from './stack-record.js';
+import type { PartName } from './stack-record.js';
 
 export interface DevDownOptions extends DevOptions {
   /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked. */
@@ -35,33 +37,50 @@ async function stopAll(home: StackHome, env: Environment, onProgress: (line: str
     onProgress(`No stack in ${home.root}`);
     return;
   }
+  const failures: Error[] = [];
   for (const name of PART_NAMES.toReversed()) {
-    if (name === 'rehearsal') await sweepRehearsal(home, env, onProgress);
-    const outcome = await stopPart({ stopGraceMs: STOP_GRACE_MS[name] }, slotOf(home, name));
-    // A rehearsal that had to be killed left its TPU VMs running.
-    if (name === 'rehearsal' && outcome === 'killed') throw killedRehearsal(home);
-    onProgress(`${PART_TITLES[name]}: ${outcome}`);
+    try {
+      const outcome = name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name);
+      onProgress(`${PART_TITLES[name]}: ${outcome}`);
+    } catch (err) {
+      // The others are to end all the same.
+      failures.push(err as Error);
+    }
   }
+  if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join('\n'), { cause: failures[0] });
+}
+
+function stop(home: StackHome, name: PartName): Promise<StopOutcome> {
+  return stopPart({ stopGraceMs: STOP_GRACE_MS[name] }, slotOf(home, name));
 }
 
 /**
  * The TPU VMs of a rehearsal that was killed run on, for the next one to take over. Only a rehearsal on the same state folder
  * knows them: so one is started, and then ended in order.
  */
-async function sweepRehearsal(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {
+async function stopRehearsal(
+  home: StackHome,
+  env: Environment,
+  onProgress: (line: string) => void,
+): Promise<StopOutcome> {
   const record = readStackRecord(home);
-  const process = record?.parts.rehearsal;
-  if (record === undefined || process === undefined || isRecordedAlive(process)) return;
-  onProgress('The rehearsal cloud was killed: starting it once more, so that it ends its TPU VMs');
-  await ensureRunning(rehearsalPart(home, record, env), slotOf(home, 'rehearsal'));
-}
-
-function killedRehearsal(home: StackHome): Error {
-  return new Error(
-    `the rehearsal cloud did not end in ${STOP_GRACE_MS.rehearsal / 1000} s and was killed; its TPU VMs may still run. See ` +
-      `${slotOf(home, 'rehearsal').logFile}; \`jobctl dev up\` and \`jobctl dev down\` end them`,
+  if (record?.parts.rehearsal === undefined) return 'was not running';
+  const slot = slotOf(home, 'rehearsal');
+  for (let i = 0; i < REHEARSAL_TRIES; i++) {
+    if (!isRecordedAlive(slot.read())) {
+      onProgress('The rehearsal cloud was killed: starting it once more, so that it ends its TPU VMs');
+      await ensureRunning(rehearsalPart(home, record, env), slot);
+    }
+    const outcome = await stop(home, 'rehearsal');
+    if (outcome !== 'killed') return outcome;
+  }
+  throw new Error(
+    `the rehearsal cloud did not end in ${STOP_GRACE_MS.rehearsal / 1000} s, twice, and was killed; its TPU VMs may still run. ` +
+      `See ${slot.logFile}`,
   );
 }
+
+const REHEARSAL_TRIES = 2;
 
 /** Only what a stack makes: a JOBCTL_HOME that names a folder with other things in it loses none of them. */
 function removeData(home: StackHome, onProgress: (line: string) => void): void {

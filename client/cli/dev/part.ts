@@ -38,6 +38,7 @@ export class PartFailed extends Error {
   override readonly name = 'PartFailed';
 }
 
+export type StopOutcome = 'stopped' | 'killed' | 'was not running';
 export type Started = 'was running' | 'started' | 'started again';
 
 const POLL_MS = 50;
@@ -52,13 +53,13 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
   const before = slot.read();
   const isRunning = before !== undefined && isAlive(before.identity);
   if (isRunning && (part.configuration === undefined || before.fingerprint === fingerprintOf(part))) {
-    await untilReady(part, slot, before.identity, logSize(slot.logFile));
+    await untilReady(part, slot, before.identity, 0);
     return 'was running';
   }
   if (isRunning) await stopPart(part, slot);
   const command = await part.command();
   const logFrom = rotateLog(slot.logFile);
-  const identity = start(command, part, slot);
+  const identity = start(command, part, slot, logFrom);
   await untilReady(part, slot, identity, logFrom);
   return before === undefined ? 'started' : 'started again';
 }
@@ -67,10 +68,7 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
  * SIGTERM to the part, SIGKILL to its group after its grace; returns when nothing of it is left. A process that has got the
  * pid since is not touched.
  */
-export async function stopPart(
-  part: Pick<Part, 'stopGraceMs'>,
-  slot: PartSlot,
-): Promise<'stopped' | 'killed' | 'was not running'> {
+export async function stopPart(part: Pick<Part, 'stopGraceMs'>, slot: PartSlot): Promise<StopOutcome> {
   const identity = slot.read()?.identity;
   if (identity === undefined) return 'was not running';
   const wasRunning = signalProcess(identity, 'SIGTERM');
@@ -87,7 +85,7 @@ export async function stopPart(
 
 const KILL_TIMEOUT_MS = 5_000;
 
-function start(command: string, part: Part, slot: PartSlot): ProcessIdentity {
+function start(command: string, part: Part, slot: PartSlot, logFrom: number): ProcessIdentity {
   mkdirSync(dirname(slot.logFile), { recursive: true, mode: 0o700 });
   const log = openSync(slot.logFile, 'a', 0o600);
   try {
@@ -98,7 +96,7 @@ function start(command: string, part: Part, slot: PartSlot): ProcessIdentity {
     child.on('error', (err) => void appendIfOpen(slot.logFile, `${err.message}\n`));
     child.unref();
     const identity = child.pid === undefined ? undefined : identify(child.pid);
-    if (identity === undefined) throw new PartFailed(`${part.title}: ${command} cannot be started, or ended at once`);
+    if (identity === undefined) throw failure(part, slot, `${command} cannot be started, or ended at once`, logFrom);
     slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
     return identity;
   } finally {
@@ -108,22 +106,23 @@ function start(command: string, part: Part, slot: PartSlot): ProcessIdentity {
 
 async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {
   const deadline = Date.now() + part.readyTimeoutMs;
-  const failed = (what: string): PartFailed =>
-    new PartFailed(
-      `${part.title}: ${what}. The end of ${slot.logFile}:\n${readTail(slot.logFile, LINES_SHOWN, logFrom)}`,
-    );
   for (;;) {
-    if (!isAlive(identity)) {
-      slot.write(undefined);
-      throw failed(`process ${identity.pid} ended before it was ready`);
-    }
+    // It stays written down: what it has left behind, if anything, is still to be ended by `down`.
+    if (!isAlive(identity)) throw failure(part, slot, `process ${identity.pid} ended before it was ready`, logFrom);
     // The process is looked at again after a yes: what answered may be a stranger on its port.
     if ((await part.isReady()) && isAlive(identity)) return;
     if (Date.now() > deadline) {
-      throw failed(`process ${identity.pid} runs, but is not ready after ${part.readyTimeoutMs / 1000} s`);
+      const waited = `${part.readyTimeoutMs / 1000} s`;
+      throw failure(part, slot, `process ${identity.pid} runs, but is not ready after ${waited}`, logFrom);
     }
     await sleep(POLL_MS);
   }
+}
+
+/** With the last lines that the part has printed since `logFrom`: the why is most often there. */
+function failure(part: Part, { logFile }: PartSlot, what: string, logFrom: number): PartFailed {
+  const said = readTail(logFile, LINES_SHOWN, logFrom);
+  return new PartFailed(`${part.title}: ${what}. The end of ${logFile}:\n${said}`);
 }
 
 function fingerprintOf({ configuration = '' }: Part): string {

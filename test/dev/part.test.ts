@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureRunning, PartFailed, stopPart } from '../../client/cli/dev/part.js';
+import type { Part, PartSlot } from '../../client/cli/dev/part.js';
+import { identify, isAlive, isGroupAlive } from '../../client/cli/dev/process-identity.js';
+import type { ProcessRecord } from '../../client/cli/dev/stack-record.js';
+
+describe('a part of the stack', () => {
+  let folder: string;
+  let slot: PartSlot & { record: ProcessRecord | undefined };
+  let strangers: ChildProcess[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'jobctl-part-'));
+    strangers = [];
+    slot = {
+      logFile: join(folder, 'logs', 'part.log'),
+      record: undefined,
+      read: () => slot.record,
+      write: (record) => void (slot.record = record),
+    };
+  });
+  afterEach(async () => {
+    await stopPart({ stopGraceMs: 0 }, slot);
+    for (const stranger of strangers) stranger.kill('SIGKILL');
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A shell script that is ready when it has made the file `ready`. */
+  const part = (script: string, more: Partial<Part> = {}): Part => ({
+    title: 'the part',
+    command: () => Promise.resolve('/bin/bash'),
+    args: ['-c', script],
+    env: { PATH: process.env['PATH'], FOLDER: folder },
+    cwd: folder,
+    isReady: () => Promise.resolve(existsSync(join(folder, 'ready'))),
+    readyTimeoutMs: 10_000,
+    stopGraceMs: 10_000,
+    ...more,
+  });
+  const SERVES = 'touch ready; exec sleep 600';
+  const pidOf = (): number => slot.record?.identity.pid ?? assert.fail('nothing is recorded');
+  const until = async (what: string, isTrue: () => boolean): Promise<void> => {
+    for (const deadline = Date.now() + 10_000; !isTrue(); await sleep(10)) {
+      assert.ok(Date.now() < deadline, `not within 10 s: ${what}`);
+    }
+  };
+  const kill = async (): Promise<void> => {
+    const { identity } = slot.record ?? assert.fail('nothing is recorded');
+    process.kill(identity.pid, 'SIGKILL');
+    await until('killed', () => !isAlive(identity));
+  };
+  const failureOf = async (broken: Part): Promise<PartFailed> => {
+    const err: unknown = await ensureRunning(broken, slot).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    assert.ok(err instanceof PartFailed, `expected PartFailed, got ${String(err)}`);
+    return err;
+  };
+
+  describe('is started', () => {
+    it('once: what runs is left alone', async () => {
+      assert.equal(await ensureRunning(part(SERVES), slot), 'started');
+      const pid = pidOf();
+      assert.equal(await ensureRunning(part(SERVES), slot), 'was running');
+      assert.equal(pidOf(), pid);
+    });
+
+    it('in a process group of its own, away from the terminal, with its output in the log', async () => {
+      await ensureRunning(part(`echo out; echo err >&2; ${SERVES}`), slot);
+      const fields = readFileSync(`/proc/${pidOf()}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+      assert.deepEqual(fields.slice(2, 4), [String(pidOf()), String(pidOf())], 'group and session');
+      assert.match(readFileSync(slot.logFile, 'utf8'), /^--- \S+ \/bin\/bash -c .*\nout\nerr\n$/);
+    });
+
+    it('again after kill -9, with the older output kept', async () => {
+      await ensureRunning(part(`echo first; ${SERVES}`), slot);
+      const pid = pidOf();
+      await kill();
+      rmSync(join(folder, 'ready'));
+      assert.equal(await ensureRunning(part(`echo second; ${SERVES}`), slot), 'started again');
+      assert.notEqual(pidOf(), pid);
+      assert.match(readFileSync(slot.logFile, 'utf8'), /first\n--- .*\nsecond\n/);
+    });
+
+    it('again when its configuration is another, and not when it has none', async () => {
+      await ensureRunning(part(SERVES, { configuration: 'a' }), slot);
+      const pid = pidOf();
+      assert.equal(await ensureRunning(part(SERVES, { configuration: 'a' }), slot), 'was running');
+      assert.equal(await ensureRunning(part(SERVES), slot), 'was running');
+      assert.equal(pidOf(), pid);
+      assert.equal(await ensureRunning(part(SERVES, { configuration: 'b' }), slot), 'started again');
+      assert.equal(identify(pid), undefined);
+    });
+
+    it('beside a stranger that has its old pid: the stranger is not touched', async () => {
+      const stranger = spawn('sleep', ['600'], { detached: true });
+      strangers.push(stranger);
+      const identity = { pid: stranger.pid ?? 0, start: 'of the part, which is dead' };
+      slot.write({ identity, startedAt: 0, fingerprint: '' });
+      assert.equal(await ensureRunning(part(SERVES), slot), 'started again');
+      assert.notEqual(pidOf(), stranger.pid);
+      assert.deepEqual([stranger.exitCode, stranger.signalCode], [null, null]);
+    });
+  });
+
+  describe('fails, and says why, when', () => {
+    it('it ends before it is ready: with the last lines of this start, not of an older one', async () => {
+      await failureOf(part('echo of an older start; exit 1'));
+      const { message } = await failureOf(part('for i in $(seq 40); do echo line $i; done; exit 3'));
+      assert.match(message, /^the part: process \d+ ended before it was ready\. The end of \S+part\.log:\nline 26\n/);
+      assert.match(message, /\nline 40$/);
+      assert.doesNotMatch(message, /older/);
+      assert.equal(identify(pidOf()), undefined, 'it stays recorded, as dead');
+    });
+
+    it('a stranger answers in its place', async () => {
+      await assert.rejects(ensureRunning(part('exit 1', { isReady: () => Promise.resolve(true) }), slot), PartFailed);
+    });
+
+    it('it is not ready in time: it is left running, for the log and for another `up`', async () => {
+      const slow = part(`echo working; until [ -e go-on ]; do sleep 0.02; done; ${SERVES}`, { readyTimeoutMs: 200 });
+      const { message } = await failureOf(slow);
+      assert.match(message, /process \d+ runs, but is not ready after 0\.2 s\. The end of \S+:\n--- .*\nworking$/);
+      assert.notEqual(identify(pidOf()), undefined);
+    });
+
+    it('its executable does not exist', async () => {
+      const { message } = await failureOf(part('', { command: () => Promise.resolve('/no/such/program') }));
+      assert.match(message, /\/no\/such\/program cannot be started/);
+    });
+  });
+
+  describe('is stopped', () => {
+    it('by SIGTERM, and has the time that it needs', async () => {
+      await ensureRunning(
+        part('trap "sleep 0.3; touch ended; exit" TERM; touch ready; while :; do sleep 0.02; done'),
+        slot,
+      );
+      assert.equal(await stopPart({ stopGraceMs: 10_000 }, slot), 'stopped');
+      assert.ok(existsSync(join(folder, 'ended')));
+      assert.equal(slot.record, undefined);
+    });
+
+    it('by SIGKILL after its grace when it ignores SIGTERM', async () => {
+      await ensureRunning(part('trap "" TERM; touch ready; while :; do sleep 0.02; done'), slot);
+      const pid = pidOf();
+      assert.equal(await stopPart({ stopGraceMs: 100 }, slot), 'killed');
+      assert.equal(identify(pid), undefined);
+    });
+
+    it('with all that it has started, also when it ends well without them', async () => {
+      await ensureRunning(
+        part('(trap "" TERM; sleep 600) & trap "exit 0" TERM; touch ready; while :; do sleep 0.02; done'),
+        slot,
+      );
+      const { identity } = slot.record ?? assert.fail();
+      assert.equal(await stopPart({ stopGraceMs: 10_000 }, slot), 'stopped');
+      assert.equal(isGroupAlive(identity), false);
+    });
+
+    it('with all that it has started, when it was killed itself', async () => {
+      await ensureRunning(part('sleep 600 & touch ready; wait'), slot);
+      const { identity } = slot.record ?? assert.fail();
+      await kill();
+      assert.equal(isGroupAlive(identity), true);
+      assert.equal(await stopPart({ stopGraceMs: 100 }, slot), 'was not running');
+      assert.equal(isGroupAlive(identity), false);
+    });
+
+    it('without a signal to a stranger that has its pid', async () => {
+      const stranger = spawn('sleep', ['600'], { detached: true });
+      strangers.push(stranger);
+      const identity = { pid: stranger.pid ?? 0, start: 'of the part, which is dead' };
+      slot.write({ identity, startedAt: 0, fingerprint: '' });
+      assert.equal(await stopPart({ stopGraceMs: 100 }, slot), 'was not running');
+      assert.notEqual(identify(identity.pid), undefined);
+      assert.deepEqual([stranger.exitCode, stranger.signalCode], [null, null]);
+    });
+  });
+});
