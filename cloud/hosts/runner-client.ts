@@ -1,4 +1,5 @@
 import { shellQuote, shellWords } from '../../domain/shell-quote.js';
+import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { RUNNER_NAME, RUNNER_TEXT } from './runner/index.js';
 import type { SshLink } from './ssh-link.js';
@@ -18,7 +19,7 @@ export class RunnerClient {
   /**
    * One verb. Values that may be secret go to stdin, never into the words: those are everybody's to read on the host.
    * Tried without an upload first, which saves a round trip on every host that has been used before.
-   * @throws HostUnreachable; Error with the runner's own message where the verb itself failed.
+   * @throws HostUnreachable, also where the verb was killed with its host; Error with the runner's own message where the verb itself failed.
    */
   async call(words: readonly string[], options: ExecOptions = {}, use?: 'follow'): Promise<ExecResult> {
     const script = `r=$HOME/${RUNNER_NAME}; [ -f "$r" ] || exit ${NO_RUNNER}; exec sh "$r" ${shellWords(words)}`;
@@ -28,6 +29,8 @@ export class RunnerClient {
       await (this.#upload ??= this.#put().finally(() => (this.#upload = undefined)));
       result = await this.#link.exec(command, options, use);
     }
+    // Killed from outside, as all processes of a host that goes down or is out of memory: nothing is known about the run.
+    if (result.code === undefined || result.code > 128) throw new HostUnreachable(this.#explain(words, result));
     if (result.code !== 0) throw new Error(this.#explain(words, result));
     return result;
   }
@@ -45,6 +48,6 @@ export class RunnerClient {
   #explain(words: readonly string[], result: ExecResult): string {
     const ended = result.code === undefined ? `signal ${result.signal ?? 'unknown'}` : `code ${result.code}`;
     const said = /jobctl-runner-error: (.*)/.exec(result.stderr)?.[1] ?? result.stderr.trim().slice(-500);
-    return `${this.#link.where}: the on-host runner's '${words.slice(0, 2).join(' ')}' ended with ${ended}: ${said}`;
+    return `${this.#link.where}: the on-host runner's '${words.slice(0, 2).join(' ')}' ended with ${ended}${said && `: ${said}`}`;
   }
 }
