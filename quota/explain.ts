@@ -1,6 +1,7 @@
 import { addUnits } from '../domain/units.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import { inServiceOrder, PoolUse } from './decide.js';
+import { inServiceOrder } from './decide.js';
+import { PoolUse } from './pool-use.js';
 import { UNLIMITED_NOTE } from './quota-config.js';
 import type { QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
 import { formatUnits, unitsOf } from './quota-units.js';

@@ -13,15 +13,16 @@ export interface QuotaProject {
   readonly members: readonly string[];
 }
 
-/** What one quota file divides. Plain JSON. `unlimited`: there is no quota file. */
-export type QuotaConfig =
-  | { readonly kind: 'unlimited' }
-  | {
-      readonly kind: 'limited';
-      /** Units by tier, best tier first. */
-      readonly tiers: readonly QuotaUnits[];
-      readonly projects: readonly QuotaProject[];
-    };
+/** What one quota file divides. Plain JSON. */
+export interface LimitedQuota {
+  readonly kind: 'limited';
+  /** Units by tier, best tier first. */
+  readonly tiers: readonly QuotaUnits[];
+  readonly projects: readonly QuotaProject[];
+}
+
+/** `unlimited`: there is no quota file. */
+export type QuotaConfig = LimitedQuota | { readonly kind: 'unlimited' };
 
 /** The pool `default` where no quota file is configured. */
 export const UNLIMITED: QuotaConfig = { kind: 'unlimited' };

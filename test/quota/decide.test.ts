@@ -98,6 +98,18 @@ const cases: Record<string, Case> = {
     leases: [lease('own-1', v4(8), { project: 'own', priority: 4 })],
     want: ['own-2@0'],
   },
+  'leases are laid by priority, whatever order they come in': {
+    config: pool(v4(24), project('own', v4(8)), project('guest')),
+    requests: [
+      request('guest-job', v4(8), { project: 'guest', priority: 2 }),
+      request('own-3', v4(8), { project: 'own', priority: 3 }),
+    ],
+    leases: [
+      lease('own-2', v4(8), { project: 'own', priority: 5 }),
+      lease('own-1', v4(8), { project: 'own', priority: 1 }),
+    ],
+    want: ['guest-job@0'],
+  },
   'a lease too large for the nominal quota takes none of it': {
     config: pool(v4(40), project('own', v4(8)), project('guest')),
     requests: [
