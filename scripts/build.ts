@@ -1,0 +1,84 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { emptyFoldersUnder, filesUnder, fingerprintOf } from './build-inputs.js';
+
+/**
+ * `npm run build`: dist/ from the sources, the workflow bundle that the worker loads, and the `jobctl` command of this
+ * checkout. Does nothing where nothing changed; `--force` starts from an empty dist/.
+ */
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DIST = join(ROOT, 'dist');
+const STAMP = join(DIST, '.stamp');
+const BUNDLE = join(DIST, 'workflow-bundle.js');
+const COMMAND = join(DIST, 'client/cli/main.js');
+const FOLDERS = ['domain', 'quota', 'workflows', 'activities', 'cloud', 'worker', 'client', 'rehearsal', 'types'];
+const CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json', 'scripts/build.ts'];
+
+async function build(): Promise<void> {
+  if (process.argv.includes('--force')) rmSync(DIST, { recursive: true, force: true });
+  const sources = FOLDERS.flatMap((folder) => filesUnder(ROOT, folder));
+  const fingerprint = fingerprintOf(ROOT, [...CONFIGURATION, ...sources]);
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && existsSync(BUNDLE)) return linkCommand();
+  rmSync(STAMP, { force: true });
+  await compile();
+  removeOrphans(new Set(sources));
+  await bundleWorkflows();
+  linkCommand();
+  writeFileSync(STAMP, fingerprint);
+}
+
+async function compile(): Promise<void> {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const incremental = ['--incremental', '--tsBuildInfoFile', join(DIST, '.tsbuildinfo')];
+  await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), ...incremental]);
+}
+
+/** What an earlier build made from a source that is gone would still be found by an import, and be packed. */
+function removeOrphans(sources: ReadonlySet<string>): void {
+  for (const folder of FOLDERS) {
+    for (const file of filesUnder(DIST, folder)) {
+      const source = file.replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts');
+      if (!sources.has(source)) rmSync(join(DIST, file));
+    }
+    for (const empty of emptyFoldersUnder(DIST, folder)) rmSync(empty, { recursive: true });
+  }
+}
+
+/** One file with all workflow code, so that a worker neither needs webpack at its start nor depends on the checkout. */
+async function bundleWorkflows(): Promise<void> {
+  const { bundleWorkflowCode } = await import('@temporalio/worker');
+  const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
+  const { code } = await bundleWorkflowCode({ workflowsPath: join(DIST, 'workflows/index.js'), logger: quiet });
+  writeFileSync(`${BUNDLE}.new`, code);
+  renameSync(`${BUNDLE}.new`, BUNDLE);
+}
+
+/** `npx jobctl` in the checkout. */
+function linkCommand(): void {
+  if (!existsSync(COMMAND)) return console.warn(`${COMMAND} is missing: no command jobctl in this checkout`);
+  chmodSync(COMMAND, 0o755);
+  const link = join(ROOT, 'node_modules/.bin/jobctl');
+  if (!existsSync(dirname(link))) return;
+  rmSync(link, { force: true });
+  symlinkSync('../../dist/client/cli/main.js', link);
+}
+
+async function run(program: string, args: readonly string[]): Promise<void> {
+  const { spawn } = await import('node:child_process');
+  const child = spawn(program, [...args], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
+  if (code !== 0) process.exit(code ?? 1);
+}
+
+mkdirSync(DIST, { recursive: true });
+await build();
