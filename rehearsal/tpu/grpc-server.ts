@@ -1,4 +1,4 @@
-import grpc from '@grpc/grpc-js';
+import * as grpc from '@grpc/grpc-js';
 import type protobuf from 'protobufjs';
 import { listenFailure } from '../listen-failure.js';
 import type { JsonObject } from '../json.js';
