@@ -18,10 +18,15 @@ export function isValidJobName(name: string, maxLength: number = MAX_JOB_NAME): 
   return name.length <= maxLength && NAME.test(name);
 }
 
+/** Whether `id` can be a job's id: its labels and resource names are made of it. */
+export function isValidJobId(id: string): boolean {
+  return isValidJobName(id, MAX_JOB_ID);
+}
+
 /** The id of one job of `spec`; `suffix` is random, of [a-z0-9]. @throws RangeError for a suffix that makes no valid id. */
 export function jobIdFor(spec: Pick<JobSpec, 'name'>, suffix: string): string {
   const id = `${spec.name}-${suffix}`;
-  if (!isValidJobName(id, MAX_JOB_ID)) throw new RangeError(`job id: '${id}' is not ${JOB_NAME_RULE}`);
+  if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_NAME_RULE}`);
   return id;
 }
 

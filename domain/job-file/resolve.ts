@@ -7,7 +7,7 @@ import { interpolate, replaceTpuName, substituteEnvironment } from './interpolat
 import type { Environment } from './interpolation.js';
 import { refuseLaterKeys } from './later-keys.js';
 import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
-import { inFileOrder, isDeeperThan, isMapping, mapStrings } from './plain-tree.js';
+import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { given, textValues } from './plain-values.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
@@ -51,6 +51,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const { form, problems, dropped } = checkForm(built.tree);
   const report = new Report(dropped);
   const spec = resolveForm(form, report);
+  if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
   const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
   return { ok: true, raw: environment.tree, spec, warnings: [...environment.warnings, ...report.warnings] };
@@ -88,7 +89,6 @@ function resolveForm(form: JobFile, report: Report): JobSpec | undefined {
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
-  warnOfKeep(form, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.type.type),
@@ -162,10 +162,15 @@ function resolveEnv(form: JobFile, report: Report): Record<string, string> {
   return textValues(form.env);
 }
 
-/** JobMan left the slice up until `delete`; its users should hear of the difference before they look for files there. */
+/**
+ * JobMan left the slice up until `delete`; its users should hear of the difference before they look for files there. Their
+ * files are known by the sections `job` and `ssh`.
+ */
 function warnOfKeep(form: JobFile, report: Report): void {
-  if (form.job || form.setup)
-    report.warnings.push('the slice is deleted when the command ends (JobMan kept it); its logs stay');
+  if (!form.job && !form.ssh) return;
+  report.warnings.push(
+    'the slice is deleted when the command ends (JobMan kept it); its logs stay; keep: never hides this',
+  );
 }
 
 /**

@@ -185,6 +185,27 @@ describe('job file: defaults', () => {
   });
 });
 
+describe('job file: warnings', () => {
+  const warningsOf = (text: string): readonly string[] => accepted(parse(text)).warnings;
+
+  it('a JobMan user hears that the slice is not kept, unless the file says so, and nobody else does', () => {
+    const told = [`${TPU}job: {name: a}\n`, `${TPU}ssh: {private_key: k}\n`].map((text) => warningsOf(text).length);
+    const silent = [`${TPU}job: {name: a}\nkeep: never\n`, `${TPU}setup: {modules: []}\n`].map(
+      (text) => warningsOf(text).length,
+    );
+    assert.deepEqual(
+      [told, silent],
+      [
+        [1, 1],
+        [0, 0],
+      ],
+    );
+  });
+  it('a command that setup.modules leaves out is named', () => {
+    assert.match(warningsOf(`${TPU}setup: {modules: []}\ncommand: {run: x}\n`).join(), /^command: does not run/);
+  });
+});
+
 describe('job file: flags', () => {
   it('--set replaces, adds below a section that is missing, and takes lists', () => {
     const set = ['tpu.accelerator=v6e-8', 'env.A=1', 'tpu.zones[0]=us-east1-d', 'tpu.zone=null', 'tpu.tags=[a, b]'];
@@ -227,7 +248,9 @@ describe("job file: JobMan's", () => {
     assert.deepEqual(spec.venv, { path: '~/maxtext', python: 'python3.10', requirementsFile: 'requirements.txt' });
     assert.deepEqual([spec.tpu.name, spec.tpu.network, spec.tpu.externalIps], ['alice-v6e-16', 'team', false]);
     assert.deepEqual(spec.tpu.metadata, { owner: 'alice', purpose: 'pretraining', run: '007' });
-    assert.deepEqual(warnings, ['the slice is deleted when the command ends (JobMan kept it); its logs stay']);
+    assert.deepEqual(warnings, [
+      'the slice is deleted when the command ends (JobMan kept it); its logs stay; keep: never hides this',
+    ]);
   });
   it('its command keeps every character that is the shell’s', () => {
     const run = bindJobName(jobman('later-docker-filled-venv-chosen').spec, 'j-1').command?.run;
