@@ -33,12 +33,12 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   let timer: NodeJS.Timeout | undefined;
   const changed = (): Promise<void> => {
     if (phase === 'stopped') return snapshot.save();
-    cloud.lifecycle.advance();
+    const due = cloud.lifecycle.advance();
     fleet.reconcile(Object.values(state.nodes));
     clearTimeout(timer);
-    const due = cloud.lifecycle.nextDue();
     // A longer wait than a timer can hold (24 days) is cut and looked at again.
-    if (due !== undefined) timer = setTimeout(() => void changed(), Math.min(due - Date.now(), 0x7fffffff));
+    if (due !== undefined)
+      timer = setTimeout(() => void changed(), Math.min(Math.max(due - Date.now(), 1), 0x7fffffff));
     return snapshot.save();
   };
   const fleet = new Fleet(join(stateDir, 'vms'), options.sshPort, {

@@ -41,8 +41,11 @@ export class Lifecycle {
     this.#makeNode = makeNode;
   }
 
-  /** Makes all moves that are due, until none is. */
-  advance(): void {
+  /**
+   * Makes all moves that are due, until none is.
+   * @returns when there may be more to do, epoch ms, if time alone brings it.
+   */
+  advance(): number | undefined {
     const now = this.#context.now();
     for (let moved = true; moved;) {
       const nodes = Object.values(this.#state.nodes).filter((node) => this.#advanceNode(node, now));
@@ -51,11 +54,12 @@ export class Lifecycle {
       );
       moved = nodes.length + requests.length > 0;
     }
+    return this.#nextDue(now);
   }
 
-  /** The earliest time from now on at which `advance` may have something to do, epoch ms. */
-  nextDue(): number | undefined {
-    const now = this.#context.now();
+  // After the instant of the moves, not of now: what came due in between would be forgotten. What was due at that instant
+  // and did not move is held, or waits for chips or a VM: no time brings it.
+  #nextDue(now: number): number | undefined {
     const nodes = Object.values(this.#state.nodes).flatMap((node) => [node.dueAt, node.preemptAt]);
     const requests = Object.values(this.#state.queuedResources).flatMap((record) => [record.dueAt, record.validUntil]);
     const times = [...nodes, ...requests].filter((time) => time !== undefined && time > now);
