@@ -113,8 +113,8 @@ export function classifyReadError(error: ApiError): 'not-found' | 'unavailable' 
   }
 }
 
-/** The words of a resource's path (`projects/..`, `locations/..`) are plurals: they do not match. */
-const OUTSIDE_THE_RESOURCE = /\b(project|location|zone|region|api|method|service)\b/i;
+/** As words of their own: not in a path (`projects/..`), nor in a name (`tpu-project`). */
+const OUTSIDE_THE_RESOURCE = /(?<![\w/-])(project|location|zone|region|api|method|service)(?![\w/-])/i;
 
 /** Also where the auth library failed inside a call: gRPC then gives code 2 or 14 and the library's text. */
 function isCredentialProblem(error: ApiError): boolean {

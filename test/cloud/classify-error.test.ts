@@ -104,6 +104,10 @@ const reads: Record<string, { error: ApiError; want: string }> = {
     error: { code: 5, message: "Resource 'projects/p/locations/us-central2-b/nodes/n' was not found" },
     want: 'not-found',
   },
+  'a resource whose names sound like others': {
+    error: { code: 5, message: "Resource 'projects/tpu-project/locations/z/nodes/api-service-g1' was not found" },
+    want: 'not-found',
+  },
   'a resource without its name': { error: { code: 5, message: 'Requested entity was not found.' }, want: 'not-found' },
   'a project that is not there': { error: { code: 5, message: 'Project p not found or deleted' }, want: 'refused' },
   'a zone that is not there': { error: { code: 5, message: 'Location xx-1 was not found' }, want: 'refused' },
