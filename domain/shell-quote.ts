@@ -5,7 +5,7 @@
  */
 export function shellQuote(text: string): string {
   if (text.includes('\0')) throw new RangeError(`shell word: ${JSON.stringify(text)} holds a NUL byte; remove it`);
-  return /^[A-Za-z0-9_\/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Words, each quoted, joined to one command line. */

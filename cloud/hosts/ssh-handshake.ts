@@ -38,7 +38,7 @@ export async function handshake(target: HostTarget, key: SshKey, options: Handsh
   let shown: string | undefined;
   const ssh = new NodeSSH();
   try {
-    await ssh.connect({
+    const connecting = ssh.connect({
       host: target.address,
       port: options.port,
       username: target.user,
@@ -52,6 +52,9 @@ export async function handshake(target: HostTarget, key: SshKey, options: Handsh
         return pinned === undefined || pinned === shown;
       },
     });
+    // ssh2 writes a request in several small pieces: with Nagle's algorithm each waits up to 40 ms for the one before.
+    ssh.connection?.setNoDelay(true);
+    await connecting;
   } catch (error) {
     ssh.connection?.destroy();
     if (shown !== undefined && pinned !== undefined && shown !== pinned) {

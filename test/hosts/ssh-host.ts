@@ -56,6 +56,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
   const server = new ssh2.Server({ hostKeys: [(options.hostKey ?? makeKeyPair()).private] }, (connection) => {
     accepted += 1;
     open.add(connection);
+    (connection as unknown as { setNoDelay(isOn: boolean): void }).setNoDelay(true);
     connection.on('error', () => undefined).on('close', () => open.delete(connection));
     authenticate(connection, options.authorized);
     connection.on('session', (accept) => serveSession(accept(), home, options.enter ?? []));

@@ -9,7 +9,7 @@ say() { printf 'jobctl-runner: %s\\n' "$*"; }
 errors=2
 die() { printf 'jobctl-runner-error: %s\\n' "$*" >&$errors; exit 70; }
 now_ms() { date +%s%3N; }
-mkdir -p -m 700 "$base" && mkdir -p "$base/runs" "$base/epochs" "$base/modules" || die "cannot make $base"
+[ -d "$base/modules" ] || { mkdir -p -m 700 "$base" && mkdir -p "$base/runs" "$base/epochs" "$base/modules"; } || die "cannot make $base"
 
 # Field 22 of /proc/PID/stat. The process's name may hold spaces and brackets, so count from the last ') '.
 start_time() {
@@ -59,7 +59,7 @@ end_members() {
   limit=$(($(now_ms) + $2))
   while [ "$(now_ms)" -lt "$limit" ]; do
     [ -z "$(members "$1")" ] && return 0
-    sleep 0.1
+    sleep 0.05
   done
   limit=$(($(now_ms) + 20000))
   while pids=$(members "$1"); [ -n "$pids" ]; do

@@ -33,13 +33,15 @@ state() {
 `;
 
 export const RUN_START = `
-known_epoch() { cat "$base/epochs/$1" 2>/dev/null || echo 0; }
+# The greatest epoch of job $1 that has begun here, into 'known'.
+known_epoch() { known=0; [ ! -f "$base/epochs/$1" ] || read -r known < "$base/epochs/$1"; }
 
 # start ID JOB EPOCH ENV_BYTES SCRIPT_BYTES, both on stdin: nothing starts before all of it is here.
 verb_start() {
   open_run "$1"
   job=$2 epoch=$3
-  [ "$(known_epoch "$job")" -gt "$epoch" ] && { say "fenced $(known_epoch "$job")"; return; }
+  known_epoch "$job"
+  [ "$known" -gt "$epoch" ] && { say "fenced $known"; return; }
   { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say "$(state)"; return; }
   mkdir -p "$run" || die "cannot make $run"
   if ! { take "$4" "$run/env.$$" && take "$5" "$run/script.$$"; }; then
@@ -48,7 +50,8 @@ verb_start() {
   fi
   launch
   rm -f "$run/env.$$" "$run/script.$$"
-  [ "$(known_epoch "$job")" -gt "$epoch" ] && [ ! -f "$run/begun" ] && { say "fenced $(known_epoch "$job")"; return; }
+  known_epoch "$job"
+  [ "$known" -gt "$epoch" ] && [ ! -f "$run/begun" ] && { say "fenced $known"; return; }
   say "$(state)"
 }
 
@@ -94,7 +97,7 @@ verb_child() {
   exec 8>>"$base/epochs/$2.lock"
   flock 8
   [ -f "$run/stop" ] && exit 75
-  known=$(known_epoch "$2")
+  known_epoch "$2"
   [ "$known" -gt "$3" ] && exit 75
   [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && mv -f "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
   started=$(now_ms)
