@@ -110,7 +110,10 @@ interface Found {
 const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);
 
 function isMatch(path: Path, pattern: readonly string[]): boolean {
-  return path.length === pattern.length && pattern.every((word, depth) => word === '*' || word === path[depth]);
+  return (
+    path.length === pattern.length &&
+    pattern.every((word, depth) => word === path[depth] || (word === '*' && typeof path[depth] === 'string'))
+  );
 }
 
 /** yaml's message without its own position, first line only. */
