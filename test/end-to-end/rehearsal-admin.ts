@@ -1,0 +1,78 @@
+/** The rehearsal's admin interface, as tests speak to it. */
+export class RehearsalAdmin {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async post(verb: 'preempt' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts', body: object): Promise<void> {
+    const response = await fetch(`${this.#url}/admin/${verb}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok)
+      throw new Error(`admin ${verb} ${JSON.stringify(body)}: ${response.status} ${await response.text()}`);
+  }
+
+  async stopRefusing(): Promise<void> {
+    await fetch(`${this.#url}/admin/refuse`, { method: 'DELETE' });
+  }
+
+  async status(): Promise<CloudStatus> {
+    return (await (await fetch(`${this.#url}/admin/status`)).json()) as CloudStatus;
+  }
+
+  async journal(): Promise<readonly CloudEvent[]> {
+    const text = await (await fetch(`${this.#url}/admin/journal?after=0`)).text();
+    return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CloudEvent]));
+  }
+}
+
+export interface CloudStatus {
+  readonly queuedResources: readonly { readonly name: string; readonly state: string }[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly hosts: readonly { readonly init?: number; readonly process: string }[];
+  }[];
+}
+
+export interface CloudEvent {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly subject: string;
+  readonly details: {
+    readonly from?: string;
+    readonly to?: string;
+    readonly chips?: number;
+    readonly method?: string;
+    readonly code?: string;
+  };
+}
+
+/**
+ * The most chips that existed at one time: of every queued resource from its creation until it was gone, granted or not,
+ * and of every node without one. It reads the cloud's own journal and shares nothing with what it judges.
+ */
+export function mostChipsAtOnce(events: readonly CloudEvent[]): number {
+  const alive = new Map<string, number>();
+  let most = 0;
+  for (const { kind, subject, details } of events) {
+    if (kind !== 'queued-resource-state' && kind !== 'node-state') continue;
+    const key = subject.split('/').at(-1) as string;
+    const own = `${kind}:${key}`;
+    if (details.to === 'absent' || details.to === 'GONE') alive.delete(own);
+    else alive.set(own, details.chips ?? 0);
+    const names = new Set([...alive.keys()].map((name) => name.slice(name.indexOf(':') + 1)));
+    const sum = [...names].reduce(
+      (total, name) =>
+        total + Math.max(alive.get(`queued-resource-state:${name}`) ?? 0, alive.get(`node-state:${name}`) ?? 0),
+      0,
+    );
+    most = Math.max(most, sum);
+  }
+  return most;
+}

@@ -1,0 +1,201 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import ssh2 from 'ssh2';
+import { ensureOwner } from '../../client/cli/dev/provision.js';
+import { JobClient } from '../../client/job-client.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { Timings } from '../../domain/timings.js';
+import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import { type TestServer, testServer } from '../temporal-server.js';
+import { until } from './until.js';
+
+/** Everything that `jobctl dev up` makes, with short timings: the shared Temporal server, a rehearsal of its own, a worker process. */
+export class TestStack {
+  readonly server: TestServer;
+  readonly rehearsal: Rehearsal;
+  readonly client: Client;
+  readonly jobs: JobClient;
+  readonly store: StorePort;
+  readonly owner: string;
+  readonly taskQueue: string;
+  readonly #directory: string;
+  readonly #config: object;
+  readonly #healthPort: number;
+  #worker: ChildProcess | undefined;
+
+  private constructor(parts: StackParts) {
+    this.server = parts.server;
+    this.rehearsal = parts.rehearsal;
+    this.client = parts.client;
+    this.jobs = parts.jobs;
+    this.store = parts.store;
+    this.owner = parts.owner;
+    this.taskQueue = parts.taskQueue;
+    this.#directory = parts.directory;
+    this.#config = parts.config;
+    this.#healthPort = parts.healthPort;
+  }
+
+  static async start(options: StackOptions = {}): Promise<TestStack> {
+    const server = await testServer();
+    const directory = mkdtempSync(join(tmpdir(), 'jobctl-e2e-'));
+    const octet = 130 + ((randomBytes(1)[0] as number) % 90);
+    const rehearsal = await startRehearsal({
+      stateDir: join(directory, 'rehearsal'),
+      subnetOctet: octet,
+      sshPort: 2222,
+    });
+    const bucket = `e2e-${randomBytes(4).toString('hex')}`;
+    const storeOptions = { endpoint: rehearsal.endpoints.store, bucket, projectId: 'rehearsal' };
+    await ensureBucket(storeOptions);
+    const store = createStore(storeOptions);
+    const owner = await ensureOwner(store);
+    const key = keyPair(directory);
+    const healthPort = await freePort();
+    const taskQueue = `e2e-${bucket}`;
+    const pool = options.pool ?? 'default';
+    const quotaFile = options.quota === undefined ? undefined : join(directory, 'quota.toml');
+    if (quotaFile !== undefined) writeFileSync(quotaFile, options.quota as string);
+    const config = {
+      temporal: { address: server.address, namespace: server.namespace },
+      taskQueue,
+      store: { endpoint: rehearsal.endpoints.store, bucket },
+      cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true },
+      ssh: { port: rehearsal.endpoints.sshPort, ...key },
+      googleProject: 'rehearsal',
+      zones: ['us-central1-a', 'us-west4-a'],
+      label: 'REHEARSAL',
+      pool,
+      ...(quotaFile === undefined ? {} : { quotaFile }),
+      healthPort,
+      logLevel: 'debug',
+      timings: { ...SHORT, ...options.timings },
+    };
+    const client = new Client({ connection: server.connection, namespace: server.namespace });
+    const jobs = await JobClient.connect({ client, taskQueue, store });
+    const stack = new TestStack({
+      server,
+      rehearsal,
+      client,
+      jobs,
+      store,
+      owner,
+      taskQueue,
+      directory,
+      config,
+      healthPort,
+    });
+    await stack.startWorker();
+    return stack;
+  }
+
+  async startWorker(): Promise<void> {
+    const file = join(this.#directory, 'worker.json');
+    writeFileSync(file, JSON.stringify(this.#config));
+    const log = openSync(this.workerLog, 'a');
+    this.#worker = spawn(process.execPath, ['--import', 'tsx', ENTRY, file], { stdio: ['ignore', log, log] });
+    await until(
+      'the worker is ready',
+      async () => (await fetch(`http://127.0.0.1:${this.#healthPort}/ready`)).ok,
+      60_000,
+    );
+  }
+
+  /** SIGKILL: nothing of it is handed over. */
+  async killWorker(): Promise<void> {
+    await this.#endWorker('SIGKILL');
+  }
+
+  /** SIGTERM: it hands its jobs over. */
+  async stopWorker(): Promise<void> {
+    await this.#endWorker('SIGTERM');
+  }
+
+  async stop(): Promise<void> {
+    await this.#endWorker('SIGTERM');
+    await this.rehearsal.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  get workerLog(): string {
+    return join(this.#directory, 'worker.log');
+  }
+
+  /** What the worker wrote, for a failure's message. */
+  tail(lines = 40): string {
+    return readFileSync(this.workerLog, 'utf8').split('\n').slice(-lines).join('\n');
+  }
+
+  async #endWorker(signal: NodeJS.Signals): Promise<void> {
+    const worker = this.#worker;
+    if (!worker || worker.exitCode !== null || worker.signalCode !== null) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.kill(signal);
+    await ended;
+    this.#worker = undefined;
+  }
+}
+
+export interface StackOptions {
+  readonly timings?: Partial<Timings>;
+  /** Text of a Bastion quota file. */
+  readonly quota?: string;
+  /** The pool it divides. The quota workflow of a pool is one per Temporal server: tests that share one name their own. */
+  readonly pool?: string;
+}
+
+interface StackParts {
+  readonly server: TestServer;
+  readonly rehearsal: Rehearsal;
+  readonly client: Client;
+  readonly jobs: JobClient;
+  readonly store: StorePort;
+  readonly owner: string;
+  readonly taskQueue: string;
+  readonly directory: string;
+  readonly config: object;
+  readonly healthPort: number;
+}
+
+/** All of jobctl's waits, shortened together; the server's own timers run as they are. */
+const SHORT: Partial<Timings> = {
+  createSettleMs: 3_000,
+  notFoundApartMs: 300,
+  heartbeatTimeoutMs: 5_000,
+  claimTimeoutMs: 5_000,
+  reconcileMs: 2_000,
+  rebuildSettleMs: 300,
+  zoneBackoffMs: 500,
+  zoneBackoffMaxMs: 2_000,
+};
+
+const ENTRY = fileURLToPath(new URL('./worker-entry.ts', import.meta.url));
+
+function keyPair(directory: string): { privateKeyFile: string; publicKeyFile: string } {
+  for (;;) {
+    const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'e2e' });
+    if (ssh2.utils.parseKey(pair.private) instanceof Error) continue;
+    const privateKeyFile = join(directory, 'id_ed25519');
+    const publicKeyFile = `${privateKeyFile}.pub`;
+    writeFileSync(privateKeyFile, pair.private, { mode: 0o600 });
+    writeFileSync(publicKeyFile, `${pair.public}\n`);
+    return { privateKeyFile, publicKeyFile };
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
