@@ -34,7 +34,8 @@ export function startSsh(place: SshPlace, command: string, options: readonly str
     ...fixed.flatMap((flag) => ['-o', flag]),
   ];
   const target = `${place.user ?? 'alice'}@${place.address}`;
-  return spawn('ssh', [...flags, ...options, target, command], { stdio: ['pipe', 'pipe', 'pipe'] });
+  // The first value of an option counts.
+  return spawn('ssh', [...options, ...flags, target, command], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
 /** Runs a command to its end. 255 is ssh's own failure. */
