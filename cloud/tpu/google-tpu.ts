@@ -1,6 +1,5 @@
 import { ownershipFrom } from '../../domain/identity.js';
 import type { Ownership, SliceObservation, SlicePlan, SliceRef } from '../../domain/slice.js';
-import type { CallRate } from './call-budget.js';
 import { apiErrorOf, classifyCreateError, classifyDeleteError, Code } from './classify-error.js';
 import {
   createNodeRequest,
@@ -24,22 +23,21 @@ import {
   type OwnedResource,
   type TpuPort,
 } from './port.js';
-import { CallFailed, TpuApi } from './tpu-api.js';
+import { CallFailed, TpuApi, type ApiSettings } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
 import { ZoneLister, type ListingPeriods, type ZoneListing } from './zone-lister.js';
 
-export interface TpuPortOptions {
+export interface TpuPortOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */
   readonly endpoint?: TpuEndpoint;
-  /** Over all calls to one Google project. */
-  readonly budget?: CallRate;
   readonly periods?: ListingPeriods;
-  /** Of each call, the wait for a connection included; milliseconds. */
-  readonly callTimeoutMs?: number;
 }
 
-export const DEFAULT_CALL_RATE: CallRate = { callsPerSecond: 5, burst: 20 };
-export const DEFAULT_CALL_TIMEOUT_MS = 30_000;
+export const DEFAULT_API_SETTINGS: ApiSettings = {
+  budget: { callsPerSecond: 5, burst: 20 },
+  callTimeoutMs: 30_000,
+  pageSize: 500,
+};
 export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
 
 /** The Cloud TPU API through Google's own v2 client. Connects at the first call. */
@@ -57,8 +55,7 @@ class GoogleTpu implements TpuPort {
 
   constructor(options: TpuPortOptions) {
     this.#connection = new TpuConnection(options.endpoint);
-    const { budget = DEFAULT_CALL_RATE, callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = options;
-    this.#api = new TpuApi(this.#connection, budget, callTimeoutMs);
+    this.#api = new TpuApi(this.#connection, { ...DEFAULT_API_SETTINGS, ...options });
     this.#periods = options.periods ?? DEFAULT_LISTING_PERIODS;
   }
 
@@ -150,7 +147,11 @@ class GoogleTpu implements TpuPort {
   async deleteSlice(ref: SliceRef, ownership?: Ownership): Promise<DeleteAnswer> {
     try {
       const foreign = ownership && foreignPart(await this.observeSlice(ref), ownership);
-      if (foreign) return { kind: 'refused', message: `${ref.name}: its ${foreign} is not of job ${ownership.job}` };
+      if (foreign)
+        return {
+          kind: 'refused',
+          message: `${ref.name}: its ${foreign} is not of owner ${ownership.owner}, job ${ownership.job}, run ${ownership.run}`,
+        };
     } catch (error) {
       const kind = error instanceof CloudUnavailable ? 'unanswered' : 'refused';
       return { kind, message: error instanceof Error ? error.message : String(error) };

@@ -11,11 +11,19 @@ export interface StartedOperation {
   readonly error?: ApiError;
 }
 
+export interface ApiSettings {
+  /** Over all calls to one Google project. */
+  readonly budget: CallRate;
+  /** Of each call, the wait for a connection included; milliseconds. */
+  readonly callTimeoutMs: number;
+  /** Resources per page of a listing, 1 to 1000. */
+  readonly pageSize: number;
+}
+
 type RawOperation = protos.google.longrunning.IOperation;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
-const PAGE_SIZE = 500;
 /** More pages than any zone has: a server that repeats its page tokens must not hold a lister for ever. */
 const MAX_PAGES = 1000;
 
@@ -37,14 +45,15 @@ export class CallFailed extends Error {
 export class TpuApi {
   readonly #connection: TpuConnection;
   readonly #rate: CallRate;
+  readonly #pageSize: number;
   readonly #callOptions: { readonly timeout: number };
   readonly #budgets = new Map<string, CallBudget>();
 
-  /** @param timeoutMs per call, the wait for a connection included. */
-  constructor(connection: TpuConnection, rate: CallRate, timeoutMs: number) {
+  constructor(connection: TpuConnection, settings: ApiSettings) {
     this.#connection = connection;
-    this.#rate = rate;
-    this.#callOptions = { timeout: timeoutMs };
+    this.#rate = settings.budget;
+    this.#pageSize = settings.pageSize;
+    this.#callOptions = { timeout: settings.callTimeoutMs };
   }
 
   createNode(request: CreateNodeRequest): Promise<StartedOperation> {
@@ -117,7 +126,7 @@ export class TpuApi {
     const all: T[] = [];
     let pageToken = '';
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const request = { parent, pageSize: PAGE_SIZE, pageToken };
+      const request = { parent, pageSize: this.#pageSize, pageToken };
       const page = await this.#call(method, parent, (client) => readPage(client, request)).catch(throwCloudError);
       if (page.unreachable?.length) {
         throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);

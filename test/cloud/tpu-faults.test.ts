@@ -110,6 +110,20 @@ describe('TpuPort under faults', () => {
     await makeGone(under, wanted);
   });
 
+  it("somebody else's request that still waits for its node is not deleted", async () => {
+    const theirs = plan('waits');
+    await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES', nameMatches: 'waits' });
+    await port.createSlice(theirs);
+    const answer = await port.deleteSlice(theirs.ref, ownership({ owner: 'own-2' }));
+    assert.deepEqual(answer, {
+      kind: 'refused',
+      message: 'waits: its queued resource is not of owner own-2, job train-x1, run run-1',
+    });
+    assert.ok(!isGone(await port.observeSlice(theirs.ref)));
+    await makeGone(under, theirs);
+    await cloud.admin('release', { state: 'WAITING_FOR_RESOURCES' });
+  });
+
   for (const [what, code] of [
     ['unavailable', 14],
     ['out of quota for calls', 8],
@@ -164,24 +178,25 @@ describe('TpuPort under faults', () => {
   });
 
   it('a listing of several pages is joined', async () => {
-    // 501 queued resources are held before they get a node: no VM is started for them.
+    const paging = cloud.tpuPort({ pageSize: 3 });
+    // Held before they get a node: no VM is started for them.
     await cloud.admin('hold', { state: 'WAITING_FOR_RESOURCES', nameMatches: 'crowd-' });
-    const names = Array.from({ length: 501 }, (_, i) => `crowd-${String(i).padStart(3, '0')}`);
-    await Promise.all(
-      names.map((name) => port.createSlice(slicePlan(name, 'queued-resources', { accelerator: 'v5litepod-4' }))),
+    const crowd = Array.from({ length: 10 }, (_, i) => plan(`crowd-${i}`));
+    await Promise.all(crowd.map((member) => port.createSlice(member)));
+    for (const { ref } of crowd) {
+      const seen = await paging.watchSlice(ref, { isUrgent: true, signal: AbortSignal.timeout(5000) });
+      assert.ok(typeof seen.queuedResource === 'object', ref.name);
+    }
+    const owned = await paging.listOwned(GOOGLE_PROJECT, 'own-1');
+    const names = owned.map(({ ref }) => ref.name);
+    assert.deepEqual(
+      names,
+      crowd.map(({ ref }) => ref.name),
     );
-    const last = await port.watchSlice(plan('crowd-500').ref, { isUrgent: true, signal: AbortSignal.timeout(5000) });
-    assert.ok(typeof last.queuedResource === 'object');
-    assert.equal(last.queuedResource.state, 'WAITING_FOR_RESOURCES');
-    const owned = await port.listOwned(GOOGLE_PROJECT, 'own-1');
-    assert.equal(owned.filter(({ ref }) => ref.name.startsWith('crowd-')).length, 501);
-    await Promise.all(names.map((name) => port.deleteSlice(plan(name).ref)));
+    await Promise.all(crowd.map(({ ref }) => port.deleteSlice(ref)));
     await cloud.admin('release', { state: 'WAITING_FOR_RESOURCES' });
-    await eventually(
-      'the crowd is gone',
-      () => port.listOwned(GOOGLE_PROJECT, 'own-1'),
-      ({ length }) => length === 0,
-    );
+    const isEmpty = ({ length }: readonly unknown[]): boolean => length === 0;
+    await eventually('the crowd is gone', () => port.listOwned(GOOGLE_PROJECT, 'own-1'), isEmpty);
   });
 
   it('the audit finds what the port lists as owned, and what was planted by hand', async () => {

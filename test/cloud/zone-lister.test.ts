@@ -59,6 +59,22 @@ describe('the lister of a zone', () => {
     assert.equal(begun.length, 2);
   });
 
+  it('never runs two listings at once, however slow they are', async () => {
+    let open = (): void => undefined;
+    const { begun, list } = countingZone(new Promise<void>((resolve) => (open = resolve)));
+    const slow = new ZoneLister(list, { urgentMs: 1, quietMs: 1 });
+    const first = slow.next(watching());
+    while (begun.length === 0) await new Promise(setImmediate);
+    const second = slow.next(watching());
+    // Another lister of the same period lists twice meanwhile: the slow one was due before.
+    const other = new ZoneLister(countingZone().list, { urgentMs: 1, quietMs: 1 });
+    await other.next(watching());
+    await other.next(watching());
+    assert.equal(begun.length, 1);
+    open();
+    await Promise.all([first, second]);
+  });
+
   it('lists nothing for a watcher that left', async () => {
     const { begun, list } = countingZone();
     const lister = new ZoneLister(list, { urgentMs: 5, quietMs: 5 });
