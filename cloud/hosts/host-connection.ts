@@ -5,7 +5,7 @@ import type { HostConnection, HostTarget, ModuleOutcome, ModulePlan, RunRequest,
 import { shellQuote } from '../../domain/shell-quote.js';
 import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
-import { RunnerClient } from './runner-client.js';
+import type { RunnerClient } from './runner-client.js';
 import type { SshLink } from './ssh-link.js';
 
 /** After a module's end, for what its last step printed; a daemon that it started may hold the channel open for ever. */

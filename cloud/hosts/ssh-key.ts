@@ -18,7 +18,9 @@ export function keyFingerprint(key: SshKey): string {
       `SSH private key: it cannot be read (${parsed.message}); give an OpenSSH or PEM key without a passphrase`,
     );
   }
-  const first = Array.isArray(parsed) ? parsed[0] : parsed;
-  if (!first.isPrivateKey()) throw new Error('SSH private key: this is a public key; give the private one of the pair');
+  // A file can hold several keys, which the types do not say.
+  const [first] = [parsed].flat();
+  if (!first?.isPrivateKey())
+    throw new Error('SSH private key: this is a public key; give the private one of the pair');
   return fingerprintOf(first.getPublicSSH());
 }

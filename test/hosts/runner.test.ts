@@ -94,6 +94,7 @@ describe('the on-host runner: once', () => {
         answers.every(({ kind }) => kind === 'running' || kind === 'exited'),
         JSON.stringify(answers),
       );
+      await ended(starters[0]!);
       assert.deepEqual(starts(), ['train-x1-a1']);
     }));
 
@@ -156,6 +157,7 @@ describe('the on-host runner: once', () => {
       const late = await connection.startRun(request('exit 0', { runId: 'train-x1-a2', epoch: 2 }));
       assert.deepEqual(late, { kind: 'fenced', epoch: 3 });
       await connection.startRun(request('exit 0', { runId: 'train-x2-a1', epoch: 1 }));
+      await ended(connection, 'train-x2-a1');
       assert.deepEqual(starts(), ['train-x1-a3', 'train-x2-a1']);
     }));
 });

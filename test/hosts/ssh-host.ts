@@ -2,7 +2,7 @@
  * A host for tests: an SSH server in this process whose commands are real bash processes with a HOME of their own. Harsher than
  * sshd in one way: when a channel or the connection is cut, the session's process group gets SIGHUP.
  */
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -86,11 +86,10 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
 function authenticate(connection: Connection, authorized: KeyPair): void {
   const allowed = ssh2.utils.parseKey(authorized.public);
   if (allowed instanceof Error) throw allowed;
-  const key = Array.isArray(allowed) ? allowed[0]! : allowed;
   connection.on('authentication', (context) => {
-    if (context.method !== 'publickey' || !context.key.data.equals(key.getPublicSSH()))
+    if (context.method !== 'publickey' || !context.key.data.equals(allowed.getPublicSSH()))
       return context.reject(['publickey']);
-    if (context.signature && context.blob && key.verify(context.blob, context.signature, context.hashAlgo) !== true) {
+    if (context.signature && context.blob && !allowed.verify(context.blob, context.signature, context.hashAlgo)) {
       return context.reject(['publickey']);
     }
     context.accept();
@@ -105,21 +104,23 @@ function serveSession(session: Session, home: string, enter: readonly string[]):
   });
   session.on('exec', (accept, _reject, info) => {
     const channel = accept();
-    const [program, ...words] = [...enter, 'bash', '-c', info.command];
+    const words = [...enter, 'bash', '-c', info.command];
     // SSH_CLIENT makes bash read .bashrc, as under sshd.
     const login = { HOME: home, USER: 'bob', LOGNAME: 'bob', LANG: 'C.UTF-8', SSH_CLIENT: '127.0.0.1 1 22' };
     const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin' };
-    child = spawn(program!, words, { cwd: home, env, detached: true });
-    connectStreams(child, channel);
+    const [program = 'bash', ...rest] = words;
+    const started = spawn(program, rest, { cwd: home, env, detached: true });
+    child = started;
+    connectStreams(started, channel);
   });
 }
 
-function connectStreams(child: ChildProcess, channel: ServerChannel): void {
-  child.stdin!.on('error', () => undefined);
+function connectStreams(child: ChildProcessWithoutNullStreams, channel: ServerChannel): void {
+  child.stdin.on('error', () => undefined);
   channel.on('error', () => undefined);
-  channel.pipe(child.stdin!);
-  child.stdout!.pipe(channel, { end: false });
-  child.stderr!.pipe(channel.stderr, { end: false });
+  channel.pipe(child.stdin);
+  child.stdout.pipe(channel, { end: false });
+  child.stderr.pipe(channel.stderr, { end: false });
   // As sshd: the status when the process ends, the end of the channel when nobody holds its stdout any more.
   child.on('exit', (code, signal) => {
     if (signal) channel.exit(signal.replace('SIG', ''));
@@ -128,8 +129,8 @@ function connectStreams(child: ChildProcess, channel: ServerChannel): void {
   child.on('close', () => channel.end());
   channel.on('close', () => {
     signalGroup(child, 'SIGHUP');
-    child.stdout!.destroy();
-    child.stderr!.destroy();
+    child.stdout.destroy();
+    child.stderr.destroy();
   });
 }
 
