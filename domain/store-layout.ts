@@ -8,6 +8,8 @@ export const attemptObject = (job: string, attempt: number): string => `jobs/${j
 export const fileObject = (sha256: string): string => `files/${sha256}`;
 export const ownerObject = 'system/owner';
 
+/** Of all attempts. */
+export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;
 /** `stream` is a module's name or `command`. */
 export const logPrefix = (job: string, attempt: number, stream: string): string =>
   `jobs/${job}/logs/a${attempt}/${stream}/`;

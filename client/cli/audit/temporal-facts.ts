@@ -1,0 +1,58 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import type { PoolState } from '../../../workflows/quota/pool-state.js';
+import { quotaStateQuery, WorkflowType } from '../../../workflows/messages.js';
+import type { HeldLease, JobFate } from './leaks.js';
+
+/** A lookup of many jobs is bounded: the server limits calls a second. */
+const LOOKUPS_AT_A_TIME = 8;
+
+/** What Temporal says of these chains of runs, by `jobKey`. */
+export async function jobFates(
+  temporal: Client,
+  jobs: ReadonlyMap<string, { readonly job: string; readonly run: string }>,
+): Promise<ReadonlyMap<string, JobFate>> {
+  const { WorkflowNotFoundError } = await import('@temporalio/common');
+  const fates = new Map<string, JobFate>();
+  const queue = [...jobs];
+  const lane = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const [key, { job, run }] = next;
+      try {
+        fates.set(key, await fateOf(temporal, job, run));
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+        fates.set(key, { kind: 'unknown' });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LOOKUPS_AT_A_TIME }, lane));
+  return fates;
+}
+
+async function fateOf(temporal: Client, job: string, run: string): Promise<JobFate> {
+  const latest = await temporal.workflow.getHandle(job).describe();
+  // A later job of the same name is another job; the chain that is meant is then closed, and its own run says when.
+  const first = latest.raw.workflowExecutionInfo?.firstRunId;
+  const isOfChain = !first || first === run;
+  return fate(isOfChain ? latest : await temporal.workflow.getHandle(job, run).describe());
+}
+
+function fate({ status, closeTime }: WorkflowExecutionDescription): JobFate {
+  if (status.name === 'RUNNING') return { kind: 'open' };
+  return { kind: 'closed', at: closeTime?.getTime() ?? 0 };
+}
+
+/** The leases of all pools, as their quota workflows count them. Rejects where no worker answers. */
+export async function heldLeases(temporal: Client): Promise<readonly HeldLease[]> {
+  const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
+  const leases: HeldLease[] = [];
+  for await (const { workflowId } of temporal.workflow.list({ query })) {
+    const pool = (await temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
+      temporal.workflow.getHandle(workflowId).query(quotaStateQuery),
+    )) as PoolState;
+    leases.push(...pool.leases.map(({ lease, state, slices }) => ({ lease, state, slices })));
+  }
+  return leases;
+}
+
+const QUERY_TIMEOUT_MS = 5_000;

@@ -1,0 +1,182 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { durationOption, outputOption, wholeNumber, withConnection } from './options.js';
+import type { Invocation } from './program.js';
+import type { CancelFlags } from './verbs/cancel.js';
+import type { ListFlags } from './verbs/list.js';
+import type { LogsFlags } from './verbs/logs.js';
+import type { StatusFlags } from './verbs/status.js';
+import type { SubmitFlags } from './verbs/submit.js';
+import type { ValidateFlags } from './verbs/validate.js';
+import type { WaitFlags } from './verbs/wait.js';
+
+/** The verbs for people with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
+export function registerJobVerbs(program: Command, invocation: Invocation): void {
+  registerSubmit(program, invocation);
+  registerValidate(program, invocation);
+  registerList(program, invocation);
+  registerStatus(program, invocation);
+  registerLogs(program, invocation);
+  registerWait(program, invocation);
+  registerCancel(program, invocation);
+}
+
+const SUBMIT_NOTES = `
+Output:
+  On a terminal: a header, then the next commands; with --wait the phases, and each host's lines as \`HOST | line\`.
+  In a pipe: the job's id alone on stdout. With --wait stdout is the hosts' lines; the header with the id, the phases and the
+  summary go to stderr. With --output json stdout is {"id": ..} and, with --wait, a second line with the outcome.
+  Ctrl-C under --wait leaves the job running.
+
+Examples:
+  jobctl submit train.yaml
+  jobctl submit --local --wait examples/quick-start.yaml
+  jobctl submit train.yaml --name exp-7 --set tpu.accelerator=v6e-8 --priority 2
+  jobctl submit train.yaml -- python3 train.py --lr 0.1
+`;
+
+function registerSubmit(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('submit')
+    .summary('submit a job file')
+    .description(
+      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line.',
+    )
+    .usage('FILE [options] [-- CMD..]')
+    .argument('<file>', 'the job file (YAML)')
+    .option('--local', 'on the local stack; starts it if it is not up')
+    .option('--wait', "follow the job; exits with the job's own exit code")
+    .option('--name <name>', "exactly the job's id; the same content again is the same job")
+    .option('--set <key=value>', 'set a value of the file; may be repeated', collect, [])
+    .option('--project <project>', 'the quota project')
+    .option('--user <user>', 'who submits; your login name without it')
+    .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
+    .addOption(outputOption())
+    .addHelpText('after', SUBMIT_NOTES);
+  withConnection(command).action(async (file: string, flags: SubmitFlags) => {
+    const { submit } = await import('./verbs/submit.js');
+    invocation.exitCode = await submit(file, flags, invocation.commandWords);
+  });
+}
+
+function registerValidate(program: Command, invocation: Invocation): void {
+  program
+    .command('validate')
+    .summary('check a job file, submit nothing')
+    .description('Checks a job file as submit does, and says what it comes to. Needs no server.')
+    .argument('<file>', 'the job file (YAML)')
+    .option('--set <key=value>', 'set a value of the file; may be repeated', collect, [])
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl validate train.yaml --set slices=2\n')
+    .action(async (file: string, flags: ValidateFlags) => {
+      const { validate } = await import('./verbs/validate.js');
+      invocation.exitCode = validate(file, flags);
+    });
+}
+
+function registerList(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('list')
+    .summary('list jobs, newest first')
+    .description('Lists jobs, newest first: phase, for how long, starts of the command, and why.')
+    .option('--project <project>', 'of this quota project only')
+    .option('--user <user>', "this user's only")
+    .addOption(new Option('--phase <phase>', 'in this phase only').choices(PHASES))
+    .addOption(new Option('--limit <rows>', 'rows at most').argParser(wholeNumber(1, 1000)).default(100))
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl list --user alice --phase running\n');
+  withConnection(command).action(async (flags: ListFlags) => {
+    const { list } = await import('./verbs/list.js');
+    invocation.exitCode = await list(flags);
+  });
+}
+
+/** Spelled out, since domain's list would load what it lies with; test/cli compares the two. */
+export const PHASES = [
+  'queued',
+  'provisioning',
+  'setting-up',
+  'running',
+  'evicting',
+  'finishing',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const;
+
+function registerStatus(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('status')
+    .summary('everything about one job')
+    .description(
+      'Shows one job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.',
+    )
+    .argument('<job>', "the job's id")
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl status train-7f3k\n');
+  withConnection(command).action(async (job: string, flags: StatusFlags) => {
+    const { status } = await import('./verbs/status.js');
+    invocation.exitCode = await status(job, flags);
+  });
+}
+
+const LOGS_NOTES = `
+The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte.
+
+Examples:
+  jobctl logs train-7f3k
+  jobctl logs -f train-7f3k --host 0
+  jobctl logs train-7f3k --attempt 1 --module venv
+  jobctl logs train-7f3k --job
+`;
+
+function registerLogs(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('logs')
+    .summary("print a job's logs")
+    .description("Prints what a job's command wrote in its last attempt, on all hosts.")
+    .argument('<job>', "the job's id")
+    .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
+    .addOption(new Option('--host <index>', 'of one host').argParser(wholeNumber(0, 100_000)))
+    .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
+    .addOption(new Option('--module <name>', "a set-up module's log instead").choices(['venv']))
+    .addOption(new Option('--job', 'what jobctl did for the job instead').conflicts(['host', 'attempt', 'module']))
+    .addHelpText('after', LOGS_NOTES);
+  withConnection(command).action(async (job: string, flags: LogsFlags) => {
+    const { logs } = await import('./verbs/logs.js');
+    invocation.exitCode = await logs(job, flags);
+  });
+}
+
+function registerWait(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('wait')
+    .summary('wait until a job has ended')
+    .description("Waits until a job has ended, showing its phases, and exits with the job's own exit code.")
+    .argument('<job>', "the job's id")
+    .addOption(new Option('--timeout <duration>', 'give up after this time and exit 124').argParser(durationOption))
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl wait train-7f3k --timeout 2h\n');
+  withConnection(command).action(async (job: string, flags: WaitFlags) => {
+    const { wait } = await import('./verbs/wait.js');
+    invocation.exitCode = await wait(job, flags);
+  });
+}
+
+function registerCancel(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('cancel')
+    .summary('stop a job and give its slices back')
+    .description('Stops the command on all hosts, deletes the slices and ends the job as cancelled. Returns at once.')
+    .argument('<job>', "the job's id")
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl cancel train-7f3k && jobctl wait train-7f3k\n');
+  withConnection(command).action(async (job: string, flags: CancelFlags) => {
+    const { cancel } = await import('./verbs/cancel.js');
+    invocation.exitCode = await cancel(job, flags);
+  });
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}

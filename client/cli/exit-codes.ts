@@ -1,0 +1,31 @@
+/** What jobctl exits with. `submit --wait` and `wait` pass the command's own code through where it failed with one. */
+export const ExitCode = {
+  /** Done; with `--wait`: the job succeeded. */
+  Done: 0,
+  /** The job failed without an exit code of its own; `audit leaks` found a leak; anything unforeseen. */
+  Failed: 1,
+  /** Usage, or a job file or configuration that is wrong: nothing was done. */
+  Usage: 2,
+  NotFound: 3,
+  /** Refused: the name is in use with other content. */
+  Refused: 4,
+  /** Temporal, the store or the cloud does not answer: nothing is known of the job. */
+  Unavailable: 5,
+  /** `wait --timeout` ran out; the job goes on. */
+  TimedOut: 124,
+  /** Ctrl-C (the job goes on), or the job was cancelled. */
+  Interrupted: 130,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** For `jobctl --help`; docs/cli.md says the same at more length. */
+export const EXIT_CODES_TEXT = `Exit codes:
+  0    done; with --wait: the job succeeded
+  1    the job failed without a code of its own, or jobctl did
+  2    usage, or a file that is wrong: nothing was submitted
+  3    no such job
+  4    refused: the name is in use with other content
+  5    Temporal, the store or the cloud does not answer
+  124  wait --timeout ran out, the job goes on
+  130  Ctrl-C, the job goes on; with --wait also: the job was cancelled
+  With --wait, a command that failed passes its own code through.`;

@@ -1,0 +1,56 @@
+import type { CliError } from './cli-error.js';
+import { ExitCode } from './exit-codes.js';
+
+export interface Explained {
+  /** Without a newline at the end. */
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/**
+ * What is printed for an error: by its name, so that no heavy module is loaded to know it.
+ * @param isDebug JOBCTL_DEBUG=1: the stack too
+ */
+export function explainError(error: unknown, isDebug: boolean): Explained {
+  if (!(error instanceof Error)) return { text: `jobctl: ${String(error)}`, exitCode: ExitCode.Failed };
+  const explained = byName(error);
+  return isDebug ? { ...explained, text: `${explained.text}\n${error.stack ?? ''}` } : explained;
+}
+
+function byName(error: Error): Explained {
+  const { name, message } = error;
+  const told = (exitCode: number, ...rest: readonly string[]): Explained => ({
+    text: [message, ...rest.map((line) => `  ${line}`)].join('\n'),
+    exitCode,
+  });
+  const id = (error as { id?: string }).id ?? '';
+  switch (name) {
+    case 'CliError':
+      return told((error as CliError).exitCode);
+    case 'JobInvalid':
+    case 'WorkerConfigError':
+      return told(ExitCode.Usage);
+    case 'JobNotFound':
+      return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
+    case 'JobNameTaken':
+      return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
+    case 'TemporalUnreachable':
+      return told(
+        ExitCode.Unavailable,
+        'start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)',
+      );
+    case 'StoreUnavailable':
+    case 'CloudUnavailable':
+      return told(ExitCode.Unavailable, 'try again; `jobctl dev status` shows the local stack, if this is one');
+    case 'StoreRefused':
+    case 'CloudRefused':
+      return told(
+        ExitCode.Unavailable,
+        'check the rights of your Google login: `gcloud auth application-default login`',
+      );
+    case 'JobTerminated':
+      return told(ExitCode.Failed);
+    default:
+      return { text: `jobctl: ${message}`, exitCode: ExitCode.Failed };
+  }
+}

@@ -1,0 +1,83 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { durationOption, outputOption, withConnection } from './options.js';
+import type { Invocation } from './program.js';
+import type { AuditFlags } from './verbs/audit-leaks.js';
+import type { VersionFlags } from './verbs/version.js';
+import type { WorkerFlags } from './verbs/worker.js';
+
+/** The verbs for those who run jobctl. */
+export function registerOperatorVerbs(program: Command, invocation: Invocation): void {
+  registerAudit(program, invocation);
+  registerWorker(program, invocation);
+  registerVersion(program, invocation);
+}
+
+const DEFAULT_GRACE_MS = 60_000;
+
+function registerAudit(program: Command, invocation: Invocation): void {
+  const audit = program.command('audit').description('independent checks of what the cloud holds');
+  audit.addHelpText('after', '\nExample:\n  jobctl audit leaks\n');
+  const command = audit
+    .command('leaks')
+    .summary('find slices that no open job owns')
+    .description(
+      'Lists by itself, over REST, all that the cloud holds of this installation, and exits 1 when some of it has no open job.',
+    )
+    .addOption(
+      new Option('--grace <duration>', 'a job closed for less than this may still be cleaning up')
+        .argParser(durationOption)
+        .default(DEFAULT_GRACE_MS, '60s'),
+    )
+    .option('--google-project <id>', 'the Google Cloud project that is read')
+    .option('--tpu-rest-endpoint <url>', "another Cloud TPU API than Google's")
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl audit leaks --grace 5m --output json\n');
+  withConnection(command).action(async (flags: AuditFlags) => {
+    const { auditLeaks } = await import('./verbs/audit-leaks.js');
+    invocation.exitCode = await auditLeaks(flags);
+  });
+}
+
+const WORKER_NOTES = `
+A flag beats the environment (JOBCTL_*, TEMPORAL_*), which beats the file. SIGTERM or SIGINT: it hands its jobs over and ends;
+a second one ends it at once. docs/worker.md lists every field.
+
+Example:
+  jobctl worker --config worker.json --health-port 9090
+`;
+
+function registerWorker(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('worker')
+    .summary('run a worker')
+    .description('Runs a worker: takes jobs from Temporal and works on Cloud TPUs for them, until it is stopped.')
+    .option('--config <file>', 'its configuration (JSON)')
+    .option('--google-project <id>', 'the Google Cloud project of the slices')
+    .option('--zones <zones>', 'zones in order of preference, with commas')
+    .option('--tpu-endpoint <host:port>', "another Cloud TPU API than Google's")
+    .option('--quota-file <file>', "the quota file (Bastion's TOML)")
+    .option('--ssh-private-key-file <file>', 'the key that logs in to TPU VMs')
+    .option('--ssh-public-key-file <file>', 'its public half')
+    .option('--ssh-user <name>', 'login name on TPU VMs')
+    .option('--ssh-port <port>', 'SSH port of TPU VMs')
+    .option('--health-port <port>', 'where /ready answers')
+    .option('--log-level <level>', 'debug, info, warn or error')
+    .addHelpText('after', WORKER_NOTES);
+  withConnection(command).action(async (flags: WorkerFlags) => {
+    const { worker } = await import('./verbs/worker.js');
+    invocation.exitCode = await worker(flags);
+  });
+}
+
+function registerVersion(program: Command, invocation: Invocation): void {
+  program
+    .command('version')
+    .description('versions of jobctl, Node.js and the Temporal SDK')
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl version --output json\n')
+    .action(async (flags: VersionFlags) => {
+      const { version } = await import('./verbs/version.js');
+      invocation.exitCode = version(flags);
+    });
+}

@@ -1,0 +1,39 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+
+export interface OutputFlag {
+  readonly output: 'text' | 'json';
+}
+
+export function outputOption(): Option {
+  return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
+}
+
+/** The flags of `ContextFlags` that every verb with a server takes. */
+export function withConnection(command: Command): Command {
+  return command
+    .optionsGroup('Where (else the environment, else the local stack):')
+    .option('--temporal-address <host:port>', 'TEMPORAL_ADDRESS: the Temporal server')
+    .option('--namespace <name>', 'TEMPORAL_NAMESPACE: its namespace')
+    .option('--task-queue <name>', "JOBCTL_TASK_QUEUE: the workers' queue")
+    .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and files')
+    .option('--store-endpoint <url>', "JOBCTL_STORE_ENDPOINT: another object store than Google's");
+}
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`A whole number from ${least} to ${most}.`);
+  };
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `10m`, `2h`, `1h30m`, `500ms`; a bare number is seconds. In milliseconds. */
+export function durationOption(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  if (!/^(\d+(ms|s|m|h|d))+$/.test(text)) throw new InvalidArgumentError('A duration such as 90s, 10m or 1h30m.');
+  const parts = text.matchAll(/(\d+)(ms|s|m|h|d)/g);
+  return [...parts].reduce((sum, [, count, unit = 's']) => sum + Number(count) * (UNITS_MS[unit] ?? 0), 0);
+}

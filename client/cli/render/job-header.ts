@@ -1,0 +1,33 @@
+import { usdPerHour } from '../../../domain/prices.js';
+import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
+import type { JobSpec } from '../../../domain/job-spec.js';
+
+/**
+ * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
+ * nothing, and says so where the price would be.
+ */
+export function jobHeader(id: string, spec: JobSpec, label: string | undefined): string {
+  const hosts = acceleratorOf(spec).hosts * spec.slices;
+  const price = usdPerHour(spec);
+  return [
+    id,
+    ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
+    `${formatSlices(spec)} ${spec.tpu.pricing === 'any' ? 'any pricing' : spec.tpu.pricing}`,
+    `${count(chipsOfJob(spec), 'chip')} on ${count(hosts, 'host')}`,
+    ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
+  ].join('   ');
+}
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** What one can do next with a job; the way back after Ctrl-C. */
+export function nextCommands(id: string): readonly string[] {
+  return [
+    `  jobctl status ${id}    where it stands`,
+    `  jobctl logs -f ${id}   its output`,
+    `  jobctl wait ${id}      until its end`,
+    `  jobctl cancel ${id}    stop it`,
+  ];
+}

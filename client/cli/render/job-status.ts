@@ -1,0 +1,114 @@
+import type { JobRow } from '../../job-client.js';
+import type { JobView, SliceView } from '../../../workflows/messages.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { formatDuration, formatExactDuration } from './duration.js';
+import { count } from './job-header.js';
+import { renderTable } from './table.js';
+import { oneLine } from './width.js';
+
+export interface StatusPlace {
+  readonly bucket: string | undefined;
+  readonly uiUrl: string | undefined;
+  readonly namespace: string | undefined;
+}
+
+const SHOWN_EVENTS = 12;
+
+/**
+ * `jobctl status`.
+ * @param detail what the workflow says, or why it says nothing
+ */
+export function renderJobStatus(
+  row: JobRow,
+  detail: { readonly view: JobView } | { readonly missing: string },
+  place: StatusPlace,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  const view = 'view' in detail ? detail.view : undefined;
+  const facts = [...rowFacts(row, now), ...(view ? viewFacts(view) : []), ...placeFacts(row, place)];
+  return [
+    `${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`,
+    ...renderTable(
+      facts.map(([key, value]) => [`  ${key}`, value]),
+      width,
+    ),
+    ...(view ? [...slices(view.slices, width), ...events(view, row.id)] : []),
+    ...('missing' in detail ? ['', ...missing(row, detail.missing)] : []),
+  ];
+}
+
+type Fact = readonly [string, string];
+
+function rowFacts(row: JobRow, now: EpochMs): Fact[] {
+  const { phase, phaseSince, why, project, user, pool, slice, submittedAt, endedAt, attempts, outcome } = row;
+  const since =
+    endedAt === undefined
+      ? `for ${formatDuration(now - phaseSince)}`
+      : `in ${formatExactDuration(endedAt - submittedAt)}`;
+  return [
+    ['phase', `${phase} ${since}${why === undefined ? '' : `: ${oneLine(why)}`}`],
+    ['project', `${project} (pool ${pool}), user ${user}`],
+    ['slice', slice],
+    ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
+    ['attempts', `${attempts}${outcome ? `, ${count(outcome.preemptions, 'preemption')}` : ''}`],
+    ...(outcome ? outcomeFacts(outcome) : []),
+  ];
+}
+
+function outcomeFacts({ result, exitCode, cause }: NonNullable<JobRow['outcome']>): Fact[] {
+  const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
+  const by = cause === undefined ? '' : ` (${cause.by})`;
+  return [['outcome', `${result}${code}${by}`]];
+}
+
+function viewFacts({ spec, preemptions, attempt }: JobView): Fact[] {
+  const { tpu, modules, command } = spec;
+  return [
+    ['pricing', `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`],
+    ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
+    ['command', command === undefined ? 'none: holds its slices until it is cancelled' : oneLine(command.run)],
+    ...(attempt > 0 && preemptions > 0
+      ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
+      : []),
+  ];
+}
+
+function placeFacts({ id }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
+  return [
+    ['logs', `jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`],
+    ...(uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`] as const]),
+  ];
+}
+
+function slices(all: readonly SliceView[], width: number | undefined): readonly string[] {
+  if (all.length === 0) return [];
+  const rows = all.map(({ ref, generation, state, hosts, detail }) => [
+    `  ${ref.name}`,
+    ref.zone,
+    String(generation),
+    state,
+    hosts.length === 0 ? '-' : hosts.map(({ internalIp, externalIp }) => externalIp ?? internalIp).join(' '),
+    oneLine(detail ?? ''),
+  ]);
+  return ['', ...renderTable([['  NODE', 'ZONE', 'GEN', 'STATE', 'HOSTS', 'DETAIL'], ...rows], width)];
+}
+
+function events({ events: all }: JobView, id: string): readonly string[] {
+  const shown = all.slice(-SHOWN_EVENTS);
+  const rest = all.length - shown.length;
+  return [
+    '',
+    ...(rest > 0 ? [`  .. ${count(rest, 'event')} before: jobctl logs ${id} --job`] : []),
+    ...shown.map(({ at, text }) => `  ${new Date(at).toISOString().slice(0, 19)}Z  ${oneLine(text)}`),
+  ];
+}
+
+function missing({ id, endedAt }: JobRow, reason: string): readonly string[] {
+  return [
+    `  slices and events are missing: ${oneLine(reason)}`,
+    endedAt === undefined
+      ? '  is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)'
+      : `  \`jobctl logs ${id} --job\` has what was stored`,
+  ];
+}

@@ -1,0 +1,46 @@
+import type { Environment } from '../dev/home.js';
+
+export interface Symbols {
+  readonly done: string;
+  readonly now: string;
+  readonly failed: string;
+  readonly note: string;
+  /** Between a host's number and its line. */
+  readonly bar: string;
+}
+
+const UNICODE: Symbols = { done: '✔', now: '●', failed: '✖', note: '!', bar: '│' };
+const ASCII: Symbols = { done: '+', now: '*', failed: 'x', note: '!', bar: '|' };
+
+export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
+
+/** How output looks at the place it goes to. */
+export interface Look {
+  readonly symbols: Symbols;
+  /** Columns; absent: not a terminal, lines are as long as they are. */
+  readonly width?: number;
+  /** Whether lines may be drawn again (a terminal that obeys cursor codes). */
+  readonly isLive: boolean;
+  paint(colour: Colour, text: string): string;
+}
+
+const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+
+/** Colour on a terminal only and with NO_COLOR unset (no-color.org); symbols as the locale's character set allows. */
+export function lookOf(stream: { readonly isTTY?: boolean; readonly columns?: number }, env: Environment): Look {
+  const isTerminal = stream.isTTY === true;
+  const isDumb = env['TERM'] === 'dumb';
+  const isColoured = isTerminal && !isDumb && (env['NO_COLOR'] ?? '') === '';
+  return {
+    symbols: isUtf8(env) ? UNICODE : ASCII,
+    ...(isTerminal ? { width: stream.columns ?? 80 } : {}),
+    isLive: isTerminal && !isDumb,
+    paint: (colour, text) => (isColoured ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text),
+  };
+}
+
+/** The first of these that is set decides (POSIX). */
+function isUtf8(env: Environment): boolean {
+  const locale = [env['LC_ALL'], env['LC_CTYPE'], env['LANG']].find((value) => value !== undefined && value !== '');
+  return /utf-?8/i.test(locale ?? '');
+}

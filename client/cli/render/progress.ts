@@ -1,0 +1,112 @@
+import type { JobRow, ShownPhase } from '../../job-client.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { formatDuration, formatExactDuration } from './duration.js';
+import { count } from './job-header.js';
+import type { Look } from './look.js';
+import { cutToWidth, oneLine, padToWidth } from './width.js';
+
+/** A line for a terminal, for a pipe, or for both. */
+export interface ProgressLine {
+  readonly live?: string;
+  readonly plain?: string;
+}
+
+const PHASE_WIDTH = 'provisioning'.length;
+const TIME_WIDTH = '10m 00s'.length;
+const ORDER: readonly ShownPhase[] = ['queued', 'provisioning', 'setting-up', 'running'];
+const isEnd = (phase: ShownPhase): boolean =>
+  phase === 'succeeded' || phase === 'failed' || phase === 'cancelled' || phase === 'terminated';
+
+/**
+ * What is to be said when a job was seen as `before` and now as `after`. On a terminal a phase gets its line when it is
+ * over, with its duration; in a pipe when it begins. Looks are half a second apart, so phases may have passed unseen.
+ */
+export function progressLines(before: JobRow | undefined, after: JobRow, look: Look): readonly ProgressLine[] {
+  const isNewPhase = before?.phase !== after.phase || before.phaseSince !== after.phaseSince;
+  const isNewReason = before?.why !== after.why;
+  if (!isNewPhase) return isNewReason ? [{ plain: plainLine(after, look) }] : [];
+  return [...(before ? leaving(before, after, look) : []), ...entering(after, look)];
+}
+
+function leaving(before: JobRow, after: JobRow, look: Look): ProgressLine[] {
+  if (before.phase === 'evicting' || before.phase === 'finishing') return [];
+  const lasted = after.phaseSince - before.phaseSince;
+  return [{ live: phaseLine(before, unseenBetween(before, after), lasted, leftMark(after, look), look) }];
+}
+
+function leftMark(after: JobRow, { symbols, paint }: Look): string {
+  if (after.phase === 'evicting') return paint('yellow', symbols.note);
+  if (after.phase === 'failed' || after.phase === 'terminated' || after.phase === 'cancelled')
+    return paint('red', symbols.failed);
+  return paint('green', symbols.done);
+}
+
+/** The phases on the way from one to the other that no look caught; their time is in the first one's. */
+function unseenBetween(before: JobRow, after: JobRow): readonly ShownPhase[] {
+  const from = ORDER.indexOf(before.phase);
+  const to = ORDER.indexOf(after.phase);
+  return from === -1 || to === -1 ? [] : ORDER.slice(from + 1, to);
+}
+
+function entering(row: JobRow, look: Look): ProgressLine[] {
+  if (isEnd(row.phase) || row.phase === 'finishing') return [];
+  const plain = plainLine(row, look);
+  if (row.phase !== 'evicting') return [{ plain }];
+  const { symbols, paint } = look;
+  return [{ live: fitted(` ${paint('yellow', symbols.note)} `, oneLine(row.why ?? row.phase), undefined), plain }];
+}
+
+/** `running: attempt 1 on 4 hosts in us-central1-a` */
+function plainLine({ phase, why }: JobRow, { symbols }: Look): string {
+  if (isEnd(phase) || phase === 'finishing') return '';
+  const mark = phase === 'evicting' ? symbols.note : symbols.now;
+  return `${mark} ${phase}${why === undefined ? '' : `: ${oneLine(why)}`}`;
+}
+
+/** ` ● running      3m 10s   attempt 1 on 4 hosts in us-central1-a`, no longer than the terminal is wide. */
+export function currentLine(row: JobRow, now: EpochMs, look: Look): string {
+  const mark = look.paint('cyan', look.symbols.now);
+  return phaseLine(row, [], now - row.phaseSince, mark, look);
+}
+
+function phaseLine(
+  { phase, why }: JobRow,
+  unseen: readonly ShownPhase[],
+  lastedMs: number,
+  mark: string,
+  look: Look,
+): string {
+  const time = formatDuration(lastedMs).padStart(TIME_WIDTH);
+  const phases = [phase, ...unseen].join(', ');
+  return fitted(
+    ` ${mark} `,
+    `${padToWidth(phases, PHASE_WIDTH)} ${time}   ${oneLine(why ?? '')}`.trimEnd(),
+    look.width,
+  );
+}
+
+/** `head` takes three columns, whatever codes colour it. */
+function fitted(head: string, text: string, width: number | undefined): string {
+  return head + (width === undefined ? text : cutToWidth(text, width - HEAD_WIDTH - 1));
+}
+const HEAD_WIDTH = 3;
+
+/** The last lines: how it ended, how long it took, where its logs are. */
+export function summaryLines(row: JobRow, bucket: string | undefined, look: Look): readonly string[] {
+  const { id, outcome, phase, submittedAt, endedAt = submittedAt } = row;
+  const { symbols, paint } = look;
+  const isGood = phase === 'succeeded';
+  const mark = isGood ? paint('green', symbols.done) : paint('red', symbols.failed);
+  const facts = [
+    `in ${formatExactDuration(endedAt - submittedAt)}`,
+    count(outcome?.attempts ?? row.attempts, 'attempt'),
+    ...(outcome && outcome.preemptions > 0 ? [count(outcome.preemptions, 'preemption')] : []),
+    ...(row.label === undefined ? [] : [row.label]),
+  ];
+  const why = isGood ? undefined : (outcome?.cause?.message ?? row.why);
+  return [
+    ` ${mark} ${phase} ${facts.join(', ')}`,
+    ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
+    `   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`,
+  ];
+}

@@ -1,0 +1,54 @@
+/** East Asian wide and emoji, the ranges that terminals show in two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
+
+/** Columns that `text` takes on a terminal. Text without escape sequences. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  if (character < '\u0300') return 1;
+  if (COMBINING.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+export function padToWidth(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - textWidth(text)));
+}
+
+/** `text` in `width` columns at most, the end replaced by dots where it is longer. */
+export function cutToWidth(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > width - 2) break;
+    cut += character;
+  }
+  return `${cut}..`.slice(0, Math.max(0, width));
+}
+
+/** Lines of `width` columns at most, broken between words; a word that is longer stands alone and is not cut. */
+export function wrapToWidth(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && textWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return line === '' && lines.length > 0 ? lines : [...lines, line];
+}
+
+/** Text from elsewhere on one line, without anything that a terminal would obey. */
+export function oneLine(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
+}

@@ -1,0 +1,78 @@
+import type { Client } from '@temporalio/client';
+import { listEverything } from '../../../cloud/tpu/audit.js';
+import { ownershipFrom } from '../../../domain/identity.js';
+import { ownerObject } from '../../../domain/store-layout.js';
+import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/leaks.js';
+import type { HeldLease } from '../audit/leaks.js';
+import { CliError } from '../cli-error.js';
+import { openReader, withTemporal } from '../connect.js';
+import { resolveContext, storeOf } from '../context.js';
+import type { CliContext, ContextFlags } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { type AuditReport, renderAudit } from '../render/audit.js';
+
+export interface AuditFlags extends ContextFlags, OutputFlag {
+  /** Milliseconds. */
+  readonly grace: number;
+}
+
+export async function auditLeaks(flags: AuditFlags): Promise<number> {
+  const context = resolveContext(flags);
+  const owner = await ownerOf(context);
+  const { googleProject, tpuRestEndpoint } = context;
+  if (googleProject === undefined) throw noProject();
+  const report = await withTemporal(context, async (temporal) => {
+    // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
+    const everything = await listEverything({
+      googleProject,
+      ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }),
+    });
+    return judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
+  });
+  if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else process.stdout.write(`${renderAudit(report, googleProject, process.stdout.columns).join('\n')}\n`);
+  return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
+}
+
+async function judge(
+  temporal: Client,
+  own: ReturnType<typeof ownResources>,
+  graceMs: number,
+  total: number,
+): Promise<AuditReport> {
+  const { heldLeases, jobFates } = await import('../audit/temporal-facts.js');
+  const held: readonly HeldLease[] | Error = await heldLeases(temporal).catch((error: unknown) => error as Error);
+  const leases = held instanceof Error ? [] : held;
+  const owners = [...own.flatMap(({ labels }) => ownershipFrom(labels) ?? []), ...leases.map(({ lease }) => lease)];
+  const fates = await jobFates(temporal, new Map(owners.map((each) => [jobKey(each), each])));
+  const now = Date.now();
+  return {
+    leaks: leakedResources(own, fates, now, graceMs),
+    leases: leakedLeases(leases, fates, now, graceMs),
+    ...(held instanceof Error ? { leasesUnknown: held.message } : {}),
+    ours: own.length,
+    all: total,
+  };
+}
+
+/** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
+async function ownerOf(context: CliContext): Promise<string> {
+  const place = storeOf(context, 'the id of this installation cannot be read');
+  const owner = (await (await openReader(place)).read(ownerObject))?.toString('utf8').trim();
+  if (owner) return owner;
+  throw new CliError(
+    ExitCode.NotFound,
+    `gs://${place.bucket}/${ownerObject} is not there, so nothing can be known as ours`,
+    'no installation of jobctl was set up with this bucket',
+    'is --bucket right? `jobctl dev up` sets a local one up',
+  );
+}
+
+function noProject(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'no Google Cloud project is configured, so there is nothing to audit',
+    'name it with --google-project or JOBCTL_GOOGLE_PROJECT, or start a local stack with `jobctl dev up`',
+  );
+}

@@ -1,0 +1,131 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { findAccelerator } from '../../../domain/accelerators.js';
+import type { JobClient, JobRow } from '../../job-client.js';
+import { JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
+import { openReader, withClient } from '../connect.js';
+import { resolveContext, storeOf } from '../context.js';
+import type { ContextFlags } from '../context.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { prefixedSink, rawSink } from '../watch/host-sink.js';
+import { interruptSignal } from '../watch/interrupt.js';
+import { followJobLog, jobLogText } from '../watch/job-log.js';
+import type { LogSink } from '../watch/log-follower.js';
+import { LogFollower } from '../watch/log-follower.js';
+import type { Screen } from '../watch/screen.js';
+import { PlainScreen } from '../watch/screen.js';
+import { lookOf } from '../render/look.js';
+import { watchJob } from '../watch/watch-job.js';
+
+export interface LogsFlags extends ContextFlags {
+  readonly follow?: true;
+  readonly host?: number;
+  readonly attempt?: number;
+  readonly job?: true;
+  readonly module?: string;
+}
+
+export async function logs(job: string, flags: LogsFlags): Promise<number> {
+  const context = resolveContext(flags);
+  const store = await openReader(storeOf(context, `the logs of ${job} cannot be read`));
+  return withClient(context, async (client) => {
+    const row = await client.row(job);
+    if (flags.job === true) return printJobLog(client, store, row, flags);
+    const stream = flags.module ?? 'command';
+    const screen = new PlainScreen(process.stdout, process.stderr, lookOf(process.stdout, process.env));
+    const sink = isRaw(row, flags) ? rawSink(screen) : prefixedSink(screen);
+    if (flags.follow === true && row.endedAt === undefined)
+      return follow(client, store, row, stream, flags, screen, sink);
+    return printStored(store, row, stream, flags, sink);
+  });
+}
+
+/** One host's output is given byte for byte. */
+function isRaw({ slice }: JobRow, { host }: LogsFlags): boolean {
+  return host !== undefined || findAccelerator(slice)?.hosts === 1;
+}
+
+async function printStored(
+  store: StoreReader,
+  row: JobRow,
+  stream: string,
+  flags: LogsFlags,
+  sink: LogSink,
+): Promise<number> {
+  const attempts = await storedAttempts(store, row.id, stream);
+  const attempt = flags.attempt ?? attempts.at(-1);
+  if (attempt === undefined || !attempts.includes(attempt)) {
+    return nothingStored(row, stream, flags.attempt, attempts);
+  }
+  const place = { attempt, stream, host: flags.host };
+  let isEmpty = true;
+  for await (const { host, bytes } of new JobLogReader(store, row.id, place).unread()) {
+    isEmpty = false;
+    await sink.stretch(host, bytes);
+  }
+  await sink.attemptEnd(attempt);
+  if (isEmpty) process.stderr.write(`attempt ${attempt} of ${row.id} has no output of host ${flags.host ?? '?'} yet\n`);
+  return ExitCode.Done;
+}
+
+/** Nothing yet is no error; an attempt that never was is. */
+function nothingStored(
+  { id, phase, attempts }: JobRow,
+  stream: string,
+  asked: number | undefined,
+  stored: readonly number[],
+): number {
+  if (asked !== undefined && asked > Math.max(attempts, ...stored, 0)) {
+    const known = attempts === 0 ? 'none has begun' : `the last is ${attempts}`;
+    throw new CliError(ExitCode.NotFound, `${id} has no attempt ${asked}: ${known}`, `it is ${phase}`);
+  }
+  const what = stream === 'command' ? 'its command has written nothing' : `module ${stream} has written nothing`;
+  process.stderr.write(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
+  process.stderr.write(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`);
+  return ExitCode.Done;
+}
+
+async function follow(
+  client: JobClient,
+  store: StoreReader,
+  row: JobRow,
+  stream: string,
+  flags: LogsFlags,
+  screen: Screen,
+  sink: LogSink,
+): Promise<number> {
+  const selection = {
+    job: row.id,
+    stream,
+    host: flags.host,
+    firstAttempt: flags.attempt ?? Math.max(1, row.attempts),
+    ...(flags.attempt === undefined ? {} : { lastAttempt: flags.attempt }),
+  };
+  const signal = interruptSignal();
+  const follower = new LogFollower(store, selection, noting(sink, row.id));
+  const last = await watchJob({ client, id: row.id, screen, logs: follower, signal, isQuiet: true });
+  return last === undefined ? ExitCode.Interrupted : ExitCode.Done;
+}
+
+/** Between two attempts a line on stderr: the hosts' own bytes stay as they are. */
+function noting(sink: LogSink, job: string): LogSink {
+  return {
+    ...sink,
+    attemptEnd: async (attempt) => {
+      await sink.attemptEnd(attempt);
+      process.stderr.write(`-- end of attempt ${attempt} of ${job} --\n`);
+    },
+  };
+}
+
+async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, flags: LogsFlags): Promise<number> {
+  if (flags.follow === true && row.endedAt === undefined) {
+    return followJobLog(client, row.id, interruptSignal());
+  }
+  // Of an open job the store has what the last attempt's start left there; the workflow has the rest.
+  const stored = (await storedJobLog(store, row.id)).toString('utf8');
+  const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : stored;
+  process.stdout.write(text);
+  if (text === '') process.stderr.write(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);
+  return ExitCode.Done;
+}

@@ -1,0 +1,51 @@
+import type { JobView } from '../../../workflows/messages.js';
+import type { JobClient } from '../../job-client.js';
+import { withClient } from '../connect.js';
+import { resolveContext } from '../context.js';
+import type { ContextFlags } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { renderJobStatus } from '../render/job-status.js';
+
+export type StatusFlags = ContextFlags & OutputFlag;
+
+/** A worker that is there answers in a fraction of it. */
+const VIEW_TIMEOUT_MS = 5_000;
+
+export function status(id: string, flags: StatusFlags): Promise<number> {
+  const context = resolveContext(flags);
+  return withClient(context, async (client) => {
+    const row = await client.row(id);
+    const view = await viewOf(client, id);
+    const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
+    if (flags.output === 'json') {
+      process.stdout.write(
+        `${JSON.stringify({ ...row, ...('view' in view ? { view: view.view } : { missing: view.missing }) }, null, 2)}\n`,
+      );
+    } else {
+      const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+      process.stdout.write(`${renderJobStatus(row, view, place, Date.now(), width).join('\n')}\n`);
+    }
+    return ExitCode.Done;
+  });
+}
+
+/** What only the job's workflow knows, or why it cannot be had. */
+export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
+
+async function viewOf(client: JobClient, id: string): Promise<ViewOrReason> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`no worker answered within ${VIEW_TIMEOUT_MS / 1000} s`)),
+      VIEW_TIMEOUT_MS,
+    );
+  });
+  try {
+    return { view: await Promise.race([client.describe(id), timeout]) };
+  } catch (error) {
+    return { missing: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+  }
+}

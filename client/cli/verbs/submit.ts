@@ -1,0 +1,116 @@
+import { userInfo } from 'node:os';
+import { isValidJobName, JOB_NAME_RULE } from '../../../domain/identity.js';
+import type { StorePort } from '../../../cloud/store/port.js';
+import { showValue } from '../../../domain/problem.js';
+import type { JobClient, Submitted } from '../../job-client.js';
+import { CliError } from '../cli-error.js';
+import { withClient } from '../connect.js';
+import { localContext, resolveContext, storeOf } from '../context.js';
+import type { CliContext, ContextFlags } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { readJobFile } from '../job-file.js';
+import type { GoodJob } from '../job-file.js';
+import type { OutputFlag } from '../options.js';
+import { jobHeader, nextCommands } from '../render/job-header.js';
+import type { Screen } from '../watch/screen.js';
+
+export interface SubmitFlags extends ContextFlags, OutputFlag {
+  readonly local?: true;
+  readonly wait?: true;
+  readonly name?: string;
+  readonly set: readonly string[];
+  readonly project?: string;
+  readonly user?: string;
+  readonly priority?: number;
+}
+
+export async function submit(
+  file: string,
+  flags: SubmitFlags,
+  command: readonly string[] | undefined,
+): Promise<number> {
+  const { name, set, project, user, priority } = flags;
+  if (name !== undefined && !isValidJobName(name)) {
+    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_NAME_RULE}`);
+  }
+  const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
+  for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  const context = flags.local === true ? await onLocalStack(flags) : resolveContext(flags);
+  const store = await storeFor(job, context);
+  return withClient(context, (client) => submitTo(client, context, job, flags), store ? { store } : {});
+}
+
+async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
+  const { devUp } = await import('../dev/up.js');
+  const stack = await devUp({ onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  return localContext(stack, flags);
+}
+
+/** Google's client, which can write, only where there is something to write. */
+async function storeFor({ files }: GoodJob, context: CliContext): Promise<StorePort | undefined> {
+  const [path] = Object.keys(files);
+  if (path === undefined) return undefined;
+  const place = storeOf(context, `${path} cannot be brought to the hosts`);
+  const { createStore } = await import('../../../cloud/store/gcs.js');
+  return createStore(place);
+}
+
+async function submitTo(client: JobClient, context: CliContext, job: GoodJob, flags: SubmitFlags): Promise<number> {
+  const { name, output, wait } = flags;
+  const submitted = await client.submit({
+    job: job.raw,
+    source: job.source,
+    user: userInfo().username,
+    files: job.files,
+    ...(name === undefined ? {} : { name }),
+  });
+  if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);
+  if (wait !== true) {
+    announce(submitted, context, output === 'json');
+    return ExitCode.Done;
+  }
+  const { openScreen } = await import('../watch/screen.js');
+  const screen = openScreen(output === 'json');
+  for (const line of header(submitted, context)) screen.line({ live: line, plain: line });
+  return follow(client, context, submitted.id, screen, output === 'json');
+}
+
+async function follow(
+  client: JobClient,
+  context: CliContext,
+  id: string,
+  screen: Screen,
+  isJson: boolean,
+): Promise<number> {
+  const [{ followToEnd }, { interruptSignal }] = await Promise.all([
+    import('../watch/follow-to-end.js'),
+    import('../watch/interrupt.js'),
+  ]);
+  const { exitCode, row } = await followToEnd({
+    client,
+    context,
+    id,
+    screen,
+    withLogs: true,
+    signal: interruptSignal(),
+  });
+  if (isJson && row)
+    process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome })}\n`);
+  return exitCode;
+}
+
+/** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
+function announce(submitted: Submitted, context: CliContext, isJson: boolean): void {
+  const lines = header(submitted, context);
+  if (process.stdout.isTTY && !isJson) {
+    process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
+    return;
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+  if (!isJson) process.stdout.write(`${submitted.id}\n`);
+}
+
+function header({ id, spec, isNew }: Submitted, { label }: CliContext): readonly string[] {
+  const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
+  return [jobHeader(id, spec, label), ...again];
+}

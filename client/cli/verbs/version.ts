@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { OutputFlag } from '../options.js';
+
+export type VersionFlags = OutputFlag;
+
+export function version({ output }: VersionFlags): number {
+  const versions = { jobctl: ownVersion(), node: process.versions.node, temporalSdk: sdkVersion() };
+  if (output === 'json') process.stdout.write(`${JSON.stringify(versions, null, 2)}\n`);
+  else
+    process.stdout.write(
+      `jobctl ${versions.jobctl} (Node.js ${versions.node}, Temporal SDK ${versions.temporalSdk})\n`,
+    );
+  return 0;
+}
+
+/** From source this file lies three folders below package.json, built one more. */
+function ownVersion(): string {
+  const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../';
+  return versionIn(new URL(`${up}package.json`, import.meta.url));
+}
+
+function sdkVersion(): string {
+  return versionIn(createRequire(import.meta.url).resolve('@temporalio/client/package.json'));
+}
+
+function versionIn(file: URL | string): string {
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

@@ -1,0 +1,43 @@
+import { withClient } from '../connect.js';
+import { resolveContext } from '../context.js';
+import type { ContextFlags } from '../context.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { formatDuration } from '../render/duration.js';
+import { followToEnd } from '../watch/follow-to-end.js';
+import { interruptSignal } from '../watch/interrupt.js';
+import { openScreen } from '../watch/screen.js';
+
+export interface WaitFlags extends ContextFlags, OutputFlag {
+  /** Milliseconds. */
+  readonly timeout?: number;
+}
+
+export async function wait(id: string, flags: WaitFlags): Promise<number> {
+  const { timeout, output } = flags;
+  const context = resolveContext(flags);
+  const interrupt = interruptSignal();
+  // Its timer counts the connecting too, and ends the waiting alone.
+  const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
+  const signal = limit ? AbortSignal.any([interrupt, limit]) : interrupt;
+  return withClient(context, async (client) => {
+    const screen = openScreen(output === 'json');
+    const onAbort = (): void => {
+      if (!interrupt.aborted) throw timedOut(id, timeout ?? 0);
+    };
+    const { exitCode, row } = await followToEnd({ client, context, id, screen, withLogs: false, signal, onAbort });
+    if (output === 'json' && row) {
+      process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
+    }
+    return exitCode;
+  });
+}
+
+function timedOut(id: string, timeoutMs: number): CliError {
+  return new CliError(
+    ExitCode.TimedOut,
+    `${id} has not ended within ${formatDuration(timeoutMs)}; it goes on`,
+    `\`jobctl wait ${id}\` waits on, \`jobctl status ${id}\` shows where it stands`,
+  );
+}

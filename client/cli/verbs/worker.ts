@@ -1,0 +1,56 @@
+import type { ContextFlags } from '../context.js';
+
+export interface WorkerFlags extends ContextFlags {
+  readonly config?: string;
+  readonly zones?: string;
+  readonly tpuEndpoint?: string;
+  readonly quotaFile?: string;
+  readonly sshPrivateKeyFile?: string;
+  readonly sshPublicKeyFile?: string;
+  readonly sshUser?: string;
+  readonly sshPort?: string;
+  readonly healthPort?: string;
+  readonly logLevel?: string;
+}
+
+/** Runs until it is told to stop. The first signal hands the worker's jobs over; whoever sends a second one has waited enough. */
+export async function worker(flags: WorkerFlags): Promise<number> {
+  const { loadWorkerConfig } = await import('../../../worker/config.js');
+  const { config: file } = flags;
+  const config = loadWorkerConfig({
+    ...(file === undefined ? {} : { file }),
+    environment: process.env,
+    flags: configFlags(flags),
+  });
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(1);
+    stop.abort();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  const { runWorker } = await import('../../../worker/run-worker.js');
+  await runWorker(config, stop.signal);
+  return 0;
+}
+
+/** By the path that worker/config.ts gives each. */
+function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
+  return {
+    'temporal.address': flags.temporalAddress,
+    'temporal.namespace': flags.namespace,
+    taskQueue: flags.taskQueue,
+    'store.bucket': flags.bucket,
+    'store.endpoint': flags.storeEndpoint,
+    'cloud.tpuEndpoint': flags.tpuEndpoint,
+    googleProject: flags.googleProject,
+    zones: flags.zones,
+    quotaFile: flags.quotaFile,
+    'ssh.privateKeyFile': flags.sshPrivateKeyFile,
+    'ssh.publicKeyFile': flags.sshPublicKeyFile,
+    'ssh.user': flags.sshUser,
+    'ssh.port': flags.sshPort,
+    healthPort: flags.healthPort,
+    logLevel: flags.logLevel,
+  };
+}

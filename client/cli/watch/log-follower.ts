@@ -1,0 +1,105 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { JobLogReader } from '../../job-logs.js';
+import type { JobRow } from '../../job-client.js';
+import { isPassing, pause } from './watch-job.js';
+
+export interface LogSelection {
+  readonly job: string;
+  /** A module's name or `command`. */
+  readonly stream: string;
+  readonly host?: number | undefined;
+  readonly firstAttempt: number;
+  /** Absent: to the last one. */
+  readonly lastAttempt?: number;
+}
+
+/** Called with what comes, in order; the end of an attempt is told, since lines do not go on over it. */
+export interface LogSink {
+  stretch(host: number, bytes: Buffer): Promise<void>;
+  attemptEnd(attempt: number): Promise<void>;
+}
+
+/** A listing a pause: twice to three times a second, rarer where a long log makes a listing long. */
+const LIST_MS = 350;
+const PAUSE_PER_LISTING = 3;
+
+/**
+ * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and
+ * before the job is closed (its workflow waits for that), so an attempt is left only after one more reading behind such news.
+ */
+export class LogFollower {
+  readonly #store: StoreReader;
+  readonly #selection: LogSelection;
+  readonly #sink: LogSink;
+  #attempt: number;
+  #reader: JobLogReader;
+  /** The newest attempt that is known to have begun. */
+  #begun = 0;
+  #isClosed = false;
+  readonly #news = new EventTarget();
+
+  constructor(store: StoreReader, selection: LogSelection, sink: LogSink) {
+    this.#store = store;
+    this.#selection = selection;
+    this.#sink = sink;
+    this.#attempt = selection.firstAttempt;
+    this.#reader = this.#readerOf(this.#attempt);
+  }
+
+  /** How far the job was seen to be. */
+  reached({ attempts, endedAt }: Pick<JobRow, 'attempts' | 'endedAt'>): void {
+    this.#begun = Math.max(this.#begun, attempts);
+    this.#isClosed = endedAt !== undefined;
+    if (this.#isClosed) this.#news.dispatchEvent(new Event('closed'));
+  }
+
+  /** Until the job is closed and all is read, or `signal`. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isClosed = this.#isClosed;
+      const isLeft = isClosed || this.#begun > this.#attempt;
+      const started = Date.now();
+      if (!(await this.#read())) {
+        await this.#pause(LIST_MS, signal);
+        continue;
+      }
+      if (isLeft) {
+        await this.#sink.attemptEnd(this.#attempt);
+        if (this.#isLast(isClosed)) return;
+        this.#attempt += 1;
+        this.#reader = this.#readerOf(this.#attempt);
+      } else await this.#pause(Math.max(LIST_MS, (Date.now() - started) * PAUSE_PER_LISTING), signal);
+    }
+  }
+
+  /** False: the store is away; nothing is lost, the next reading goes on behind what was given. */
+  async #read(): Promise<boolean> {
+    try {
+      for await (const { host, bytes } of this.#reader.unread()) await this.#sink.stretch(host, bytes);
+      return true;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      return false;
+    }
+  }
+
+  #isLast(isClosed: boolean): boolean {
+    const { lastAttempt = Infinity } = this.#selection;
+    return this.#attempt >= lastAttempt || (isClosed && this.#attempt >= this.#begun);
+  }
+
+  #readerOf(attempt: number): JobLogReader {
+    const { job, stream, host } = this.#selection;
+    return new JobLogReader(this.#store, job, { attempt, stream, host });
+  }
+
+  /** The end of the job cuts it short. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#isClosed) return pause(0, signal);
+    const closed = new AbortController();
+    const wake = (): void => closed.abort();
+    this.#news.addEventListener('closed', wake, { once: true });
+    await pause(ms, AbortSignal.any([signal, closed.signal]));
+    this.#news.removeEventListener('closed', wake);
+  }
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import type { Look } from '../render/look.js';
+import { lookOf } from '../render/look.js';
+import type { ProgressLine } from '../render/progress.js';
+
+/** Where a job's progress and its hosts' lines go. */
+export interface Screen {
+  readonly look: Look;
+  /** A line that stays. */
+  line(line: ProgressLine): void;
+  /** The line of what goes on now, drawn again at each call; nothing where lines cannot be drawn again. */
+  current(text: string | undefined): void;
+  /** Whole lines of hosts, or raw bytes. Resolves when more may come. */
+  output(lines: readonly Uint8Array[]): Promise<void>;
+}
+
+/**
+ * On a terminal everything on stdout, the current line at the bottom. In a pipe the hosts' lines alone on stdout and plain
+ * lines on stderr: no cursor codes, no spinner.
+ * @param isOutputAside stdout is for JSON alone: the hosts' lines go to stderr too
+ */
+export function openScreen(isOutputAside = false): Screen {
+  const look = lookOf(process.stdout, process.env);
+  if (look.isLive && !isOutputAside) return new TerminalScreen(process.stdout, look);
+  return new PlainScreen(
+    isOutputAside ? process.stderr : process.stdout,
+    process.stderr,
+    lookOf(process.stderr, process.env),
+  );
+}
+
+export class PlainScreen implements Screen {
+  readonly look: Look;
+  readonly #out: NodeJS.WritableStream;
+  readonly #aside: NodeJS.WritableStream;
+
+  constructor(out: NodeJS.WritableStream, aside: NodeJS.WritableStream, look: Look) {
+    this.#out = out;
+    this.#aside = aside;
+    this.look = { ...look, isLive: false };
+  }
+
+  line({ plain }: ProgressLine): void {
+    if (plain !== undefined) this.#aside.write(`${plain}\n`);
+  }
+
+  current(): void {
+    // Nothing: a pipe keeps every line.
+  }
+
+  async output(lines: readonly Uint8Array[]): Promise<void> {
+    await write(this.#out, Buffer.concat(lines));
+  }
+}
+
+const ERASE_LINE = '\r\u001b[2K';
+
+export class TerminalScreen implements Screen {
+  readonly look: Look;
+  readonly #out: NodeJS.WritableStream;
+  #current: string | undefined;
+  /** Of the current line, while it is to be seen. */
+  #isDrawn = false;
+
+  constructor(out: NodeJS.WritableStream, look: Look) {
+    this.#out = out;
+    this.look = look;
+  }
+
+  line({ live }: ProgressLine): void {
+    if (live === undefined) return;
+    this.#erase();
+    this.#out.write(`${live}\n`);
+    this.#draw();
+  }
+
+  current(text: string | undefined): void {
+    if (text === this.#current && this.#isDrawn) return;
+    this.#erase();
+    this.#current = text;
+    this.#draw();
+  }
+
+  async output(lines: readonly Uint8Array[]): Promise<void> {
+    if (lines.length === 0) return;
+    this.#erase();
+    await write(this.#out, Buffer.concat(lines));
+    this.#draw();
+  }
+
+  #erase(): void {
+    if (this.#isDrawn) this.#out.write(ERASE_LINE);
+    this.#isDrawn = false;
+  }
+
+  #draw(): void {
+    if (this.#current === undefined) return;
+    this.#out.write(this.#current);
+    this.#isDrawn = true;
+  }
+}
+
+/** A reader that is slower than we are is waited for: memory must not hold the log. */
+async function write(stream: NodeJS.WritableStream, bytes: Uint8Array): Promise<void> {
+  if (bytes.length > 0 && !stream.write(bytes)) await once(stream, 'drain');
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobClient, JobRow } from '../../job-client.js';
+import { currentLine, progressLines } from '../render/progress.js';
+import { oneLine } from '../render/width.js';
+import type { LogFollower } from './log-follower.js';
+import type { Screen } from './screen.js';
+
+export interface Watch {
+  readonly client: Pick<JobClient, 'row'>;
+  readonly id: string;
+  readonly screen: Screen;
+  /** Absent: phases alone. */
+  readonly logs?: LogFollower;
+  /** Ends the watching, not the job. */
+  readonly signal: AbortSignal;
+  /** No progress lines: the hosts' lines alone. */
+  readonly isQuiet?: boolean;
+}
+
+/** A look at the row is one call to Temporal and wakes no worker. A job that runs for hours is looked at less often. */
+const LOOK_MS = 500;
+const CALM_LOOK_MS = 2_000;
+const YOUNG_MS = 10 * 60_000;
+const REDRAW_MS = 1_000;
+
+/**
+ * Shows a job until it is closed, and all its lines: when it returns, everything that was stored of them is out.
+ * @returns the row of the closed job; undefined when the signal ended the watching
+ */
+export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
+  const { screen, logs, signal, isQuiet = false } = watch;
+  const following = new Following(logs?.run(signal), screen);
+  const sight = new Sight(watch);
+  let before: JobRow | undefined;
+  const redraw = setInterval(() => {
+    if (before && !isQuiet && before.endedAt === undefined)
+      screen.current(currentLine(before, Date.now(), screen.look));
+  }, REDRAW_MS);
+  try {
+    for (;;) {
+      const row = await sight.row();
+      if (row === undefined) return undefined;
+      if (!isQuiet) show(before, row, screen);
+      before = row;
+      logs?.reached(row);
+      following.throwIfRefused(isQuiet);
+      if (row.endedAt !== undefined) {
+        await following.end;
+        following.throwIfRefused(isQuiet);
+        return signal.aborted ? undefined : row;
+      }
+      await pause(Date.now() - row.submittedAt < YOUNG_MS ? LOOK_MS : CALM_LOOK_MS, signal);
+    }
+  } finally {
+    clearInterval(redraw);
+    screen.current(undefined);
+  }
+}
+
+/** Logs that cannot be read (no rights, no bucket) are told; they do not end the watching, unless they are all there is. */
+class Following {
+  readonly end: Promise<void>;
+  #refusal: unknown;
+
+  constructor(run: Promise<void> | undefined, screen: Screen) {
+    this.end = (run ?? Promise.resolve()).catch((error: unknown) => {
+      this.#refusal = error;
+      const text = `${screen.look.symbols.note} the logs cannot be shown: ${oneLine(String((error as Error).message))}`;
+      screen.line(both(text));
+    });
+  }
+
+  throwIfRefused(isAll: boolean): void {
+    if (isAll && this.#refusal !== undefined) throw this.#refusal;
+  }
+}
+
+function show(before: JobRow | undefined, row: JobRow, screen: Screen): void {
+  for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
+  screen.current(row.endedAt === undefined ? currentLine(row, Date.now(), screen.look) : undefined);
+}
+
+/** Names of errors that an outage makes. The job does not notice one, so neither gives up who watches it. */
+const PASSING = new Set(['TemporalUnreachable', 'ServiceError', 'StoreUnavailable']);
+
+export function isPassing(error: unknown): boolean {
+  return error instanceof Error && PASSING.has(error.name);
+}
+
+/** The job's row, asked for again while Temporal is away; a job that was never seen is not waited for. */
+class Sight {
+  readonly #watch: Watch;
+  #wasSeen = false;
+
+  constructor(watch: Watch) {
+    this.#watch = watch;
+  }
+
+  /** Undefined: the signal came first. */
+  async row(): Promise<JobRow | undefined> {
+    const { client, id, screen, signal } = this.#watch;
+    for (let isTold = false; !signal.aborted; isTold = true) {
+      try {
+        const row = await client.row(id);
+        this.#wasSeen = true;
+        if (isTold) screen.line(both(`${screen.look.symbols.note} it answers again`));
+        return row;
+      } catch (error) {
+        if (!this.#wasSeen || !isPassing(error)) throw error;
+        if (!isTold)
+          screen.line(
+            both(`${screen.look.symbols.note} ${oneLine((error as Error).message)}; still trying, the job goes on`),
+          );
+        await pause(CALM_LOOK_MS, signal);
+      }
+    }
+    return undefined;
+  }
+}
+
+const both = (text: string): { live: string; plain: string } => ({ live: ` ${text}`, plain: text });
+
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
+}
