@@ -180,7 +180,11 @@ function findNode(cloud: TpuCloud, name: string): NodeRecord {
 function parse<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => [issue.path.join('.'), issue.message].filter(Boolean).join(': '));
+  const problems = result.error.issues.map((issue) => {
+    // What is wrong with a key is a level deeper.
+    const reasons = issue.code === 'invalid_key' ? issue.issues.map((inner) => inner.message) : [issue.message];
+    return [issue.path.join('.'), ...reasons].filter(Boolean).join(': ');
+  });
   throw new AdminError(400, problems.join('; '));
 }
 

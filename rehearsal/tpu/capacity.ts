@@ -17,7 +17,7 @@ export function fits(state: CloudState, zone: string, acceleratorType: string, c
 export function usedChips(state: CloudState, zone: string, acceleratorType: string): number {
   const key = capacityKey(zone, acceleratorType);
   return Object.values(state.nodes)
-    .filter((node) => node.resource.state !== 'PREEMPTED' && keyOfNode(node) === key)
+    .filter((node) => !node.wasPreempted && keyOfNode(node) === key)
     .reduce((sum, node) => sum + node.chips, 0);
 }
 

@@ -177,7 +177,7 @@ export class TpuCloud {
     const resource = makeNode(name, request, hosts, now);
     const dueAt = now + this.state.settings.provisioningMs;
     const { chips } = accelerator;
-    this.state.nodes[name] = { resource, chips, hosts, dueAt, isBooted: false, operations };
+    this.state.nodes[name] = { resource, chips, hosts, dueAt, isBooted: false, wasPreempted: false, operations };
     this.#context.record('node-state', name, { from: 'absent', to: 'CREATING', chips, nodeId: resource.id });
   }
 

@@ -94,6 +94,7 @@ export class Lifecycle {
   /** The provider takes the node. `vanish`: it leaves the list at once, as was seen in the field too. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
     this.#endNodeOperations(node, { error: { code: 10, message: 'The node was preempted.' } });
+    node.wasPreempted = true;
     if (mode === 'vanish') this.removeNode(node);
     else this.enterNode(node, 'PREEMPTED', { healthDescription: 'The TPU was preempted.' });
     this.suspendOwner(node, 'SERVICE');

@@ -54,6 +54,8 @@ export interface NodeRecord {
   dueAt: number | undefined;
   /** All VMs answer on SSH. */
   isBooted: boolean;
+  /** The provider has its chips back, also while the husk is being deleted. */
+  wasPreempted: boolean;
   /** When the provider takes it back after a notice, epoch ms. */
   preemptAt?: number | undefined;
   /** Names of operations that end with the state that the node is in. */
