@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { stackHome } from './home.js';
 import type { StackHome } from './home.js';
-import { canListen } from './loopback.js';
+import { canListen, registryDir } from './loopback.js';
 import type { Reservations } from './loopback.js';
 import type { PartName, StackAddresses } from './stack-record.js';
 import { readStackRecord, writeJson } from './stack-record.js';
-import { registryDir } from './loopback.js';
 
 type PortName = Exclude<keyof StackAddresses, 'subnetOctet'>;
 
@@ -22,6 +22,8 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
 /** Real TPU VMs listen on 22; where that is taken, or not ours to listen on, the others begin here. */
 const SSH_PORT = 22;
 const HIGH_SSH_PORT = 2222;
+const DYING_TIMEOUT_MS = 2_000;
+const DYING_POLL_MS = 50;
 const FIRST_OCTET = 64;
 const LAST_OCTET = 126;
 
@@ -35,6 +37,17 @@ export const OWNER_OF_PORT: Readonly<Record<PortName, PartName>> = {
   admin: 'rehearsal',
   ssh: 'rehearsal',
   health: 'worker',
+};
+
+const PORT_TITLES: Readonly<Record<PortName, string>> = {
+  temporal: 'Temporal server',
+  temporalUi: 'Temporal Web UI',
+  tpu: 'Cloud TPU API',
+  tpuRest: 'Cloud TPU API over REST',
+  store: 'store',
+  admin: 'rehearsal admin',
+  ssh: 'SSH of the TPU VMs',
+  health: 'worker health',
 };
 
 /** A port that was asked for by name is taken. */
@@ -84,13 +97,23 @@ async function choosePort(
   if (wanted !== undefined) {
     if (await reservations.exactPort(wanted, address)) return wanted;
     throw new PortTaken(
-      `port ${wanted} (${name}) is taken on ${address}; end what listens there, or leave the choice to jobctl`,
+      `port ${wanted} (${PORT_TITLES[name]}) is in use on ${address}; end what listens there, or leave the choice to jobctl`,
     );
   }
+  if (before !== undefined && (await isSoonFree(before, address, reservations))) return before;
   const port = await reservations.port(before ?? usual, address);
-  if (port !== (before ?? usual))
-    onProgress(`Port ${before ?? usual} (${name}) is taken by another program: ${port} it is`);
+  if (port !== (before ?? usual)) {
+    onProgress(`Port ${before ?? usual} (${PORT_TITLES[name]}) is in use: ${port} is chosen instead`);
+  }
   return port;
+}
+
+/** A process that was just killed counts as dead a little before its last thread lets go of its ports. */
+async function isSoonFree(port: number, address: string, reservations: Reservations): Promise<boolean> {
+  for (const deadline = Date.now() + DYING_TIMEOUT_MS; ; await sleep(DYING_POLL_MS)) {
+    if (await reservations.exactPort(port, address)) return true;
+    if (Date.now() > deadline) return false;
+  }
 }
 
 /** One that no other stack of this user has; which one depends on the state folder, so that two users seldom meet. */

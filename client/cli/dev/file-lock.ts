@@ -39,7 +39,7 @@ export async function acquireLock(path: string, wait: LockWait): Promise<FileLoc
 
 /** The lock, or undefined while a living process holds it. A holder that died is taken over. */
 export function tryLock(path: string): FileLock | undefined {
-  mkdirSync(dirname(path), { recursive: true });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const holder = holderOf(path);
   if (holder !== undefined && !isAlive(holder)) removeStale(path, holder);
   return create(path, JSON.stringify(ownIdentity())) ? { path, release: () => release(path) } : undefined;

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Environment } from './home.js';
 
 const ROOT = new URL('../../../', import.meta.url);
@@ -16,7 +17,7 @@ export function programArguments(entry: string, args: readonly string[]): readon
   const path = fileURLToPath(new URL(`${entry}.${IS_SOURCE ? 'ts' : 'js'}`, ROOT));
   if (!existsSync(path)) throw new Error(`${path} is missing: this installation of jobctl is not complete`);
   // By its full address: a background process does not run in the project's folder.
-  const loader = IS_SOURCE ? ['--import', import.meta.resolve('tsx')] : [];
+  const loader = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
   return [...loader, path, ...args];
 }
 
