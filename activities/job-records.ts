@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { StorePort } from '../cloud/store/port.js';
-import { demandUnits } from '../domain/demand.js';
+import { unitsOfJob } from '../domain/job-units.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { attemptObject, jobLogPrefix, outcomeObject, specObject } from '../domain/store-layout.js';
 import { canEverFit } from '../quota/decide.js';
@@ -60,7 +60,7 @@ async function acceptJob(
 function projectOf(config: QuotaConfig, user: string, spec: JobSpec): string {
   const resolved = resolveProject(config, user, spec.project);
   if (!resolved.ok) throw invalidJob(`project: ${resolved.message}`);
-  const fit = canEverFit(config, demandUnits(spec));
+  const fit = canEverFit(config, unitsOfJob(spec));
   if (!fit.fits) throw invalidJob(`tpu.accelerator: ${spec.slices} x ${spec.tpu.accelerator} ${fit.message}`);
   return resolved.project;
 }

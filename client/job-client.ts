@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { contentHash } from '../domain/content-hash.js';
-import { isValidJobName, jobIdFor, JOB_NAME_RULE } from '../domain/identity.js';
+import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
+import { formatSlices } from '../domain/job-units.js';
 import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
@@ -124,8 +125,8 @@ export class JobClient {
     const resolved = resolveJob(submission.job);
     if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
     const { spec } = resolved;
-    if (submission.name !== undefined && !isValidJobName(submission.name)) {
-      throw new JobInvalid(`name: '${submission.name}' is not ${JOB_NAME_RULE}`);
+    if (submission.name !== undefined && !isValidJobId(submission.name)) {
+      throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
     const files = await this.#upload(submission.files ?? {});
     const input: JobInput = {
@@ -212,7 +213,7 @@ export class JobClient {
   async #start(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<boolean> {
     const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
       await import('@temporalio/common');
-    const slice = spec.slices > 1 ? `${spec.slices} x ${spec.tpu.accelerator}` : spec.tpu.accelerator;
+    const slice = formatSlices(spec);
     const memo: JobMemo = { name: spec.name, slice, contentHash: hash };
     const attributes: Partial<Record<JobSearchAttribute, string>> = {
       JobPhase: JobPhase.Queued,

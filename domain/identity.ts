@@ -26,11 +26,14 @@ export function isValidJobId(id: string): boolean {
 /** The id of one job of `spec`; `suffix` is random, of [a-z0-9]. @throws RangeError for a suffix that makes no valid id. */
 export function jobIdFor(spec: Pick<JobSpec, 'name'>, suffix: string): string {
   const id = `${spec.name}-${suffix}`;
-  if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_NAME_RULE}`);
+  if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_ID_RULE}`);
   return id;
 }
 
-export const JOB_NAME_RULE = `a name of small letters, digits and dashes that starts with a letter, ${MAX_JOB_NAME} characters at most`;
+const nameRule = (most: number): string =>
+  `a name of small letters, digits and dashes that starts with a letter, ${most} characters at most`;
+export const JOB_NAME_RULE = nameRule(MAX_JOB_NAME);
+export const JOB_ID_RULE = nameRule(MAX_JOB_ID);
 
 /** A name made from any text: what is not allowed becomes a dash. `job` where nothing is left. */
 export function jobNameFrom(text: string): string {

@@ -64,7 +64,7 @@ export function mostChipsAtOnce(events: readonly CloudEvent[]): number {
     if (kind !== 'queued-resource-state' && kind !== 'node-state') continue;
     const key = subject.split('/').at(-1) as string;
     const own = `${kind}:${key}`;
-    if (details.to === 'absent' || details.to === 'GONE') alive.delete(own);
+    if (details.to === 'gone') alive.delete(own);
     else alive.set(own, details.chips ?? 0);
     const names = new Set([...alive.keys()].map((name) => name.slice(name.indexOf(':') + 1)));
     const sum = [...names].reduce(

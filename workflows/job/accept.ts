@@ -1,5 +1,6 @@
 import { ActivityFailure, ApplicationFailure, CancelledFailure, workflowInfo } from '@temporalio/workflow';
 import { FailureType } from '../../domain/failure-types.js';
+import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { JobPhase } from '../../domain/job-state.js';
@@ -16,6 +17,8 @@ export async function acceptOrFail(input: JobInput): Promise<JobCarry> {
   const resolved = resolveJob(input.job);
   if (!resolved.ok) throw invalid(formatProblems(resolved.problems));
   const { workflowId, startTime } = workflowInfo();
+  // The workflow's id is the job's id (docs/adr/0002): it goes into names and labels.
+  if (!isValidJobId(workflowId)) throw invalid(`workflow id: '${workflowId}' is not ${JOB_ID_RULE}`);
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
   const settings = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input });

@@ -120,10 +120,7 @@ export class Attempts {
       { attempts: this.#number },
     );
     await this.#record(input);
-    const end = await this.#untilCancelled(
-      input,
-      this.#onWorker((worker) => worker.superviseAttempt(input)),
-    );
+    const end = await this.#superviseUntilCancelled(input);
     if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'pause' };
     if (end.kind === 'fenced') {
       // The job was reset to before that attempt; what runs on the hosts goes on under its own number.
@@ -135,10 +132,11 @@ export class Attempts {
   }
 
   /**
-   * Lets `watching` go on over a cancel: the command is stopped by an activity of its own, at once, while the supervision
+   * The supervision goes on over a cancel: the command is stopped by an activity of its own, at once, while the supervision
    * ships the last lines and then ends by itself.
    */
-  async #untilCancelled<T>(input: AttemptInput, watching: Promise<T>): Promise<T> {
+  async #superviseUntilCancelled(input: AttemptInput): Promise<AttemptEnd | undefined> {
+    const watching = this.#onWorker((worker) => worker.superviseAttempt(input));
     const cancelled = CancellationScope.current().cancelRequested;
     try {
       return await Promise.race([watching, cancelled]);
@@ -146,9 +144,21 @@ export class Attempts {
       if (!isCancellation(error)) throw error;
       await CancellationScope.nonCancellable(async () => {
         await this.#stop(input);
-        await Promise.race([watching.catch(() => undefined), sleep(LAST_LINES_MS)]);
+        await Promise.race([this.#shipLastLines(input, watching), sleep(LAST_LINES_MS)]);
       });
       throw error;
+    }
+  }
+
+  /** A supervision that only made a pause, or whose worker went away, is followed by one that sees the command's end. */
+  async #shipLastLines(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<void> {
+    try {
+      let end = await watching;
+      while (end === undefined || end.kind === 'still-running' || end.kind === 'handed-over') {
+        end = await this.#onWorker((worker) => worker.superviseAttempt(input));
+      }
+    } catch (error) {
+      this.#story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
     }
   }
 

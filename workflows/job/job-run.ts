@@ -1,5 +1,5 @@
 import { log, setHandler, workflowInfo } from '@temporalio/workflow';
-import { demandUnits } from '../../domain/demand.js';
+import { unitsOfJob } from '../../domain/job-units.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { lastRecord } from '../activity-options.js';
 import { describeQuery, type JobView } from '../messages.js';
@@ -31,7 +31,7 @@ export class JobRun {
       user: settings.user,
       priority: spec.priority,
       submittedAt: carry.submittedAt,
-      units: demandUnits(spec),
+      units: unitsOfJob(spec),
     };
     this.#lease = new LeaseHold(spec.pool, demand, () => this.#gang.present, carry.lease);
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
