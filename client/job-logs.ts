@@ -58,8 +58,8 @@ export class JobLogReader {
     for (let i = 0; i < FETCHES; i++) fetchNext();
     for (let fetched = fetches.shift(); fetched !== undefined; fetched = fetches.shift()) {
       const stretch = await fetched;
-      // Joined with others in between: the next call finds it in its new place.
-      if (stretch === undefined) return;
+      // Joined with others since the listing: a new one has it in its new place.
+      if (stretch === undefined) return yield* this.unread();
       this.#given.set(stretch.host, (this.#given.get(stretch.host) ?? 0) + stretch.bytes.length);
       yield stretch;
       fetchNext();

@@ -1,6 +1,7 @@
 import { usdPerHour } from '../../../domain/prices.js';
 import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
+import { oneLine } from './width.js';
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
@@ -20,6 +21,14 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined):
 
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** The first line of what runs, and where. */
+export function commandSummary(command: JobSpec['command']): string {
+  if (command === undefined) return 'none: holds its slices until it is cancelled';
+  const [first = '', ...more] = command.run.trim().split('\n');
+  const where = command.hosts === 'all' ? 'all hosts' : `host ${command.hosts.join(', ')}`;
+  return `${oneLine(first)}${more.length > 0 ? ' ..' : ''} (on ${where})`;
 }
 
 /** What one can do next with a job; the way back after Ctrl-C. */

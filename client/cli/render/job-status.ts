@@ -2,7 +2,7 @@ import type { JobRow } from '../../job-client.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';
-import { count } from './job-header.js';
+import { commandSummary, count } from './job-header.js';
 import { renderTable } from './table.js';
 import { oneLine } from './width.js';
 
@@ -33,7 +33,7 @@ export function renderJobStatus(
       facts.map(([key, value]) => [`  ${key}`, value]),
       width,
     ),
-    ...(view ? [...slices(view.slices, width), ...events(view, row.id)] : []),
+    ...(view ? [...slices(view.slices, row.endedAt !== undefined, width), ...events(view, row.id)] : []),
     ...('missing' in detail ? ['', ...missing(row, detail.missing)] : []),
   ];
 }
@@ -67,7 +67,7 @@ function viewFacts({ spec, preemptions, attempt }: JobView): Fact[] {
   return [
     ['pricing', `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`],
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
-    ['command', command === undefined ? 'none: holds its slices until it is cancelled' : oneLine(command.run)],
+    ['command', commandSummary(command)],
     ...(attempt > 0 && preemptions > 0
       ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
       : []),
@@ -81,13 +81,14 @@ function placeFacts({ id }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): 
   ];
 }
 
-function slices(all: readonly SliceView[], width: number | undefined): readonly string[] {
+/** The workflow of an ended job saw its slices last when it told them to go; they are deleted after it. */
+function slices(all: readonly SliceView[], isEnded: boolean, width: number | undefined): readonly string[] {
   if (all.length === 0) return [];
   const rows = all.map(({ ref, generation, state, hosts, detail }) => [
     `  ${ref.name}`,
     ref.zone,
     String(generation),
-    state,
+    isEnded && state !== 'gone' ? 'let go' : state,
     hosts.length === 0 ? '-' : hosts.map(({ internalIp, externalIp }) => externalIp ?? internalIp).join(' '),
     oneLine(detail ?? ''),
   ]);

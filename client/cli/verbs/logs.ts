@@ -8,7 +8,7 @@ import type { ContextFlags } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { prefixedSink, rawSink } from '../watch/host-sink.js';
-import { interruptSignal } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interrupt.js';
 import { followJobLog, jobLogText } from '../watch/job-log.js';
 import type { LogSink } from '../watch/log-follower.js';
 import { LogFollower } from '../watch/log-follower.js';
@@ -101,7 +101,7 @@ async function follow(
     firstAttempt: flags.attempt ?? Math.max(1, row.attempts),
     ...(flags.attempt === undefined ? {} : { lastAttempt: flags.attempt }),
   };
-  const signal = interruptSignal();
+  const signal = watchEnd();
   const follower = new LogFollower(store, selection, noting(sink, row.id));
   const last = await watchJob({ client, id: row.id, screen, logs: follower, signal, isQuiet: true });
   return last === undefined ? ExitCode.Interrupted : ExitCode.Done;
@@ -120,7 +120,7 @@ function noting(sink: LogSink, job: string): LogSink {
 
 async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, flags: LogsFlags): Promise<number> {
   if (flags.follow === true && row.endedAt === undefined) {
-    return followJobLog(client, row.id, interruptSignal());
+    return followJobLog(client, row.id, watchEnd());
   }
   // Of an open job the store has what the last attempt's start left there; the workflow has the rest.
   const stored = (await storedJobLog(store, row.id)).toString('utf8');

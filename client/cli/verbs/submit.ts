@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { isValidJobName, JOB_NAME_RULE } from '../../../domain/identity.js';
+import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import { showValue } from '../../../domain/problem.js';
 import type { JobClient, Submitted } from '../../job-client.js';
@@ -30,8 +30,8 @@ export async function submit(
   command: readonly string[] | undefined,
 ): Promise<number> {
   const { name, set, project, user, priority } = flags;
-  if (name !== undefined && !isValidJobName(name)) {
-    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_NAME_RULE}`);
+  if (name !== undefined && !isValidJobId(name)) {
+    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
   const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
   for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
@@ -82,7 +82,7 @@ async function follow(
   screen: Screen,
   isJson: boolean,
 ): Promise<number> {
-  const [{ followToEnd }, { interruptSignal }] = await Promise.all([
+  const [{ followToEnd }, { watchEnd }] = await Promise.all([
     import('../watch/follow-to-end.js'),
     import('../watch/interrupt.js'),
   ]);
@@ -92,7 +92,7 @@ async function follow(
     id,
     screen,
     withLogs: true,
-    signal: interruptSignal(),
+    signal: watchEnd(),
   });
   if (isJson && row)
     process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome })}\n`);

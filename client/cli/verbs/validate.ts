@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
-import { count } from '../render/job-header.js';
+import { commandSummary, count } from '../render/job-header.js';
 import { renderTable } from '../render/table.js';
 
 export interface ValidateFlags extends OutputFlag {
@@ -43,13 +43,7 @@ export function essentials(spec: JobSpec): readonly string[] {
     ['zones', tpu.zones.length === 0 ? "the worker's" : tpu.zones.join(', ')],
     ['runtime', tpu.runtimeVersion],
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
-    ['command', command === undefined ? 'none: holds its slices until it is cancelled' : commandPlace(command)],
+    ['command', commandSummary(command)],
   ];
   return renderTable(rows.map(([key, value]) => [`  ${key}`, value]));
-}
-
-function commandPlace({ run, hosts }: NonNullable<JobSpec['command']>): string {
-  const [first = '', ...more] = run.trim().split('\n');
-  const where = hosts === 'all' ? 'all hosts' : `host ${hosts.join(', ')}`;
-  return `${first}${more.length > 0 ? ' ..' : ''} (on ${where})`;
 }

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/duration.js';
 import { followToEnd } from '../watch/follow-to-end.js';
-import { interruptSignal } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interrupt.js';
 import { openScreen } from '../watch/screen.js';
 
 export interface WaitFlags extends ContextFlags, OutputFlag {
@@ -17,14 +17,12 @@ export interface WaitFlags extends ContextFlags, OutputFlag {
 export async function wait(id: string, flags: WaitFlags): Promise<number> {
   const { timeout, output } = flags;
   const context = resolveContext(flags);
-  const interrupt = interruptSignal();
-  // Its timer counts the connecting too, and ends the waiting alone.
-  const limit = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
-  const signal = limit ? AbortSignal.any([interrupt, limit]) : interrupt;
+  // The connecting counts too.
+  const signal = watchEnd(timeout);
   return withClient(context, async (client) => {
     const screen = openScreen(output === 'json');
     const onAbort = (): void => {
-      if (!interrupt.aborted) throw timedOut(id, timeout ?? 0);
+      if (signal.reason === 'timeout') throw timedOut(id, timeout ?? 0);
     };
     const { exitCode, row } = await followToEnd({ client, context, id, screen, withLogs: false, signal, onAbort });
     if (output === 'json' && row) {

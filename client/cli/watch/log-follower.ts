@@ -22,6 +22,10 @@ export interface LogSink {
 /** A listing a pause: twice to three times a second, rarer where a long log makes a listing long. */
 const LIST_MS = 350;
 const PAUSE_PER_LISTING = 3;
+/** A store that is away must not hold the news of the job. */
+const CATCH_UP_MS = 3_000;
+/** How long the rest of a closed job's log is waited for. */
+const PATIENCE_MS = 60_000;
 
 /**
  * Reads a stream of a job as it grows, attempt after attempt. An attempt's log is complete before the next one begins and
@@ -36,7 +40,9 @@ export class LogFollower {
   /** The newest attempt that is known to have begun. */
   #begun = 0;
   #isClosed = false;
-  readonly #news = new EventTarget();
+  #awaySince: number | undefined;
+  #wake: () => void = () => undefined;
+  #waiting: (() => void)[] = [];
 
   constructor(store: StoreReader, selection: LogSelection, sink: LogSink) {
     this.#store = store;
@@ -50,7 +56,14 @@ export class LogFollower {
   reached({ attempts, endedAt }: Pick<JobRow, 'attempts' | 'endedAt'>): void {
     this.#begun = Math.max(this.#begun, attempts);
     this.#isClosed = endedAt !== undefined;
-    if (this.#isClosed) this.#news.dispatchEvent(new Event('closed'));
+    if (this.#isClosed) this.#wake();
+  }
+
+  /** When all that is stored by now was given, or after a while: what comes next is not to stand before it. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    const read = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#wake();
+    await Promise.race([read, pause(CATCH_UP_MS, signal)]);
   }
 
   /** Until the job is closed and all is read, or `signal`. */
@@ -59,11 +72,11 @@ export class LogFollower {
       const isClosed = this.#isClosed;
       const isLeft = isClosed || this.#begun > this.#attempt;
       const started = Date.now();
-      if (!(await this.#read())) {
-        await this.#pause(LIST_MS, signal);
-        continue;
-      }
-      if (isLeft) {
+      const waiting = this.#waiting.splice(0);
+      const isRead = await this.#read();
+      for (const resolve of waiting) resolve();
+      if (!isRead) await pause(LIST_MS, signal);
+      else if (isLeft) {
         await this.#sink.attemptEnd(this.#attempt);
         if (this.#isLast(isClosed)) return;
         this.#attempt += 1;
@@ -76,9 +89,12 @@ export class LogFollower {
   async #read(): Promise<boolean> {
     try {
       for await (const { host, bytes } of this.#reader.unread()) await this.#sink.stretch(host, bytes);
+      this.#awaySince = undefined;
       return true;
     } catch (error) {
-      if (!isPassing(error)) throw error;
+      this.#awaySince ??= Date.now();
+      const isLong = this.#isClosed && Date.now() - this.#awaySince > PATIENCE_MS;
+      if (!isPassing(error) || isLong) throw error;
       return false;
     }
   }
@@ -93,13 +109,10 @@ export class LogFollower {
     return new JobLogReader(this.#store, job, { attempt, stream, host });
   }
 
-  /** The end of the job cuts it short. */
+  /** The end of the job, or somebody who waits for a reading, cuts it short. */
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#isClosed) return pause(0, signal);
-    const closed = new AbortController();
-    const wake = (): void => closed.abort();
-    this.#news.addEventListener('closed', wake, { once: true });
-    await pause(ms, AbortSignal.any([signal, closed.signal]));
-    this.#news.removeEventListener('closed', wake);
+    if (this.#isClosed || this.#waiting.length > 0) return;
+    const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+    await Promise.race([pause(ms, signal), woken]);
   }
 }

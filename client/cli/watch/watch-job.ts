@@ -40,6 +40,8 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
     for (;;) {
       const row = await sight.row();
       if (row === undefined) return undefined;
+      // An attempt's lines stand before the news that it is over.
+      if (before?.phase === 'running' && row.phase !== 'running') await logs?.caughtUp(signal);
       if (!isQuiet) show(before, row, screen);
       before = row;
       logs?.reached(row);
