@@ -18,7 +18,8 @@ interface LockedPackage {
 
 const FILE = new URL('../package-lock.json', import.meta.url);
 /** `linux-arm64-gnu` at the end of the name says where the package can be installed. */
-const PLATFORM = /(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|ia32|ppc64|riscv64|s390x|x64)(?:-(gnu|musl))?/;
+const PLATFORM =
+  /(android|darwin|freebsd|linux|openharmony|win32)-(arm64|arm|ia32|ppc64|riscv64|s390x|x64)(?:-(gnu|musl))?/;
 const LIBC: Readonly<Record<string, string>> = { gnu: 'glibc', musl: 'musl' };
 
 const lock = JSON.parse(readFileSync(FILE, 'utf8')) as { packages: Record<string, LockedPackage> };
