@@ -3,7 +3,6 @@ import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from
 import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
 import { formatSlices } from '../domain/job-units.js';
-import { resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
@@ -122,6 +121,8 @@ export class JobClient {
 
   /** @throws JobInvalid, JobNameTaken; nothing was submitted then. */
   async submit(submission: Submission): Promise<Submitted> {
+    // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
+    const { resolveJob } = await import('../domain/job-file/resolve.js');
     const resolved = resolveJob(submission.job);
     if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
     const { spec } = resolved;
