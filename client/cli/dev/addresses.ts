@@ -61,6 +61,8 @@ export interface AddressWishes {
   readonly running: ReadonlySet<PartName>;
   /** Ports that the user asked for; no other is taken in their place. */
   readonly exact?: Readonly<Partial<Record<PortName, number>>> | undefined;
+  /** False where the Temporal server is somebody else's: its ports are then no news. */
+  readonly hasServer: boolean;
   readonly onProgress: (line: string) => void;
 }
 
@@ -81,7 +83,18 @@ export async function chooseAddresses(
   const onHost = `127.${subnetOctet}.0.1`;
   const sshPort = (await canListen(SSH_PORT, onHost)) ? SSH_PORT : HIGH_SSH_PORT;
   const ssh = await choosePort('ssh', sshPort, onHost, reservations, wishes);
-  return { ...(ports as Record<keyof typeof DEFAULT_PORTS, number>), ssh, subnetOctet };
+  const addresses = { ...(ports as Record<keyof typeof DEFAULT_PORTS, number>), ssh, subnetOctet };
+  tellMoved(addresses, wishes);
+  return addresses;
+}
+
+/** One line for all: a second stack moves each of them. */
+function tellMoved(addresses: StackAddresses, { known, hasServer, onProgress }: AddressWishes): void {
+  const usual = known ?? { ...DEFAULT_PORTS, ssh: addresses.ssh };
+  const moved = (Object.keys(usual) as (keyof typeof usual)[])
+    .filter((name) => addresses[name] !== usual[name] && (hasServer || OWNER_OF_PORT[name] !== 'server'))
+    .map((name) => `${PORT_TITLES[name]} ${usual[name]} -> ${addresses[name]}`);
+  if (moved.length > 0) onProgress(`Ports that are in use, and those chosen instead: ${moved.join(', ')}`);
 }
 
 async function choosePort(
@@ -89,7 +102,7 @@ async function choosePort(
   usual: number,
   address: string,
   reservations: Reservations,
-  { known, running, exact, onProgress }: AddressWishes,
+  { known, running, exact }: AddressWishes,
 ): Promise<number> {
   const before = known?.[name];
   const wanted = exact?.[name];
@@ -102,9 +115,6 @@ async function choosePort(
   }
   if (before !== undefined && (await isSoonFree(before, address, reservations))) return before;
   const port = await reservations.port(before ?? usual, address);
-  if (port !== (before ?? usual)) {
-    onProgress(`Port ${before ?? usual} (${PORT_TITLES[name]}) is in use: ${port} is chosen instead`);
-  }
   return port;
 }
 
@@ -119,7 +129,7 @@ async function isSoonFree(port: number, address: string, reservations: Reservati
 /** One that no other stack of this user has; which one depends on the state folder, so that two users seldom meet. */
 async function chooseOctet(home: StackHome, reservations: Reservations): Promise<number> {
   const count = LAST_OCTET - FIRST_OCTET + 1;
-  const first = [...home.root].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) % count, 0);
+  const first = Buffer.from(home.root).reduce((hash, byte) => (hash * 31 + byte) % count, 0);
   const octets = Array.from({ length: count }, (_, i) => FIRST_OCTET + ((first + i) % count));
   const octet = await reservations.octet(octets, async (candidate) => isUnclaimed(candidate, home));
   if (octet === undefined) {

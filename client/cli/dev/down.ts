@@ -29,7 +29,7 @@ export async function devDown(options: DevDownOptions = {}): Promise<void> {
   } finally {
     lock.release();
   }
-  if (purge) removeIfEmpty(home.root);
+  removeIfEmpty(home.root);
 }
 
 async function stopAll(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {

@@ -93,7 +93,7 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
     const { cwd, env } = part;
     const child = spawn(command, part.args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
     // Without a listener a command that does not exist would end this process.
-    child.on('error', (err) => void appendIfOpen(slot.logFile, `${err.message}\n`));
+    child.on('error', (err) => appendIfOpen(slot.logFile, `${err.message}\n`));
     child.unref();
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity === undefined) throw failure(part, slot, `${command} cannot be started, or ended at once`, logFrom);

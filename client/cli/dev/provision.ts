@@ -45,7 +45,8 @@ export async function provisionTemporal({ temporal }: DevContext, isOwnServer: b
     (err: unknown) => {
       const why = (err as Error).message;
       throw new Error(
-        `Temporal at ${temporal.address} cannot be reached (${why}); is the address right, does the server run?`,
+        `Temporal at ${temporal.address} cannot be reached (${why}); is the address right, does the server run? ` +
+          'For a server of our own: jobctl dev up --no-temporal-address',
       );
     },
   );

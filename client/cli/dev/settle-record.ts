@@ -37,7 +37,9 @@ export async function settleRecord(
     ...(options.uiPort === undefined ? {} : { temporalUi: options.uiPort }),
   };
   const running = new Set(PART_NAMES.filter((name) => isRecordedAlive(parts[name])));
-  const addresses = await chooseAddresses(home, reservations, { known: known?.addresses, running, exact, onProgress });
+  const hasServer = temporalAddress === null;
+  const wishes = { known: known?.addresses, running, exact, hasServer, onProgress };
+  const addresses = await chooseAddresses(home, reservations, wishes);
   const record: StackRecord = { v: 1, addresses, temporalAddress, quotaFile, parts };
   writeStackRecord(home, record);
   return record;

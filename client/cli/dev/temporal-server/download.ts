@@ -40,7 +40,7 @@ export async function findArchive(source: DownloadSource): Promise<CliArchive> {
     throw new Error(`there is no Temporal CLI for ${source.platform} on ${source.arch}`);
   }
   const query = new URLSearchParams({ arch, platform, format: 'tar.gz' });
-  const url = `${source.baseUrl}/temporal-cli/v${PINNED_CLI_VERSION}?${query}`;
+  const url = `${source.baseUrl}/temporal-cli/v${PINNED_CLI_VERSION}?${query.toString()}`;
   const response = await request(url, AbortSignal.timeout(source.probeTimeoutMs));
   const info = (await response.json().catch(() => undefined)) as Partial<CliArchive> | undefined;
   if (typeof info?.archiveUrl !== 'string' || typeof info.fileToExtract !== 'string') {
