@@ -92,7 +92,7 @@ export interface AttemptRecord {
 }
 
 export interface JobActivities {
-  /** Checks the job against this installation (project, pool, zones, key), stores its spec, freezes its settings. */
+  /** Checks the job against this installation (project, pool, key), stores its spec, freezes its settings. */
   acceptJob(input: AcceptJobInput): Promise<JobSettings>;
   /** Names the queue of one live worker; its connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;

@@ -19,8 +19,6 @@ export interface Installation {
   /** Said wherever a user could take a rehearsal for the real thing. */
   readonly label?: string;
   readonly googleProject: string;
-  /** Used where a job names no zone, in this order. */
-  readonly zones: readonly string[];
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
   readonly sshKey: SshKey;

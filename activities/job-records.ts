@@ -47,7 +47,6 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    zones: installation.zones,
     publicKey: installation.publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
     user,

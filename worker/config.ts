@@ -44,7 +44,6 @@ const configSchema = z.strictObject({
     publicKeyFile: z.string(),
   }),
   googleProject: z.string().min(1),
-  zones: z.array(z.string()).min(1),
   label: z.string().optional(),
   /** The pool that `quotaFile` divides. */
   pool: z.string().default('default'),
@@ -67,7 +66,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_STORE_ENDPOINT: 'store.endpoint',
   JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
   JOBCTL_GOOGLE_PROJECT: 'googleProject',
-  JOBCTL_ZONES: 'zones',
   JOBCTL_QUOTA_FILE: 'quotaFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
@@ -119,8 +117,7 @@ function setAt(tree: Record<string, unknown>, path: string, value: string | unde
   const last = keys.pop() as string;
   let node = tree;
   for (const key of keys) node = (node[key] ??= {}) as Record<string, unknown>;
-  if (path === 'zones') node[last] = value.split(',').map((zone) => zone.trim());
-  else node[last] = /Port$|\.port$/.test(path) ? Number(value) : value;
+  node[last] = /Port$|\.port$/.test(path) ? Number(value) : value;
 }
 
 function explain(error: z.ZodError, file: string | undefined): string {

@@ -98,7 +98,6 @@ async function poll(
       owner,
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
-      zones: config.zones,
       sshKey: { privateKey: readFileSync(config.ssh.privateKeyFile, 'utf8') },
       publicKey: readFileSync(config.ssh.publicKeyFile, 'utf8').trim(),
       taskQueue: config.taskQueue,

@@ -61,7 +61,6 @@ export interface JobSettings {
   readonly label?: string;
   readonly bucket: string;
   readonly googleProject: string;
-  readonly zones: readonly string[];
   /** OpenSSH public key line that goes into the slice's metadata. */
   readonly publicKey: string;
   readonly loginUser: string;

@@ -70,7 +70,6 @@ export class TestStack {
       cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true },
       ssh: { port: rehearsal.endpoints.sshPort, ...key },
       googleProject: 'rehearsal',
-      zones: ['us-central1-a', 'us-west4-a'],
       label: 'REHEARSAL',
       pool,
       ...(quotaFile === undefined ? {} : { quotaFile }),

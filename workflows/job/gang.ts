@@ -89,7 +89,7 @@ export class Gang {
   }
 
   get zone(): string {
-    const zones = this.#zones;
+    const { zones } = this.#spec.tpu;
     return zones[this.#zoneTry % zones.length] as string;
   }
 
@@ -122,8 +122,9 @@ export class Gang {
   /** To the next zone, waiting before a new round through all of them. */
   async nextZone(): Promise<void> {
     this.#zoneTry += 1;
-    const round = Math.floor(this.#zoneTry / this.#zones.length);
-    if (this.#zoneTry % this.#zones.length !== 0) return;
+    const count = this.#spec.tpu.zones.length;
+    const round = Math.floor(this.#zoneTry / count);
+    if (this.#zoneTry % count !== 0) return;
     const { zoneBackoffMs, zoneBackoffMaxMs } = this.#settings.timings;
     await sleep(Math.min(zoneBackoffMs * 2 ** (round - 1), zoneBackoffMaxMs), {
       summary: 'no capacity in any zone: waiting',
@@ -210,10 +211,6 @@ export class Gang {
       // Its workflow is closed: either its 'gone' is on the way, or it was terminated and the quota workflow's reconciler
       // starts another that deletes what is left and reports to us.
     }
-  }
-
-  get #zones(): readonly string[] {
-    return this.#spec.tpu.zones.length > 0 ? this.#spec.tpu.zones : this.#settings.zones;
   }
 }
 

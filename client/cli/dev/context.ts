@@ -1,3 +1,4 @@
+import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
 import { readJson } from './stack-record.js';
 import type { StackAddresses, StackRecord } from './stack-record.js';
@@ -20,21 +21,19 @@ export const DEV_BUCKET = 'jobctl-dev';
 export const DEV_GOOGLE_PROJECT = 'rehearsal';
 /** Shown wherever a user could take the rehearsal for the real cloud. */
 export const DEV_LABEL = 'REHEARSAL';
-/** Where the rehearsal offers capacity; any zone of Google's would do. */
-const DEV_ZONES = [
-  'us-central1-a',
-  'us-central2-b',
-  'us-east1-d',
-  'us-east5-a',
-  'us-east5-b',
-  'us-south1-a',
-  'us-west1-c',
-  'us-west4-a',
-  'europe-west4-a',
-  'europe-west4-b',
-  'asia-east1-c',
-  'asia-northeast1-b',
-];
+/**
+ * A rehearsal answers at once, so what DESIGN.md waits for minutes is done in seconds here: a killed worker's jobs go on
+ * after a third of a minute, an unanswered create settles as soon.
+ */
+const DEV_TIMINGS: Partial<Timings> = {
+  createSettleMs: 20_000,
+  notFoundApartMs: 1_000,
+  heartbeatTimeoutMs: 20_000,
+  claimTimeoutMs: 10_000,
+  reconcileMs: 10_000,
+  rebuildSettleMs: 500,
+  zoneBackoffMs: 5_000,
+};
 
 const http = (port: number): string => `http://127.0.0.1:${port}`;
 
@@ -82,7 +81,7 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     ssh,
     googleProject,
     label,
-    zones: DEV_ZONES,
+    timings: DEV_TIMINGS,
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
   };

@@ -4,6 +4,8 @@ import { hostname, userInfo } from 'node:os';
 import type { Connection } from '@temporalio/client';
 import type { StorePort } from '../../../cloud/store/port.js';
 import { ownerObject } from '../../../domain/store-layout.js';
+import { TASK_QUEUE } from '../../../workflows/messages.js';
+import { ensureJanitorSchedule } from '../../janitor-schedule.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
 
@@ -38,9 +40,12 @@ export async function ensureOwner(store: StorePort): Promise<string> {
   return other.toString('utf8').trim();
 }
 
-/** Search attributes, and for a server of our own the time that closed workflows are kept. */
+/** The local stack's janitor sweeps every minute: its resources are cheap to list. */
+const SWEEP_EVERY_MS = 60_000;
+
+/** Search attributes, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
 export async function provisionTemporal({ temporal }: DevContext, isOwnServer: boolean): Promise<void> {
-  const { Connection } = await import('@temporalio/client');
+  const { Client, Connection } = await import('@temporalio/client');
   const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s' }).catch(
     (err: unknown) => {
       const why = (err as Error).message;
@@ -53,6 +58,8 @@ export async function provisionTemporal({ temporal }: DevContext, isOwnServer: b
   try {
     await ensureSearchAttributes(connection, temporal.namespace);
     if (isOwnServer) await ensureRetention(connection, temporal.namespace);
+    const client = new Client({ connection, namespace: temporal.namespace });
+    await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs: SWEEP_EVERY_MS });
   } finally {
     await connection.close();
   }

@@ -1,0 +1,3 @@
+import { quotaRates } from './start/quota-rate.js';
+console.log(await quotaRates());
+process.exit(0);

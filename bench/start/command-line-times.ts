@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { performance } from 'node:perf_hooks';
+import { promisify } from 'node:util';
+import { JOBCTL, withLocalStack } from './local-stack.js';
+
+const ROUNDS = 15;
+
+/** Wall milliseconds of whole processes, one of each kind in turn. */
+export async function commandLineTimes(): Promise<{ node: number[]; help: number[]; list: number[] }> {
+  return withLocalStack(async (env) => {
+    const times = { node: [] as number[], help: [] as number[], list: [] as number[] };
+    for (let round = 0; round <= ROUNDS; round++) {
+      const node = await wall(['-e', '0'], env);
+      const help = await wall([JOBCTL, '--help'], env);
+      const list = await wall([JOBCTL, 'list'], env);
+      // The first round warms the file cache.
+      if (round === 0) continue;
+      times.node.push(node);
+      times.help.push(help);
+      times.list.push(list);
+    }
+    return times;
+  });
+}
+
+async function wall(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const start = performance.now();
+  await promisify(execFile)(process.execPath, [...args], { env });
+  return performance.now() - start;
+}

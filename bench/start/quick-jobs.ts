@@ -1,0 +1,21 @@
+import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { LeaseHold } from '../../workflows/job/lease-hold.js';
+
+export { quota } from '../../workflows/quota.js';
+
+const { step } = proxyActivities<{ step(): Promise<void> }>({ startToCloseTimeout: '1 minute' });
+
+/** Three activities, under a lease of `pool` if one is named: the job's own lease code, and nothing else of a job. */
+export async function quickJob({ pool }: { readonly pool?: string }): Promise<void> {
+  const demand = {
+    project: 'bench',
+    user: 'bench',
+    priority: 3,
+    submittedAt: workflowInfo().startTime.getTime(),
+    units: { v4: 8 },
+  };
+  const lease = pool === undefined ? undefined : new LeaseHold(pool, demand, () => []);
+  await lease?.acquire();
+  for (let i = 0; i < 3; i++) await step();
+  await lease?.letGo();
+}

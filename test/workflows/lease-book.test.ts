@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
+import type { SliceRef } from '../../domain/slice.js';
+import { LeaseBook } from '../../workflows/quota/lease-book.js';
+
+const JOB: LeaseId = { pool: 'p', job: 'j', run: 'r', number: 1 };
+const DEMAND = { project: 'a', user: 'u', priority: 3, submittedAt: 0, units: { v4: 8 } };
+const ref = (name: string): SliceRef => ({ googleProject: 'g', zone: 'z', name, mode: 'queued-resources' });
+const empty = (): LeaseBook => new LeaseBook({ epoch: 1, rows: [], freed: [] });
+
+/** Sends messages one after another, each with the next sequence of its sender. */
+class Post {
+  #sequence = 0;
+  readonly book: LeaseBook;
+  readonly #lease: LeaseId;
+  constructor(book: LeaseBook, lease: LeaseId = JOB) {
+    this.book = book;
+    this.#lease = lease;
+  }
+  letter(sender: string, body: LeaseMessageBody): LeaseMessage {
+    return { lease: this.#lease, sender, sequence: ++this.#sequence, body };
+  }
+  send(sender: string, body: LeaseMessageBody): LeaseMessage {
+    const letter = this.letter(sender, body);
+    this.book.apply(letter, this.#sequence);
+    return letter;
+  }
+}
+const request: LeaseMessageBody = { kind: 'request', demand: DEMAND, slices: [] };
+const release = (...names: string[]): LeaseMessageBody => ({ kind: 'release', slices: names.map(ref) });
+const register = (name: string): LeaseMessageBody => ({ kind: 'slice', ref: ref(name) });
+
+function held(): Post {
+  const post = new Post(empty());
+  post.send('job', request);
+  post.book.grant(leaseKey(JOB), 0, 0);
+  return post;
+}
+
+describe('the lease book', () => {
+  it('frees a lease only when its job let go and every slice was seen gone', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    post.send('job', release('s1'));
+    assert.equal(post.book.leased.length, 1, 'its slice is still there');
+    post.send('s1', { kind: 'gone' });
+    assert.equal(post.book.leased.length, 0);
+  });
+
+  it('keeps a lease whose slice is gone while its job holds on (a preemption)', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    post.send('s1', { kind: 'gone' });
+    assert.equal(post.book.leased[0]?.state, 'held');
+  });
+
+  it('does not wait for a slice that was seen gone before the job, not knowing it, named it', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    post.send('s1', { kind: 'gone' });
+    post.send('job', release('s1'));
+    assert.equal(post.book.leased.length, 0);
+  });
+
+  it('tells a slice no when its lease is unknown, waiting or draining, and yes when it is held', () => {
+    const answer = (post: Post): boolean | undefined => {
+      post.send('s1', register('s1'));
+      return post.book.takePending().answers[0]?.isHeld;
+    };
+    assert.equal(answer(new Post(empty())), false);
+    const waiting = new Post(empty());
+    waiting.send('job', request);
+    assert.equal(answer(waiting), false);
+    assert.equal(answer(held()), true);
+    const draining = held();
+    draining.send('s0', register('s0'));
+    draining.send('job', release());
+    assert.equal(answer(draining), false);
+  });
+
+  it('ignores a request that arrives again after its lease was freed', () => {
+    const post = new Post(empty());
+    const first = post.send('job', request);
+    post.send('job', release());
+    post.book.apply(first, 9);
+    assert.deepEqual([post.book.waiting.length, post.book.leased.length], [0, 0]);
+  });
+
+  it('says a grant again to a job that asks again', () => {
+    const post = held();
+    post.send('job', request);
+    assert.deepEqual(post.book.takePending().regrants, [JOB]);
+  });
+
+  it('lets go of the former lease when a job asks under another number', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    const second = { ...JOB, number: 2 };
+    post.book.apply({ lease: second, sender: 'job', sequence: 99, body: request }, 99);
+    assert.deepEqual(
+      post.book.leased.map(({ state }) => state),
+      ['draining'],
+    );
+    assert.deepEqual(
+      post.book.takePending().releases.map(({ slice }) => slice),
+      ['s1'],
+    );
+    post.send('s1', { kind: 'gone' });
+    assert.equal(post.book.leased.length, 0);
+  });
+
+  it('takes a job that held chips under a lost epoch as a holder, one without slices as a waiter', () => {
+    const inUse = new Post(empty());
+    inUse.send('job', { kind: 'request', demand: DEMAND, heldSince: 5, slices: [ref('s1')] });
+    assert.deepEqual(
+      inUse.book.leased.map(({ state, startedAt }) => [state, startedAt]),
+      [['held', 5]],
+    );
+    const empties = new Post(empty());
+    empties.send('job', { kind: 'request', demand: DEMAND, heldSince: 5, slices: [] });
+    assert.equal(empties.book.waiting.length, 1);
+  });
+
+  it('survives a continue-as-new as it is', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    const carried = JSON.parse(JSON.stringify(post.book.carry())) as ReturnType<LeaseBook['carry']>;
+    const next = new LeaseBook(carried);
+    assert.deepEqual(next.carry(), post.book.carry());
+    next.apply(post.letter('job', release()), 9);
+    assert.equal(next.leased.length, 1, 'the slice is still counted');
+  });
+
+  it('SAFETY: whatever order, loss or repetition of messages, no lease is free while a registered slice is not gone', () => {
+    const names = ['s1', 's2', 's3'];
+    const step = fc.oneof(
+      fc.constant({ sender: 'job', body: request }),
+      fc.constant({ sender: 'job', body: release() }),
+      fc.constantFrom(...names).map((name) => ({ sender: name, body: register(name) })),
+      fc.constantFrom(...names).map((name) => ({ sender: name, body: { kind: 'gone' } as LeaseMessageBody })),
+    );
+    let interesting = 0;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 25 }), (steps) => {
+        const post = new Post(empty());
+        // The oracle knows only what slices themselves said while the lease was held.
+        const alive = new Set<string>();
+        let last: LeaseMessage | undefined;
+        for (const [{ sender, body }, isRepeated] of steps) {
+          last = post.send(sender, body);
+          if (isRepeated) post.book.apply(last, 0);
+          const row = post.book.get(leaseKey(JOB));
+          if (row?.state === 'waiting') post.book.grant(leaseKey(JOB), 0, 0);
+          if (body.kind === 'slice' && row?.state === 'held') alive.add(sender);
+          if (body.kind === 'gone') alive.delete(sender);
+          if (alive.size > 0) {
+            interesting += 1;
+            assert.ok(post.book.leased.length === 1, `freed while ${[...alive].join()} live`);
+          }
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+    assert.ok(interesting > 1_000, `only ${interesting} interesting states were seen`);
+  });
+});
