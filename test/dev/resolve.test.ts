@@ -44,7 +44,8 @@ describe('the resolver of the Temporal CLI', () => {
   });
   afterEach(() => {
     for (const server of servers) server.close().closeAllConnections();
-    rmSync(folder, { recursive: true });
+    // Go writes its own counters into HOME after it has ended.
+    rmSync(folder, { recursive: true, maxRetries: 20, retryDelay: 50 });
   });
 
   const file = (name: string, content: string): string => {

@@ -91,8 +91,10 @@ describe('the local stack', function () {
 
     before(async () => {
       const { address } = await testServer();
-      const again = first.up();
-      [context, other] = await Promise.all([first.up(), second.up({ temporalAddress: address }), again]);
+      const ups = [first.up(), second.up({ temporalAddress: address }), first.up()];
+      // All to their end, also when one fails: what comes up later would be left behind.
+      await Promise.allSettled(ups);
+      [context, other] = (await Promise.all(ups)) as [DevContext, DevContext];
     });
     after(async () => {
       await first.remove();
