@@ -47,7 +47,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
-    .option('--set <key=value>', 'set a value of the file; may be repeated', collect, [])
+    .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'who submits; your login name without it')
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
@@ -65,7 +65,7 @@ function registerValidate(program: Command, invocation: Invocation): void {
     .summary('check a job file, submit nothing')
     .description('Checks a job file as submit does, and says what it comes to. Needs no server.')
     .argument('<file>', 'the job file (YAML)')
-    .option('--set <key=value>', 'set a value of the file; may be repeated', collect, [])
+    .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl validate train.yaml --set slices=2\n')
     .action(async (file: string, flags: ValidateFlags) => {
@@ -177,6 +177,6 @@ function registerCancel(program: Command, invocation: Invocation): void {
   });
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }

@@ -20,7 +20,7 @@ export interface Invocation {
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   const end = args.indexOf('--');
-  const own = end === -1 ? args : args.slice(0, end);
+  const own = asVerb(end === -1 ? args : args.slice(0, end));
   const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
   refuseStrayWords(own, invocation);
   const program = createProgram(invocation);
@@ -32,6 +32,11 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
   return invocation.exitCode || Number(process.exitCode ?? 0);
+}
+
+/** What people type first at a tool that they do not know. */
+function asVerb(own: readonly string[]): readonly string[] {
+  return own.length === 1 && (own[0] === '--version' || own[0] === '-V') ? ['version'] : own;
 }
 
 export function createProgram(invocation: Invocation): Command {

@@ -119,12 +119,10 @@ function noting(sink: LogSink, job: string): LogSink {
 }
 
 async function printJobLog(client: JobClient, store: StoreReader, row: JobRow, flags: LogsFlags): Promise<number> {
-  if (flags.follow === true && row.endedAt === undefined) {
-    return followJobLog(client, row.id, watchEnd());
-  }
+  const stored = async (): Promise<string> => (await storedJobLog(store, row.id)).toString('utf8');
+  if (flags.follow === true && row.endedAt === undefined) return followJobLog(client, row.id, stored, watchEnd());
   // Of an open job the store has what the last attempt's start left there; the workflow has the rest.
-  const stored = (await storedJobLog(store, row.id)).toString('utf8');
-  const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : stored;
+  const text = row.endedAt === undefined ? await jobLogText(client, row.id, stored) : await stored();
   process.stdout.write(text);
   if (text === '') process.stderr.write(`${row.id} is ${row.phase}: jobctl has noted nothing of it\n`);
   return ExitCode.Done;

@@ -18,7 +18,7 @@ export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
   readonly wait?: true;
   readonly name?: string;
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
   readonly project?: string;
   readonly user?: string;
   readonly priority?: number;
@@ -29,7 +29,7 @@ export async function submit(
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<number> {
-  const { name, set, project, user, priority } = flags;
+  const { name, set = [], project, user, priority } = flags;
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }

@@ -8,10 +8,10 @@ import { commandSummary, count } from '../render/job-header.js';
 import { renderTable } from '../render/table.js';
 
 export interface ValidateFlags extends OutputFlag {
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
 }
 
-export function validate(file: string, { set, output }: ValidateFlags): number {
+export function validate(file: string, { set = [], output }: ValidateFlags): number {
   if (output === 'json') return validateAsJson(file, set);
   const { spec, warnings } = readJobFile(file, { set });
   for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);

@@ -7,38 +7,58 @@ import { isPassing, pause } from './watch-job.js';
 export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
 
 /** Of an open job: what its workflow says, else what is stored, with a word on stderr. */
-export async function jobLogText(client: Pick<JobClient, 'describe'>, id: string, stored: string): Promise<string> {
+export async function jobLogText(
+  client: Pick<JobClient, 'describe'>,
+  id: string,
+  stored: () => Promise<string>,
+): Promise<string> {
   try {
     const { events } = await client.describe(id);
     return events.map(eventLine).join('');
   } catch (error) {
     process.stderr.write(`no worker answers for ${id}, so this is what was stored last: ${(error as Error).message}\n`);
-    return stored;
+    return stored();
   }
 }
 
 /** Each look asks the job's workflow, which costs a worker some work: less often than a row. */
 const LOOK_MS = 2_000;
 
-/** Prints events as they come, until the job has an outcome. */
-export async function followJobLog(client: JobClient, id: string, signal: AbortSignal): Promise<number> {
-  let lastAt = 0;
+/**
+ * Prints what jobctl does for a job as it does it, until the job is closed.
+ * @param stored the stored log, which a closed job's is read from: that needs no worker
+ */
+export async function followJobLog(
+  client: Pick<JobClient, 'row' | 'describe'>,
+  id: string,
+  stored: () => Promise<string>,
+  signal: AbortSignal,
+): Promise<number> {
   const told = new Set<string>();
-  while (!signal.aborted) {
-    try {
-      const row = await client.row(id);
-      const { events } = await client.describe(id);
-      const fresh = events.filter((event) => event.at >= lastAt && !told.has(eventLine(event)));
-      for (const event of fresh) {
-        told.add(eventLine(event));
-        lastAt = event.at;
-        process.stdout.write(eventLine(event));
-      }
-      if (row.endedAt !== undefined) return ExitCode.Done;
-    } catch (error) {
-      if (!isPassing(error) && (error as Error).name !== 'QueryNotRegisteredError') throw error;
+  const tell = (lines: readonly string[]): void => {
+    for (const line of lines.filter((each) => !told.has(each))) {
+      told.add(line);
+      process.stdout.write(line);
     }
+  };
+  while (!signal.aborted) {
+    const { endedAt } = await client.row(id);
+    if (endedAt !== undefined) {
+      tell((await stored()).match(/.*\n/g) ?? []);
+      return ExitCode.Done;
+    }
+    tell(await eventLines(client, id));
     await pause(LOOK_MS, signal);
   }
   return ExitCode.Interrupted;
+}
+
+/** None where no worker answers now, or the job has not been accepted yet: the next look has them. */
+async function eventLines(client: Pick<JobClient, 'describe'>, id: string): Promise<readonly string[]> {
+  try {
+    return (await client.describe(id)).events.map(eventLine);
+  } catch (error) {
+    if (isPassing(error) || (error as Error).name === 'QueryNotRegisteredError') return [];
+    throw error;
+  }
 }
