@@ -32,6 +32,7 @@ export class Fleet {
   readonly #folder: string;
   readonly #sshPort: number;
   readonly #hooks: FleetHooks;
+  readonly #background = new Set<Promise<void>>();
   /** By node id. */
   readonly #slices = new Map<string, Slice>();
   #isStopping = false;
@@ -60,8 +61,8 @@ export class Fleet {
     const byId = new Map(nodes.map((node) => [node.resource.id, node]));
     for (const slice of this.#slices.values()) {
       const node = byId.get(slice.nodeId);
-      if (node === undefined || !isLive(node)) void this.#kill(slice);
-      if (node === undefined) void this.#forget(slice);
+      if (node === undefined || !isLive(node)) this.#inBackground(slice, this.#kill(slice));
+      if (node === undefined) this.#inBackground(slice, this.#forget(slice));
     }
     for (const node of nodes) {
       if (isLive(node) && !this.#slices.has(node.resource.id)) this.#boot(node);
@@ -82,6 +83,16 @@ export class Fleet {
   async stop(): Promise<void> {
     this.#isStopping = true;
     await Promise.all([...this.#slices.values()].map((slice) => this.#kill(slice)));
+    await Promise.all(this.#background);
+  }
+
+  /** Work that nobody waits for but `stop`. What fails in it is a VM's trouble, not the cloud's end. */
+  #inBackground(slice: Slice, work: Promise<void>): void {
+    const quiet = work.catch((error: unknown) => {
+      this.#hooks.record('vm-failure', slice.name, { error: String(error), nodeId: slice.nodeId });
+    });
+    this.#background.add(quiet);
+    void quiet.finally(() => this.#background.delete(quiet));
   }
 
   #boot(node: NodeRecord): void {

@@ -4,6 +4,7 @@ import { PassThroughClient } from 'google-auth-library';
 import { grpc } from 'google-gax';
 import type { Rehearsal, RehearsalEndpoints, RehearsalOptions } from '../../rehearsal/index.js';
 import { startRehearsal } from '../../rehearsal/index.js';
+import type { Scratch, UserKey } from './scratch.js';
 import { eventually, makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
 import type { SshPlace } from './ssh-client.js';
 
@@ -33,12 +34,15 @@ export function tpuClient(endpoints: RehearsalEndpoints): TpuClient {
 
 /** A rehearsal with a client of each kind; verbs of the admin interface as methods. */
 export class CloudUnderTest {
-  readonly #scratch = scratchFolder('cloud');
-  readonly #key = makeUserKey(this.#scratch.path);
+  // Made at the first start: files are loaded, and describes run, also for tests that are not.
+  #scratch: Scratch | undefined;
+  #userKey: UserKey | undefined;
   #rehearsal: Rehearsal | undefined;
   #client: TpuClient | undefined;
 
   async start(options: Partial<RehearsalOptions> = {}): Promise<void> {
+    this.#scratch ??= scratchFolder('cloud');
+    this.#userKey ??= makeUserKey(this.#scratch.path);
     const base = { stateDir: `${this.#scratch.path}/state`, subnetOctet: SUBNET_OCTET, sshPort: SSH_PORT };
     this.#rehearsal = await startRehearsal({ ...base, ...options });
     this.#client = tpuClient(this.#rehearsal.endpoints);
@@ -52,7 +56,14 @@ export class CloudUnderTest {
 
   async stop(): Promise<void> {
     await this.halt();
-    this.#scratch.remove();
+    this.#scratch?.remove();
+    this.#scratch = undefined;
+    this.#userKey = undefined;
+  }
+
+  get #key(): UserKey {
+    if (this.#userKey === undefined) throw new TypeError('the cloud under test was not started');
+    return this.#userKey;
   }
 
   get endpoints(): RehearsalEndpoints {

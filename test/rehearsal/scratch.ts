@@ -7,8 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Another for each test process, so that two runs at once do not meet at one address. */
 export const SUBNET_OCTET = 130 + (process.pid % 110);
 
-/** A folder that `remove` takes away with all that is in it. */
-export function scratchFolder(name: string): { readonly path: string; remove(): void } {
+export interface Scratch {
+  readonly path: string;
+  /** Takes the folder away with all that is in it. */
+  remove(): void;
+}
+
+export function scratchFolder(name: string): Scratch {
   const path = mkdtempSync(join(tmpdir(), `rehearsal-${name}-`));
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) };
 }

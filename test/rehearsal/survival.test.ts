@@ -9,19 +9,23 @@ import { detectIsolation } from '../../rehearsal/vm/isolation.js';
 import { PARENT, SSH_PORT, tpuClient } from './cloud-under-test.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
 import { runRehearsalProcess, startRehearsalProcess } from './rehearsal-process.js';
+import type { Scratch, UserKey } from './scratch.js';
 import { eventually, makeUserKey, scratchFolder } from './scratch.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
 describe('a rehearsal in a process of its own', function () {
   this.timeout(60_000);
-  const scratch = scratchFolder('process');
-  const key = makeUserKey(scratch.path);
-  const stateDir = join(scratch.path, 'state');
+  let scratch: Scratch;
+  let key: UserKey;
+  let stateDir: string;
   let rehearsal: RehearsalProcess;
   let place: SshPlace;
 
   before(async () => {
+    scratch = scratchFolder('process');
+    key = makeUserKey(scratch.path);
+    stateDir = join(scratch.path, 'state');
     rehearsal = await startRehearsalProcess(stateDir, SSH_PORT);
     place = await makeReadyNode(rehearsal);
   });

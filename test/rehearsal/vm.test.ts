@@ -8,7 +8,9 @@ import type { Vm } from '../../rehearsal/vm/index.js';
 import { startVm } from '../../rehearsal/vm/index.js';
 import type { Isolation } from '../../rehearsal/vm/isolation.js';
 import { detectIsolation } from '../../rehearsal/vm/isolation.js';
+import type { Scratch, UserKey } from './scratch.js';
 import { eventually, makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
+import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
 const PORT = 2222;
@@ -16,14 +18,17 @@ const ISOLATIONS: readonly Isolation[] = detectIsolation() === 'namespaces' ? ['
 
 for (const [number, isolation] of ISOLATIONS.entries()) {
   describe(`a TPU VM kept apart by ${isolation}`, () => {
-    const scratch = scratchFolder('vm');
-    const key = makeUserKey(scratch.path);
+    let scratch: Scratch;
+    let key: UserKey;
     const address = `127.${SUBNET_OCTET}.200.${number * 10 + 1}`;
     const other = `127.${SUBNET_OCTET}.200.${number * 10 + 2}`;
-    const place = { address, port: PORT, key };
+    let place: SshPlace;
     let vm: Vm;
 
     before(async () => {
+      scratch = scratchFolder('vm');
+      key = makeUserKey(scratch.path);
+      place = { address, port: PORT, key };
       process.env['JOBCTL_HOME'] = '/leaked';
       vm = await boot(address, 0);
     });
