@@ -121,7 +121,11 @@ describe('a part of the stack', () => {
     });
 
     it('a stranger answers in its place', async () => {
-      await assert.rejects(ensureRunning(part('exit 1', { isReady: () => Promise.resolve(true) }), slot), PartFailed);
+      const answersAfterTheEnd = async (): Promise<boolean> => {
+        await until('it has ended', () => identify(pidOf()) === undefined);
+        return true;
+      };
+      await failureOf(part('exit 1', { isReady: answersAfterTheEnd }));
     });
 
     it('it is not ready in time: it is left running, for the log and for another `up`', async () => {

@@ -37,7 +37,9 @@ describe('search attributes', function () {
       assert.deepEqual(await missingSearchAttributes(server.connection, server.namespace), ['JobPool']);
       await server.stop();
 
-      server = await startTestServer({ databaseFile }); // ensures them, as `dev up` does
+      // It ensures them, as `dev up` does; and it takes its time to read the namespace again, as production servers do.
+      const dynamicConfig = { 'system.namespaceCacheRefreshInterval': '3s' };
+      server = await startTestServer({ databaseFile, dynamicConfig });
       assert.deepEqual(await missingSearchAttributes(server.connection, server.namespace), []);
       await startWith(server, { JobPool: 'a-pool' });
     });

@@ -84,12 +84,14 @@ describe('the local stack', function () {
   this.timeout(TEMPORAL_START_MS);
 
   describe('two, brought up at the same time, one on a Temporal server that is configured', () => {
-    const first = new Stack();
-    const second = new Stack();
+    let first: Stack;
+    let second: Stack;
     let context: DevContext;
     let other: DevContext;
 
     before(async () => {
+      first = new Stack();
+      second = new Stack();
       const { address } = await testServer();
       const ups = [first.up(), second.up({ temporalAddress: address }), first.up()];
       // All to their end, also when one fails: what comes up later would be left behind.
