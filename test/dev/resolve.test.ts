@@ -14,7 +14,7 @@ import {
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cachedCliPath } from '../../client/cli/dev/temporal-server/cache.js';
 import { NoTemporalCli, resolveTemporalCli, WAYS } from '../../client/cli/dev/temporal-server/resolve.js';
@@ -44,8 +44,7 @@ describe('the resolver of the Temporal CLI', () => {
   });
   afterEach(() => {
     for (const server of servers) server.close().closeAllConnections();
-    // Go writes its own counters into HOME after it has ended.
-    rmSync(folder, { recursive: true, maxRetries: 20, retryDelay: 50 });
+    rmSync(folder, { recursive: true });
   });
 
   const file = (name: string, content: string): string => {
@@ -239,6 +238,8 @@ describe('the resolver of the Temporal CLI', () => {
       const env = environment({
         PATH: `${dirname(go)}:${SYSTEM_PATH}`,
         GOPROXY: 'off',
+        // A child of Go's writes its counters there when Go has ended: not into a folder that is being removed.
+        XDG_CONFIG_HOME: join(homedir(), '.config'),
         GOMODCACHE: join(folder, 'none'),
       });
       const { reasons } = await reasonsIn(env);
