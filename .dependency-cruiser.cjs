@@ -12,6 +12,7 @@ const ARROWS = {
   client: { value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/store/'], type: ['workflows/'] },
   'client/cli': {
     value: ['client/', 'domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/'],
+    type: ['workflows/'],
     lazy: ['worker/', 'rehearsal/'],
   },
   rehearsal: { value: ['domain/accelerators[.]ts$'] },
@@ -56,7 +57,7 @@ const onlyIn = (packages, folders, why) => ({
   comment: why,
   severity: 'error',
   from: { path: OURS, pathNot: folders.map((folder) => `^${folder}/`) },
-  to: { path: `^node_modules/(${packages})(/|$)`, dependencyTypesNot: ['type-only'] },
+  to: { path: `(^|/)node_modules/(${packages})(/|$)`, dependencyTypesNot: ['type-only'] },
 });
 
 module.exports = {

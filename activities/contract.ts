@@ -12,6 +12,8 @@ import type { EpochMs } from '../domain/units.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
 import type { JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
 
+export type { CreateAnswer };
+
 export interface JobRef {
   readonly id: string;
   /** First run id of the chain. */

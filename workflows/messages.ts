@@ -13,8 +13,7 @@ import type { EpochMs } from '../domain/units.js';
 /** Workflow types. */
 export const WorkflowType = { Job: 'job', Slice: 'slice', Quota: 'quota', Janitor: 'janitor' } as const;
 
-/** The queue that every jobctl worker polls, unless configured otherwise. */
-export const TASK_QUEUE = 'jobctl';
+export { TASK_QUEUE } from '../domain/task-queue.js';
 
 /** A job's workflow id is the job's id itself. Job ids hold no '/', so the others cannot clash with them. */
 export const sliceWorkflowId = (resourceName: string): string => `slice/${resourceName}`;

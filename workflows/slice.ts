@@ -7,8 +7,7 @@ import {
   log,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import type { AwaitSliceInput } from '../activities/contract.js';
-import type { CreateAnswer } from '../cloud/tpu/port.js';
+import type { AwaitSliceInput, CreateAnswer } from '../activities/contract.js';
 import { leaseKey, type LeaseMessageBody } from '../domain/lease.js';
 import type { Ownership, SlicePlan, SliceRef } from '../domain/slice.js';
 import type { SliceCondition } from '../domain/slice-condition.js';

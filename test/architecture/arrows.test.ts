@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDERS = [
+  'domain',
+  'quota',
+  'workflows',
+  'activities',
+  'cloud',
+  'worker',
+  'client',
+  'rehearsal',
+  'test',
+  'bench',
+];
+
+/** Each in a file of its own: what is wrong to import from there, and the rule that must say so. */
+const FAULTS: readonly (readonly [file: string, imported: string, rule: string])[] = [
+  ['domain/a.ts', "import '../quota/ok.js';", 'domain: imports only'],
+  ['domain/b.ts', "import 'node:fs';", 'no Node built-in'],
+  ['quota/a.ts', "import type { A } from '../workflows/ok.js'; export type B = A;", 'quota: imports only'],
+  ['workflows/a.ts', "import { A } from '../activities/ok.js'; export const b = A;", 'workflows: imports types alone'],
+  ['workflows/b.ts', "import type { A } from '../client/ok.js'; export type B = A;", 'workflows: imports only'],
+  ['workflows/c.ts', "import 'node:crypto';", 'no Node built-in'],
+  ['activities/a.ts', "import '../cloud/tpu/google.js';", 'activities: imports only'],
+  ['activities/b.ts', "import '../workflows/ok.js';", 'activities: imports only'],
+  ['cloud/a.ts', "import '../activities/ok.js';", 'cloud: imports only'],
+  ['worker/a.ts', "import '../client/ok.js';", 'worker: imports only'],
+  ['client/a.ts', "import '../cloud/tpu/google.js';", 'client: imports only'],
+  ['client/b.ts', "import { A } from '../workflows/ok.js'; export const b = A;", 'client: imports types alone'],
+  ['client/cli/a.ts', "import { A } from '../../worker/ok.js'; export const b = A;", 'client/cli: loads worker/'],
+  ['rehearsal/a.ts', "import '../cloud/tpu/port.js';", 'rehearsal: imports only'],
+  ['rehearsal/b.ts', "import '../domain/ok.js';", 'rehearsal: imports only'],
+  ['activities/c.ts', "import '@google-cloud/storage';", 'only cloud import'],
+  ['client/c.ts', "import '../test/ok.js';", 'nothing imports test'],
+  ['quota/b.ts', "import './c.js';", 'no cycles'],
+  ['quota/c.ts', "import './b.js';", 'no cycles'],
+  ['client/d.ts', "import './nowhere.js';", 'every import is found'],
+];
+/** What the arrows allow, and a rule that is too wide would refuse. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'workflows/type-only.ts': "import type { A } from '../activities/ok.js'; export type B = A;",
+  'client/type-only.ts': "import type { A } from '../workflows/ok.js'; export type B = A;",
+  'client/cli/lazy.ts': "export const run = () => import('../../worker/ok.js');",
+  'activities/port.ts': "import { A } from '../cloud/tpu/port.js'; export const b = A;",
+};
+
+describe('the import arrows', function () {
+  this.timeout(60_000);
+  let planted: string;
+  before(() => {
+    planted = mkdtempSync(join(tmpdir(), 'jobctl-arrows-'));
+    for (const folder of FOLDERS) write(`${folder}/ok.ts`, '');
+    for (const file of ['cloud/tpu/port.ts', 'cloud/tpu/google.ts']) write(file, '');
+    for (const [file, imported] of [...FAULTS, ...Object.entries(ALLOWED)]) write(file, imported);
+    for (const file of ['tsconfig.json', 'package.json']) copyFileSync(join(ROOT, file), join(planted, file));
+    symlinkSync(join(ROOT, 'node_modules'), join(planted, 'node_modules'));
+  });
+  after(() => rmSync(planted, { recursive: true, force: true }));
+
+  it('hold in the whole repository', () => {
+    const folders = [...FOLDERS, 'scripts'].filter((folder) => existsSync(join(ROOT, folder)));
+    assert.deepEqual(violations(ROOT, folders), []);
+  });
+
+  it(`are broken by each of ${FAULTS.length} planted faults, and by nothing else`, () => {
+    const found = violations(planted, FOLDERS);
+    for (const [file, , rule] of FAULTS)
+      assert.ok(
+        found.some((line) => line.startsWith(rule) && line.endsWith(file)),
+        `${file}: not '${rule}' in\n${found.join('\n')}`,
+      );
+    const faulty = new Set(FAULTS.map(([file]) => file));
+    assert.deepEqual(
+      found.filter((line) => !faulty.has(line.split(' <- ')[1] ?? '')),
+      [],
+    );
+  });
+
+  function write(file: string, imported: string): void {
+    mkdirSync(dirname(join(planted, file)), { recursive: true });
+    writeFileSync(join(planted, file), `${imported}\nexport const A = '${file}';\n`);
+  }
+});
+
+/** `rule <- file` of each violation. */
+function violations(folder: string, folders: readonly string[]): readonly string[] {
+  const program = join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const args = [program, '--config', join(ROOT, '.dependency-cruiser.cjs'), '--output-type', 'json', ...folders];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  assert.notEqual(stdout, '', stderr);
+  const { summary } = JSON.parse(stdout) as { summary: { violations: { from: string; rule: { name: string } }[] } };
+  return summary.violations.map(({ from, rule }) => `${rule.name} <- ${from}`);
+}
