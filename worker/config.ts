@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
-import { TASK_QUEUE } from '../workflows/messages.js';
+import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
 const port = z.int().min(1).max(65_535);
@@ -35,6 +35,8 @@ const configSchema = z.strictObject({
       tpuRestEndpoint: z.url().optional(),
       /** No TLS, no credentials. */
       insecure: z.boolean().default(false),
+      /** Calls a second to the Cloud TPU API, per Google project; absent = the adapter's own. */
+      callsPerSecond: z.number().positive().optional(),
     })
     .prefault({}),
   ssh: z.strictObject({

@@ -46,12 +46,16 @@ function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig) {
       bucket: store.bucket,
       projectId: googleProject,
     }),
-    tpu: createTpuPort(
-      cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) },
-    ),
+    tpu: createTpuPort({
+      ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
+      ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
+    }),
     hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
   };
 }
+
+/** Bursts of four seconds' worth, as the adapter's own rate has. */
+const callRate = (callsPerSecond: number) => ({ callsPerSecond, burst: callsPerSecond * 4 });
 
 function endpointOf(address: string, insecure: boolean) {
   const colon = address.lastIndexOf(':');

@@ -67,7 +67,7 @@ export class TestStack {
       temporal: { address: server.address, namespace: server.namespace },
       taskQueue,
       store: { endpoint: rehearsal.endpoints.store, bucket },
-      cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true },
+      cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true, callsPerSecond: 200 },
       ssh: { port: rehearsal.endpoints.sshPort, ...key },
       googleProject: 'rehearsal',
       label: 'REHEARSAL',

@@ -71,13 +71,16 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
   };
 }
 
+/** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
+const REHEARSAL_CALLS_PER_SECOND = 200;
+
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { temporal, store, cloud, ssh, googleProject, label } = contextOf(home, record);
   return {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
-    cloud,
+    cloud: { ...cloud, callsPerSecond: REHEARSAL_CALLS_PER_SECOND },
     ssh,
     googleProject,
     label,

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { type HostEnd, verdictOf } from '../../activities/attempt/host-ends.js';
+
+const at = (host: number) => ({ slice: 0, host });
+const done = (host: number): HostEnd => ({ kind: 'done', at: at(host), code: 0, startedAt: 1, endedAt: 9 });
+const failed = (host: number, endedAt: number, code = 1): HostEnd => ({
+  kind: 'failed',
+  at: at(host),
+  code,
+  startedAt: 1,
+  endedAt,
+});
+const lost = (host: number): HostEnd => ({ kind: 'run-lost', at: at(host), message: 'gone' });
+
+describe("an attempt's end, from its hosts'", () => {
+  it('is code 0 when every host ended with 0', () => {
+    assert.deepEqual(verdictOf([done(0), done(1)]), { kind: 'exited', at: at(0), code: 0, startedAt: 1 });
+  });
+  it('is that of the host that failed first, by time, in whatever order they are told', () => {
+    const ends = [failed(0, 30, 143), failed(2, 10, 7), done(1), failed(3, 20, 143)];
+    for (const order of [ends, ends.toReversed()])
+      assert.deepEqual(verdictOf(order), { kind: 'exited', at: at(2), code: 7, startedAt: 1 });
+  });
+  it('is a lost run when a host lost it, though others failed of it', () => {
+    assert.deepEqual(verdictOf([failed(0, 10), lost(1)]), { kind: 'run-lost', at: at(1), message: 'gone' });
+  });
+  it('is fenced when a host knows of a later attempt, whatever the rest say', () => {
+    assert.deepEqual(verdictOf([failed(0, 1), { kind: 'fenced', at: at(1), epoch: 3 }]), { kind: 'fenced', epoch: 3 });
+  });
+  it('cannot be told from nothing', () => assert.throws(() => verdictOf([]), RangeError));
+});

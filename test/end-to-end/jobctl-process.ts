@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly finished: Promise<Finished>;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** A user of the built command line, with a state folder of his own. */
+export class JobctlUser {
+  readonly home = mkdtempSync(join(tmpdir(), 'jobctl-user-'));
+
+  start(...args: string[]): Started {
+    const child = spawn(process.execPath, [MAIN, ...args], {
+      env: { ...process.env, JOBCTL_HOME: this.home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const finished = new Promise<Finished>((resolve) =>
+      child.once('close', (code) => resolve({ code, stdout, stderr })),
+    );
+    return { finished, stdout: () => stdout, stderr: () => stderr, kill: (signal) => void child.kill(signal) };
+  }
+
+  run(...args: string[]): Promise<Finished> {
+    return this.start(...args).finished;
+  }
+
+  /** Pid of a part of the local stack, from its own record. */
+  pid(part: 'server' | 'rehearsal' | 'worker'): number {
+    const record = JSON.parse(readFileSync(join(this.home, 'stack.json'), 'utf8')) as {
+      parts: Record<string, { identity: { pid: number } }>;
+    };
+    return record.parts[part]?.identity.pid as number;
+  }
+
+  adminUrl(): string {
+    return (JSON.parse(readFileSync(join(this.home, 'context.json'), 'utf8')) as { rehearsal: { adminUrl: string } })
+      .rehearsal.adminUrl;
+  }
+
+  async leave(): Promise<void> {
+    await this.run('dev', 'down');
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
