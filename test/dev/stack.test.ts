@@ -174,7 +174,9 @@ describe('the local stack', function () {
         const pids = [first.pid('server'), first.pid('rehearsal')];
         const worker = first.pid('worker');
         first.kill('worker');
-        assert.equal((await first.status()).parts.find(({ name }) => name === 'worker')?.state, 'dead');
+        const workerState = async (): Promise<unknown> =>
+          (await first.status()).parts.find(({ name }) => name === 'worker')?.state;
+        await until('the worker is shown as dead', async () => (await workerState()) === 'dead');
         await first.up();
         assert.deepEqual([first.pid('server'), first.pid('rehearsal')], pids);
         assert.notEqual(first.pid('worker'), worker);
