@@ -7,6 +7,7 @@ import { canEverFit } from '../quota/decide.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { resolveProject } from '../quota/membership.js';
 import type { JobEvent, JobSettings } from '../workflows/messages.js';
+import { connectingKey } from './connecting-key.js';
 import type { AcceptJobInput, JobActivities, JobRef } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
@@ -47,7 +48,7 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey: installation.publicKey,
+    publicKey: (await connectingKey(installation, spec.ssh)).publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
     user,
     project,

@@ -3,6 +3,7 @@ import type { HostConnection, ModuleOutcome, ModulePlan } from '../../cloud/host
 import { fileObject, logPrefix } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpEnd } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
+import { connectingKey } from '../connecting-key.js';
 import { invalidJob } from '../failures.js';
 import { modulePlans } from '../modules/index.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
@@ -14,11 +15,10 @@ import { SliceGuard } from './slice-guard.js';
 /** Makes every module ready on every host, all hosts at once. One activity per attempt: a host's retries are no events. */
 export async function setUpHosts(dependencies: ActivityDependencies, input: AttemptInput): Promise<SetUpEnd> {
   const plans = modulePlans(input.spec, await filesOf(dependencies, input));
+  const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
   const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
-  const caller = new HostCaller(dependencies.hosts, dependencies.installation.sshKey, end.signal, ({ slice }) =>
-    guard.suspect(slice),
-  );
+  const caller = new HostCaller(dependencies.hosts, key, end.signal, ({ slice }) => guard.suspect(slice));
   const work = Promise.all(
     hostsOf(input).map((host) => setUpHost(dependencies, input, caller, host, plans, end.signal)),
   );

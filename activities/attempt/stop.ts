@@ -1,6 +1,7 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { AttemptInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
+import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
 
@@ -10,11 +11,12 @@ import { hostsOf, runIdOf } from './attempt-hosts.js';
  */
 export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: AttemptInput): Promise<void> {
   const graceMs = input.spec.graceSeconds * 1000;
+  const key = await connectingKey(installation, input.spec.ssh);
   const failures: string[] = [];
   const stops = hostsOf(input).map(async ({ target }) => {
     try {
       const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(CONNECT_MS)]);
-      const connection = await hosts.connect(target, installation.sshKey, signal);
+      const connection = await hosts.connect(target, key, signal);
       try {
         await connection.stopRun(runIdOf(input), graceMs);
       } finally {

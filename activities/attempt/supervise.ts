@@ -4,6 +4,7 @@ import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { AttemptEnd, AttemptInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
+import { connectingKey } from '../connecting-key.js';
 import { commandScript } from '../modules/index.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
@@ -17,11 +18,10 @@ import { SliceGuard } from './slice-guard.js';
  * with the attempt. Starting is left to the on-host runner, which does it once whatever is repeated here.
  */
 export async function superviseAttempt(dependencies: ActivityDependencies, input: AttemptInput): Promise<AttemptEnd> {
+  const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
   const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
-  const caller = new HostCaller(dependencies.hosts, dependencies.installation.sshKey, end.signal, ({ slice }) =>
-    guard.suspect(slice),
-  );
+  const caller = new HostCaller(dependencies.hosts, key, end.signal, ({ slice }) => guard.suspect(slice));
   const supervision = new Supervision(dependencies, input, caller, end.signal);
   const ended = supervision.run();
   ended.catch(() => undefined);

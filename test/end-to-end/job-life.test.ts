@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { JobNameTaken } from '../../client/errors.js';
@@ -6,7 +9,7 @@ import { logPrefix, outcomeObject, specObject } from '../../domain/store-layout.
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
-import { TestStack } from './test-stack.js';
+import { TestStack, writeKeyPair } from './test-stack.js';
 import { until } from './until.js';
 
 describe('a job, from submit to its outcome', function () {
@@ -203,6 +206,17 @@ describe('a job, from submit to its outcome', function () {
     assert.ok(error instanceof WorkflowFailedError && error.cause instanceof ApplicationFailure, String(error));
     assert.equal(error.cause.type, 'InvalidJob');
     assert.match(error.cause.message, /accelerator: 'v5litepod-17' is no Cloud TPU type/);
+  });
+
+  it("connects with the submitter's own key where the job names one, and refuses one that cannot be read", async () => {
+    const { privateKeyFile } = writeKeyPair(mkdtempSync(join(tmpdir(), 'jobctl-own-key-')));
+    const { id } = await stack.jobs.submit({ job: jobFile('echo in', { ssh: { private_key: privateKeyFile } }) });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    const missing = await stack.jobs.submit({ job: jobFile('true', { ssh: { private_key: '/nowhere/id_rsa' } }) });
+    await assert.rejects(
+      stack.jobs.wait(missing.id),
+      /ssh\.private_key: '\/nowhere\/id_rsa' cannot be read by the worker \(ENOENT\)/,
+    );
   });
 
   it('takes a name as an idempotency key: the same content is the same job, other content is refused', async () => {

@@ -57,7 +57,7 @@ export class TestStack {
     await ensureBucket(storeOptions);
     const store = createStore(storeOptions);
     const owner = await ensureOwner(store);
-    const key = keyPair(directory);
+    const key = writeKeyPair(directory);
     const healthPort = await freePort();
     const taskQueue = `e2e-${bucket}`;
     const pool = options.pool ?? 'default';
@@ -177,7 +177,7 @@ const SHORT: Partial<Timings> = {
 
 const ENTRY = fileURLToPath(new URL('./worker-entry.ts', import.meta.url));
 
-function keyPair(directory: string): { privateKeyFile: string; publicKeyFile: string } {
+export function writeKeyPair(directory: string): { privateKeyFile: string; publicKeyFile: string } {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'e2e' });
     if (ssh2.utils.parseKey(pair.private) instanceof Error) continue;
