@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BAD_FILES, BAD_FLAGS } from './bad-input.js';
+import type { BadInput } from './bad-input.js';
+import { jobctl, refusalOf } from './command-line.js';
+
+describe('bad input is refused with its place, its value and what to do', () => {
+  let folder: string;
+  let environment: NodeJS.ProcessEnv;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cli-bad-input-'));
+    mkdirSync(join(folder, 'folder'));
+    environment = { ...process.env };
+    for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
+    process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+  });
+  after(() => {
+    process.env = environment;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function prepared({ text, args, wants }: BadInput): { readonly args: readonly string[]; readonly wants: string } {
+    const file = join(folder, 'job.yaml');
+    if (text !== undefined) writeFileSync(file, text);
+    return {
+      args: args.map((word) => (word === 'FILE' ? file : word)),
+      wants: wants.replaceAll('FILE:', `${file}:`).replaceAll('DIR/', `${folder}/`),
+    };
+  }
+
+  for (const [name, badInput] of Object.entries({ ...BAD_FILES, ...BAD_FLAGS })) {
+    it(name, async () => {
+      const { args, wants } = prepared(badInput);
+      assert.deepEqual(await refusalOf(args), { exitCode: 2, text: wants });
+    });
+  }
+
+  it('has 25 cases or more, and none of them passes for lack of a message', () => {
+    const cases = Object.values({ ...BAD_FILES, ...BAD_FLAGS });
+    assert.ok(cases.length >= 25, String(cases.length));
+    assert.deepEqual(
+      cases.filter(({ wants }) => wants === ''),
+      [],
+    );
+  });
+
+  const THROUGH_THE_PROCESS = [
+    'a wrong accelerator',
+    'more than one problem',
+    'a reference to nothing',
+    'no such file',
+    'an unknown flag',
+    '--set with a wrong value',
+    '--name with capitals',
+    'a worker whose configuration is not there',
+  ];
+  it('the process prints the same on stderr, nothing on stdout, and exits 2', async function () {
+    this.timeout(60_000);
+    for (const name of THROUGH_THE_PROCESS) {
+      const { args, wants } = prepared({ ...BAD_FILES, ...BAD_FLAGS }[name] as BadInput);
+      assert.deepEqual(await jobctl(args), { exitCode: 2, stdout: '', stderr: `${wants}\n` }, name);
+    }
+  });
+
+  it('no stack trace, unless JOBCTL_DEBUG=1', async function () {
+    this.timeout(20_000);
+    const { stderr } = await jobctl(['validate', '/nonexistent.yaml'], { JOBCTL_DEBUG: '1' });
+    assert.match(stderr, /^\/nonexistent.yaml: does not exist\n[^]*\nCliError: [^]*\n {4}at /);
+  });
+
+  it('a Temporal that is not there is told within 10 s, with what to do', async function () {
+    this.timeout(20_000);
+    const began = Date.now();
+    const { exitCode, stderr } = await jobctl(['list'], { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    assert.equal(exitCode, 5);
+    assert.match(
+      stderr,
+      /^Temporal at 127\.0\.0\.1:1 cannot be reached: .*\n {2}start one with `jobctl dev up`, or set TEMPORAL_ADDRESS/,
+    );
+    assert.ok(Date.now() - began < 10_000);
+  });
+});

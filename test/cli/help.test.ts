@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Command } from 'commander';
+import { PHASES } from '../../client/cli/commands.js';
+import { durationOption } from '../../client/cli/options.js';
+import { createProgram } from '../../client/cli/program.js';
+import { JobPhase } from '../../domain/job-state.js';
+import { jobctl } from './command-line.js';
+
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (more) => (text += more) });
+  command.outputHelp();
+  return text;
+}
+
+function withSubcommands(command: Command): readonly Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}
+
+describe('help', () => {
+  const program = createProgram({ commandWords: undefined, exitCode: 0 });
+
+  for (const command of withSubcommands(program)) {
+    if (command.name() === 'dev') continue;
+    it(`jobctl ${command.name()} shows an example that starts with jobctl`, () => {
+      assert.match(helpOf(command), /\nExamples?:\n {2}jobctl /);
+    });
+  }
+
+  it('has the verbs of this version and no others', () => {
+    assert.deepEqual(
+      program.commands.map((command) => command.name()),
+      ['submit', 'validate', 'list', 'status', 'logs', 'wait', 'cancel', 'audit', 'worker', 'version', 'dev'],
+    );
+  });
+
+  it('knows every phase', () => assert.deepEqual([...PHASES].toSorted(), Object.values(JobPhase).toSorted()));
+
+  const durations: Record<string, number> = {
+    '90': 90_000,
+    '90s': 90_000,
+    '10m': 600_000,
+    '1h30m': 5_400_000,
+    '500ms': 500,
+  };
+  for (const [text, want] of Object.entries(durations))
+    it(`a duration of ${text} is ${want} ms`, () => assert.equal(durationOption(text), want));
+
+  it('the process prints help on stdout and exits 0; without a verb it is a usage error', async function () {
+    this.timeout(20_000);
+    const [asked, bare] = await Promise.all([jobctl(['--help']), jobctl([])]);
+    assert.deepEqual([asked.exitCode, asked.stderr], [0, '']);
+    assert.match(asked.stdout, /Exit codes:\n {2}0 +done/);
+    assert.deepEqual([bare.exitCode, bare.stdout], [2, '']);
+  });
+});

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { formatDuration, formatExactDuration } from '../../client/cli/render/duration.js';
+import { jobHeader } from '../../client/cli/render/job-header.js';
+import { renderJobList } from '../../client/cli/render/job-list.js';
+import { renderJobStatus } from '../../client/cli/render/job-status.js';
+import { lookOf } from '../../client/cli/render/look.js';
+import { renderTable } from '../../client/cli/render/table.js';
+import { cutToWidth, oneLine, textWidth, wrapToWidth } from '../../client/cli/render/width.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
+import type { JobView } from '../../workflows/messages.js';
+import { row, T0 } from './rows.js';
+
+const S = 1000;
+const M = 60 * S;
+const H = 60 * M;
+
+describe('durations', () => {
+  const cases: Record<string, number> = {
+    '0s': -5,
+    '59s': 59_999,
+    '1m 00s': M,
+    '3m 10s': 3 * M + 10 * S,
+    '10m': 10 * M + 59 * S,
+    '1h 00m': H,
+    '3h 05m': 3 * H + 5 * M,
+    '47h 59m': 48 * H - 1,
+    '2d 4h': 52 * H,
+  };
+  for (const [want, ms] of Object.entries(cases))
+    it(`${ms} ms is ${want}`, () => assert.equal(formatDuration(ms), want));
+  it('of what has ended, the seconds are kept below an hour', () => {
+    assert.equal(formatExactDuration(42 * M + 2 * S), '42m 02s');
+  });
+});
+
+describe('widths', () => {
+  it('wide characters take two columns, combining ones none', () => {
+    assert.equal(textWidth('ab'), 2);
+    assert.equal(textWidth('中'), 2);
+    assert.equal(textWidth('e\u0301'), 1);
+  });
+  it('a text is cut to the width, dots included', () => {
+    assert.equal(cutToWidth('abcdef', 6), 'abcdef');
+    assert.equal(cutToWidth('abcdefg', 6), 'abcd..');
+    assert.equal(textWidth(cutToWidth('中中中中', 5)), 4);
+  });
+  it('wraps between words and cuts none', () => {
+    assert.deepEqual(wrapToWidth('the pool has 32 free', 9), ['the pool', 'has 32', 'free']);
+    assert.deepEqual(wrapToWidth('a unbreakable', 4), ['a', 'unbreakable']);
+    assert.deepEqual(wrapToWidth('', 4), ['']);
+  });
+  it('what a terminal would obey is taken out of a foreign text', () => {
+    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b[31mc');
+  });
+});
+
+describe('tables', () => {
+  const rows = [
+    ['JOB', 'WHY'],
+    ['a-long-id-that-stays-whole', 'it waits for chips that are in use by others'],
+  ];
+  it('in a pipe one line a row, however long', () => {
+    assert.deepEqual(renderTable(rows), [
+      'JOB                         WHY',
+      'a-long-id-that-stays-whole  it waits for chips that are in use by others',
+    ]);
+  });
+  it('on a terminal the last column wraps under itself, and no line is wider', () => {
+    const lines = renderTable(rows, 52);
+    assert.deepEqual(lines, [
+      'JOB                         WHY',
+      'a-long-id-that-stays-whole  it waits for chips that',
+      '                            are in use by others',
+    ]);
+  });
+  it('where too little is left nothing wraps, and the id is whole', () => {
+    assert.match(renderTable(rows, 30)[1] ?? '', /^a-long-id-that-stays-whole {2}it waits .* others$/);
+  });
+});
+
+describe('jobctl list', () => {
+  it('says that there are none', () => {
+    assert.deepEqual(renderJobList({ rows: [], total: 0, open: 0 }, T0), ['no jobs']);
+  });
+  it('one row a job, then how many there are', () => {
+    const rows = [
+      row(),
+      row({ id: 'sweep-0q1d', phase: 'queued', attempts: 0, why: 'waits for\nquota' }),
+      row({ id: 'eval-1', phase: 'failed', endedAt: T0 + 9 * S, why: 'the command exited with code 7 on host 2' }),
+    ];
+    assert.deepEqual(renderJobList({ rows, total: 3, open: 2 }, T0 + 190 * S), [
+      'JOB         PROJECT  USER   SLICE         PHASE    FOR     TRIES  WHY',
+      'train-7f3k  vision   alice  v5litepod-16  running  3m 10s  1      attempt 1 on 4 hosts in us-central1-a',
+      'sweep-0q1d  vision   alice  v5litepod-16  queued   3m 10s  0      waits for quota',
+      'eval-1      vision   alice  v5litepod-16  failed   9s      1      the command exited with code 7 on host 2',
+      '3 of 3 jobs, 1 running',
+    ]);
+  });
+  it('a rehearsal is said in the first line and in its row', () => {
+    const lines = renderJobList({ rows: [row({ label: 'REHEARSAL' }), row()], total: 9, open: 4 }, T0);
+    assert.deepEqual(lines, [
+      'REHEARSAL: rows so labelled did not run on real Cloud TPUs',
+      'JOB         LABEL      PROJECT  USER   SLICE         PHASE    FOR  TRIES  WHY',
+      'train-7f3k  REHEARSAL  vision   alice  v5litepod-16  running  0s   1      attempt 1 on 4 hosts in us-central1-a',
+      'train-7f3k  -          vision   alice  v5litepod-16  running  0s   1      attempt 1 on 4 hosts in us-central1-a',
+      '2 of 9 jobs, 4 of all not ended (--limit shows more)',
+    ]);
+  });
+});
+
+function spec(over: object) {
+  const resolved = resolveJob({
+    tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a', pricing: 'spot' },
+    command: { run: 'x\ny' },
+    ...over,
+  });
+  assert.ok(resolved.ok);
+  return resolved.spec;
+}
+
+describe('the header of a submitted job', () => {
+  it('says what it takes and about what it costs', () => {
+    assert.equal(
+      jobHeader('train-7f3k', spec({ project: 'vision' }), undefined),
+      'train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h',
+    );
+  });
+  it('a rehearsal costs nothing and says what it is', () => {
+    assert.equal(
+      jobHeader('a-1', spec({ slices: 2 }), 'REHEARSAL'),
+      'a-1   2 x v5litepod-16 spot   32 chips on 8 hosts   REHEARSAL',
+    );
+  });
+  it('where no price is known none is guessed', () => {
+    const reserved = spec({ tpu: { accelerator: 'v4-8', zone: 'us-central2-b', pricing: 'spot' } });
+    assert.equal(jobHeader('a-1', reserved, undefined), 'a-1   v4-8 spot   4 chips on 1 host');
+  });
+});
+
+describe('jobctl status', () => {
+  const place = { bucket: 'b', uiUrl: 'http://ui', namespace: 'n' };
+  it('without a worker shows what Temporal knows, and says what is missing', () => {
+    assert.deepEqual(renderJobStatus(row(), { missing: 'no worker answered within 5 s' }, place, T0 + 5 * S), [
+      'train-7f3k',
+      '  phase      running for 5s: attempt 1 on 4 hosts in us-central1-a',
+      '  project    vision (pool default), user alice',
+      '  slice      v5litepod-16',
+      '  submitted  2026-11-21T12:00:00.000Z, 5s ago',
+      '  attempts   1',
+      '  logs       jobctl logs train-7f3k      files: gs://b/jobs/train-7f3k/',
+      '  web        http://ui/namespaces/n/workflows/train-7f3k',
+      '',
+      '  slices and events are missing: no worker answered within 5 s',
+      '  is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)',
+    ]);
+  });
+  it('shows slices with their hosts and the last events', () => {
+    const slice = {
+      index: 0,
+      generation: 2,
+      state: 'ready',
+      ref: { googleProject: 'p', zone: 'us-central1-a', name: 'jc-t-g2', mode: 'queued-resources' },
+      hosts: [
+        { index: 0, internalIp: '10.0.0.1' },
+        { index: 1, internalIp: '10.0.0.2', externalIp: '1.2.3.4' },
+      ],
+    } as const;
+    const events = Array.from({ length: 14 }, (_, second) => ({ at: T0 + second * S, text: `event ${second}` }));
+    const view: JobView = {
+      ...{ id: 'train-7f3k', spec: spec({}), project: 'vision', phaseSince: T0, submittedAt: T0 },
+      ...{ phase: 'running', attempt: 2, preemptions: 1, slices: [slice], events },
+    };
+    const lines = renderJobStatus(row({ label: 'REHEARSAL' }), { view }, place, T0);
+    assert.equal(lines[0], 'train-7f3k   REHEARSAL: not on real Cloud TPUs');
+    assert.ok(lines.includes('  command    x .. (on all hosts)'), lines.join('\n'));
+    assert.ok(lines.includes('  preempted  1 of 20 times that are allowed'));
+    assert.deepEqual(lines.slice(-16), [
+      '  NODE     ZONE           GEN  STATE  HOSTS             DETAIL',
+      '  jc-t-g2  us-central1-a  2    ready  10.0.0.1 1.2.3.4',
+      '',
+      '  .. 2 events before: jobctl logs train-7f3k --job',
+      ...events.slice(2).map(({ text }, i) => `  2026-11-21T12:00:${String(i + 2).padStart(2, '0')}Z  ${text}`),
+    ]);
+  });
+});
+
+describe('the look', () => {
+  const terminal = { isTTY: true, columns: 100 };
+  it('colour on a terminal only, with NO_COLOR unset and a terminal that obeys', () => {
+    assert.equal(lookOf(terminal, { LANG: 'C.UTF-8' }).paint('red', 'x'), '\u001b[31mx\u001b[0m');
+    for (const [stream, env] of [
+      [terminal, { NO_COLOR: '1' }],
+      [terminal, { TERM: 'dumb' }],
+      [{}, {}],
+    ] as const)
+      assert.equal(lookOf(stream, env).paint('red', 'x'), 'x');
+  });
+  it('symbols are ASCII where the locale is not UTF-8; LC_ALL wins over LANG', () => {
+    assert.equal(lookOf(terminal, { LANG: 'en_US.utf8' }).symbols.done, '✔');
+    assert.equal(lookOf(terminal, { LANG: 'en_US.UTF-8', LC_ALL: 'C' }).symbols.bar, '|');
+    assert.equal(lookOf(terminal, {}).symbols.now, '*');
+  });
+});
