@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { durationOption, outputOption, wholeNumber, withConnection } from './options.js';
-import type { Invocation } from './program.js';
+import type { Invocation } from './invocation.js';
 import type { CancelFlags } from './verbs/cancel.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { durationOption, outputOption, withConnection } from './options.js';
-import type { Invocation } from './program.js';
+import type { Invocation } from './invocation.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';

@@ -1,16 +1,11 @@
 import { Command, CommanderError } from 'commander';
+import { nearestWord } from '../../domain/nearest-word.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerDev } from './dev/register-dev.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
+import type { Invocation } from './invocation.js';
 import { registerOperatorVerbs } from './operator-commands.js';
-
-/** What verbs hand back to the one who runs the program. */
-export interface Invocation {
-  /** Words after `--`; undefined where there is no `--`. */
-  readonly commandWords: readonly string[] | undefined;
-  exitCode: number;
-}
 
 /**
  * Runs one command line.
@@ -75,24 +70,38 @@ function refuseStrayWords(own: readonly string[], { commandWords }: Invocation):
   }
 }
 
-/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form. */
+/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form: what, why, the nearest word, what to do. */
 function usageError({ message }: CommanderError, own: readonly string[]): CliError {
-  const [first = '', suggestion] = message.split('\n');
-  const isVerbKnown = !first.includes('unknown command');
-  const verb = isVerbKnown ? verbOf(own) : 'jobctl';
-  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion ?? '')?.[1];
+  const [first = '', suggestion = ''] = message.split('\n');
+  const [what = '', ...why] = first
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .split('. ');
+  const verb = verbOf(own, what.startsWith('unknown command'));
+  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
   return new CliError(
     ExitCode.Usage,
-    `${verb}: ${first.replace(/^error: /, '')}`,
+    `${verb}: ${what}`,
+    ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
     ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
+    ...(verb === 'jobctl submit' && what.startsWith('too many')
+      ? ['a command goes behind --: jobctl submit FILE -- CMD..']
+      : []),
     `\`${verb} --help\` shows what there is`,
   );
 }
 
-/** `jobctl dev up`: the words before the first flag that name commands. */
-function verbOf(own: readonly string[]): string {
-  const [verb, second] = own;
-  if (verb === undefined || verb.startsWith('-')) return 'jobctl';
-  const isNested = (verb === 'dev' || verb === 'audit') && second !== undefined && /^[a-z]+$/.test(second);
-  return isNested ? `jobctl ${verb} ${second}` : `jobctl ${verb}`;
+/** Of an option that takes one of a few words. */
+function nearestChoice(message: string): string | undefined {
+  const match = /argument '(.*)' is invalid\. Allowed choices are (.+)\.$/.exec(message);
+  return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
+}
+
+const GROUPS: ReadonlySet<string> = new Set(['audit', 'dev']);
+
+/** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
+function verbOf(own: readonly string[], isUnknown: boolean): string {
+  const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
+  const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);
+  return ['jobctl', ...known].join(' ');
 }

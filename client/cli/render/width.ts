@@ -1,6 +1,8 @@
 /** East Asian wide and emoji, the ranges that terminals show in two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+// The selectors stand for themselves here, not for what they would combine with.
+// oxlint-disable-next-line no-misleading-character-class
 const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
 
 /** Columns that `text` takes on a terminal. Text without escape sequences. */

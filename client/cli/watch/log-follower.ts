@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { JobLogReader } from '../../job-logs.js';
 import type { JobRow } from '../../job-client.js';
-import { isPassing, pause } from './watch-job.js';
+import { isPassing, pause } from './outage.js';
 
 export interface LogSelection {
   readonly job: string;

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobClient, JobRow } from '../../job-client.js';
 import { currentLine, progressLines } from '../render/progress.js';
 import { oneLine } from '../render/width.js';
 import type { LogFollower } from './log-follower.js';
+import { isPassing, pause } from './outage.js';
 import type { Screen } from './screen.js';
 
 export interface Watch {
@@ -82,13 +82,6 @@ function show(before: JobRow | undefined, row: JobRow, screen: Screen): void {
   screen.current(row.endedAt === undefined ? currentLine(row, Date.now(), screen.look) : undefined);
 }
 
-/** Names of errors that an outage makes. The job does not notice one, so neither gives up who watches it. */
-const PASSING = new Set(['TemporalUnreachable', 'ServiceError', 'StoreUnavailable']);
-
-export function isPassing(error: unknown): boolean {
-  return error instanceof Error && PASSING.has(error.name);
-}
-
 /** The job's row, asked for again while Temporal is away; a job that was never seen is not waited for. */
 class Sight {
   readonly #watch: Watch;
@@ -121,7 +114,3 @@ class Sight {
 }
 
 const both = (text: string): { live: string; plain: string } => ({ live: ` ${text}`, plain: text });
-
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
-}
