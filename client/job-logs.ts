@@ -59,7 +59,10 @@ export class JobLogReader {
     for (let fetched = fetches.shift(); fetched !== undefined; fetched = fetches.shift()) {
       const stretch = await fetched;
       // Joined with others since the listing: a new one has it in its new place.
-      if (stretch === undefined) return yield* this.unread();
+      if (stretch === undefined) {
+        yield* this.unread();
+        return;
+      }
       this.#given.set(stretch.host, (this.#given.get(stretch.host) ?? 0) + stretch.bytes.length);
       yield stretch;
       fetchNext();

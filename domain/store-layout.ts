@@ -1,6 +1,5 @@
 /** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
 
-export const jobPrefix = (job: string): string => `jobs/${job}/`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;

@@ -45,6 +45,8 @@ export function loadSnapshot<T>(file: string): T | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as T;
   } catch (error) {
-    throw new Error(`rehearsal state ${file} cannot be read (${String(error)}); move it away to start empty`);
+    throw new Error(`rehearsal state ${file} cannot be read (${String(error)}); move it away to start empty`, {
+      cause: error,
+    });
   }
 }

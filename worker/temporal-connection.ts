@@ -20,6 +20,7 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
   } catch (error) {
     throw new Error(
       `Temporal at ${address} cannot be reached: ${(error as Error).message}\n  is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?`,
+      { cause: error },
     );
   }
 }

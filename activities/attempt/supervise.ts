@@ -83,10 +83,10 @@ class Supervision {
       all.map(async (end) => ((await end).kind === 'done' ? new Promise<never>(() => undefined) : end)),
     );
     const first = await Promise.race([Promise.all(all), bad]);
-    if (Array.isArray(first)) return first as HostEnd[];
+    if (Array.isArray(first)) return first;
     log.info('a host failed: stopping the others');
     await this.#stopWhere(() => true);
-    return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first as HostEnd])]);
+    return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first])]);
   }
 
   async #stopWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {

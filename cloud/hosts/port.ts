@@ -10,12 +10,6 @@ export interface HostTarget {
   readonly user: string;
 }
 
-export interface StepResult {
-  readonly code: number;
-  /** The signal's name, where one ended it. */
-  readonly signal?: string;
-}
-
 /** The outcome of making one module ready on one host. */
 export type ModuleOutcome =
   | { readonly kind: 'unchanged' }

@@ -71,7 +71,7 @@ function sectionsWith(key: string): string[] {
 function shapeKeys(path: Path): string[] {
   let schema: unknown = jobFileSchema;
   for (const segment of path) schema = childSchema(bare(schema), segment);
-  const object = bare(schema) as { shape?: Record<string, unknown> } | undefined;
+  const object = bare(schema);
   return Object.keys(object?.shape ?? {});
 }
 

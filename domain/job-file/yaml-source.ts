@@ -1,10 +1,10 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, ErrorCode, Node, Pair, Scalar } from 'yaml';
+import type { Document, ErrorCode, Node, Pair } from 'yaml';
 import type { Path, Problem } from '../problem.js';
 import { mapTree } from './plain-tree.js';
 
 /** Values of these that YAML reads as numbers keep their text: 3.10 is not 3.1, and 007 is not 7. */
-const KEPT_AS_WRITTEN: readonly (readonly (string | '*')[])[] = [
+const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
   ['venv', 'python'],
   ['conda', 'python'],
   ['env', '*'],
@@ -90,7 +90,7 @@ export class YamlSource {
   #asWritten(value: unknown, path: Path): unknown {
     if (typeof value !== 'number' || !KEPT_AS_WRITTEN.some((pattern) => isMatch(path, pattern))) return value;
     const { node } = this.#find(path);
-    return isScalar(node) ? ((node as Scalar).source ?? value) : value;
+    return isScalar(node) ? (node.source ?? value) : value;
   }
 }
 

@@ -56,8 +56,7 @@ export const hostsRequest = z.strictObject({
 
 function isPattern(text: string): boolean {
   try {
-    new RegExp(text);
-    return true;
+    return RegExp(text) instanceof RegExp;
   } catch {
     return false;
   }

@@ -1,4 +1,3 @@
-import type { StoredObject } from './objects.js';
 import { storeErrors } from './store-error.js';
 
 /** What a call wants the object to be. Generation '0' stands for an object that does not exist. */
@@ -8,6 +7,9 @@ export interface Preconditions {
   readonly metageneration?: string;
   readonly notMetageneration?: string;
 }
+
+/** The part of an object that preconditions look at. */
+type Versioned = Readonly<Record<'generation' | 'metageneration', string>>;
 
 export function readPreconditions(query: URLSearchParams, prefix: 'if' | 'ifSource' = 'if'): Preconditions {
   const fields = [
@@ -27,7 +29,7 @@ export function readPreconditions(query: URLSearchParams, prefix: 'if' | 'ifSour
 }
 
 /** Throws StoreError 412. */
-export function checkPreconditions(object: StoredObject | undefined, wanted: Preconditions): void {
+export function checkPreconditions(object: Versioned | undefined, wanted: Preconditions): void {
   const generation = object?.generation ?? '0';
   const metageneration = object?.metageneration ?? '0';
   const holds =
@@ -39,7 +41,7 @@ export function checkPreconditions(object: StoredObject | undefined, wanted: Pre
 }
 
 /** The same for a read: a `Not` condition that fails means that the reader has the newest (304). */
-export function checkReadPreconditions(object: StoredObject, wanted: Preconditions): void {
+export function checkReadPreconditions(object: Versioned, wanted: Preconditions): void {
   const hasNewest = wanted.notGeneration === object.generation || wanted.notMetageneration === object.metageneration;
   if (hasNewest) throw storeErrors.notModified();
   checkPreconditions(object, wanted);

@@ -23,7 +23,7 @@ export function isAuthorized(keys: readonly AuthorizedKey[], context: PublicKeyA
   return keys.some(({ user, key }) => {
     if (user !== context.username || !key.getPublicSSH().equals(context.key.data)) return false;
     if (context.signature === undefined || context.blob === undefined) return true;
-    return key.verify(context.blob, context.signature, context.hashAlgo) === true;
+    return key.verify(context.blob, context.signature, context.hashAlgo);
   });
 }
 

@@ -39,11 +39,12 @@ const FAULTS: readonly (readonly [file: string, imported: string, rule: string])
   ['activities/c.ts', "import '@google-cloud/storage';", 'only cloud import'],
   ['client/c.ts', "import '../test/ok.js';", 'nothing imports test'],
   ['quota/b.ts', "import './c.js';", 'no cycles'],
-  ['quota/c.ts', "import './b.js';", 'no cycles'],
   ['client/d.ts', "import './nowhere.js';", 'every import is found'],
 ];
 /** What the arrows allow, and a rule that is too wide would refuse. */
 const ALLOWED: Readonly<Record<string, string>> = {
+  // The other half of a cycle, which is reported once.
+  'quota/c.ts': "import './b.js';",
   'workflows/type-only.ts': "import type { A } from '../activities/ok.js'; export type B = A;",
   'client/type-only.ts': "import type { A } from '../workflows/ok.js'; export type B = A;",
   'client/cli/lazy.ts': "export const run = () => import('../../worker/ok.js');",

@@ -51,7 +51,7 @@ describe('the job file inside a workflow', function () {
             args: [job],
           });
           assert.deepEqual(got, {
-            resolved: JSON.parse(JSON.stringify(resolveJob(job))),
+            resolved: JSON.parse(JSON.stringify(resolveJob(job))) as unknown,
             hash: contentHash(job),
             grants: 1,
           });

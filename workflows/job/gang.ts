@@ -179,6 +179,9 @@ export class Gang {
     const member = this.#slices.find(({ ref }) => ref.name === name);
     if (!member || member.state === 'gone') return;
     switch (news.kind) {
+      case 'progress':
+        Object.assign(member, { detail: news.detail });
+        return;
       case 'ready':
         if (member.state === 'starting')
           Object.assign(member, { state: 'ready', nodeId: news.nodeId, hosts: news.hosts, detail: 'ready' });
