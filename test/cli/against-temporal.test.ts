@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { jobctl } from './command-line.js';
+import type { Ended } from './command-line.js';
+
+const JOB = `tpu:
+  accelerator: v5litepod-16
+  zone: us-central1-a
+command:
+  run: echo hi
+`;
+
+describe('verbs against a real Temporal server without any worker', function () {
+  this.timeout(30_000);
+  let folder: string;
+  let file: string;
+  let environment: Record<string, string>;
+  const name = `cli-${process.pid}`;
+  const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, environment);
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    folder = mkdtempSync(join(tmpdir(), 'cli-temporal-'));
+    file = join(folder, 'job.yaml');
+    writeFileSync(file, JOB);
+    const { address, namespace } = await testServer();
+    environment = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, JOBCTL_TASK_QUEUE: name, HOME: folder };
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('submit prints the id alone on stdout; again it is the same job; other content is refused with 4', async () => {
+    const first = await run('submit', file, '--name', name, '--user', 'alice');
+    assert.deepEqual([first.exitCode, first.stdout], [0, `${name}\n`]);
+    assert.match(first.stderr, new RegExp(`^${name} {3}v5litepod-16 .*16 chips on 4 hosts`));
+    const again = await run('submit', file, '--name', name, '--user', 'alice', '--output', 'json');
+    assert.deepEqual([again.exitCode, again.stdout], [0, `{"id":"${name}"}\n`]);
+    assert.match(again.stderr, /was submitted before with the same content/);
+    const other = await run('submit', file, '--name', name, '--user', 'alice', '--', 'echo other');
+    assert.deepEqual([other.exitCode, other.stdout], [4, '']);
+    assert.equal(
+      other.stderr,
+      `a job named '${name}' is there already, with other content\n` +
+        `  see it with \`jobctl status ${name}\`; for another job choose another --name\n`,
+    );
+  });
+
+  it('status shows the row, and says what is missing without a worker', async () => {
+    const { exitCode, stdout } = await run('status', name);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /\n {2}phase +queued for \d+s\n/);
+    assert.match(stdout, /slices and events are missing: /);
+  });
+
+  it('wait gives up in time with 124, and the job is there still', async () => {
+    const { exitCode, stderr } = await run('wait', name, '--timeout', '1s');
+    assert.equal(exitCode, 124);
+    assert.match(stderr, /has not ended within 1s; it goes on/);
+  });
+
+  it('list finds it by its user; the JSON has what the table has', async () => {
+    let listed: Ended | undefined;
+    // A list is made from the server's index, which is a moment behind.
+    for (const end = Date.now() + 10_000; Date.now() < end && !listed?.stdout.includes(name);) {
+      listed = await run('list', '--user', 'alice', '--output', 'json');
+    }
+    const { jobs } = JSON.parse(listed?.stdout ?? '') as { jobs: { id: string; phase: string }[] };
+    assert.deepEqual(
+      jobs.filter(({ id }) => id === name).map(({ phase }) => phase),
+      ['queued'],
+    );
+  });
+
+  it('an unknown job is exit 3 for every verb that takes one', async () => {
+    const verbs = [['status'], ['wait'], ['cancel'], ['logs', '--bucket', 'b']];
+    const ends = await Promise.all(verbs.map(([verb = '', ...flags]) => run(verb, 'no-such-job', ...flags)));
+    for (const { exitCode, stderr } of ends) {
+      assert.equal(exitCode, 3);
+      assert.match(stderr, /^no job 'no-such-job' in namespace .*\n {2}`jobctl list` shows the jobs that are there\n$/);
+    }
+  });
+
+  it('cancel says what happens', async () => {
+    const { exitCode, stdout } = await run('cancel', name);
+    assert.equal(exitCode, 0);
+    assert.match(stdout, new RegExp(`^${name} is being cancelled: .*\n {2}jobctl wait ${name} `));
+  });
+});
