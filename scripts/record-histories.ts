@@ -37,7 +37,8 @@ try {
       written.push(await record(type, workflowId, runId));
     }
   }
-  if (written.length === 0) throw new Error(`${values.address ?? 'Temporal'} has no such workflow: run some jobs first`);
+  if (written.length === 0)
+    throw new Error(`${values.address ?? 'Temporal'} has no such workflow: run some jobs first`);
   console.log(`${written.join('\n')}\n${written.length} histories in ${folder}`);
 } finally {
   await close();
@@ -58,6 +59,8 @@ async function record(type: string, workflowId: string, runId: string): Promise<
 }
 
 function versionOfPackage(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
   return version;
 }

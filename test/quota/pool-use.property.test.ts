@@ -6,7 +6,8 @@ import type { QuotaLease } from '../../quota/quota-config.js';
 import { isWithin } from '../../quota/quota-units.js';
 import { lease, pool, project, request } from './builders.js';
 
-const RUNS = 500;
+/** More in .ci/long. */
+const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 500);
 const NOW = 10;
 const NOMINAL = { v4: 12 };
 const drawn = fc.array(fc.tuple(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 3 }), fc.boolean()), {

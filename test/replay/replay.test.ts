@@ -36,7 +36,10 @@ describe('replay of recorded histories', function () {
 
   for (const type of ['job', 'slice', 'quota']) {
     it(`there is a history of the workflow ${type}`, () => {
-      assert.ok(recorded.some((one) => typeOf(one) === type), `${HISTORIES} holds none of ${type}; ${RECORD}`);
+      assert.ok(
+        recorded.some((one) => typeOf(one) === type),
+        `${HISTORIES} holds none of ${type}; ${RECORD}`,
+      );
     });
   }
 
