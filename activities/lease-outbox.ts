@@ -12,10 +12,12 @@ import type { WorkflowClient } from './workflow-lookup.js';
  */
 export class LeaseOutbox {
   readonly #taskQueue: string;
+  readonly #deadlineMs: number;
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(taskQueue: string) {
+  constructor(taskQueue: string, deadlineMs: number = SIGNAL_DEADLINE_MS) {
     this.#taskQueue = taskQueue;
+    this.#deadlineMs = deadlineMs;
   }
 
   send(client: WorkflowClient, message: LeaseMessage): Promise<void> {
@@ -31,7 +33,8 @@ export class LeaseOutbox {
   async #drain(client: WorkflowClient, pool: string, lane: Lane): Promise<void> {
     lane.isDraining = true;
     while (lane.letters.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, lane.windowMs));
+      // What fills a signal already has nothing to wait for.
+      if (!fillsASignal(lane.letters)) await new Promise((resolve) => setTimeout(resolve, lane.windowMs));
       const batch = takeBatch(lane.letters);
       await this.#post(client, pool, batch);
       const isBusy = lane.letters.length > batch.length / 2;
@@ -45,7 +48,7 @@ export class LeaseOutbox {
   async #post(client: WorkflowClient, pool: string, batch: readonly Letter[]): Promise<void> {
     const input: QuotaInput = { v: 1, pool };
     try {
-      await client.withDeadline(Date.now() + SIGNAL_DEADLINE_MS, () =>
+      await client.withDeadline(Date.now() + this.#deadlineMs, () =>
         client.workflow.signalWithStart(WorkflowType.Quota, {
           workflowId: quotaWorkflowId(pool),
           taskQueue: this.#taskQueue,
@@ -74,11 +77,15 @@ interface Lane {
   windowMs: number;
 }
 
-function takeBatch(letters: Letter[]): Letter[] {
+/** How many letters, from the first, go into one signal. */
+function fitting(letters: readonly Letter[]): number {
   let bytes = 0;
-  const fits = letters.findIndex((letter, index) => index >= MOST_MESSAGES || (bytes += letter.bytes) > MOST_BYTES);
-  return letters.splice(0, fits === -1 ? letters.length : Math.max(1, fits));
+  const over = letters.findIndex((letter, index) => index >= MOST_MESSAGES || (bytes += letter.bytes) > MOST_BYTES);
+  return over === -1 ? letters.length : Math.max(1, over);
 }
+
+const fillsASignal = (letters: readonly Letter[]): boolean => fitting(letters) < letters.length;
+const takeBatch = (letters: Letter[]): Letter[] => letters.splice(0, fitting(letters));
 
 /** DESIGN.md 3: at most 200 messages or 16 KB in a signal, the window from 50 ms to 1 s under load. */
 const MOST_MESSAGES = 200;

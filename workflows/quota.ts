@@ -38,6 +38,7 @@ export async function quota(input: QuotaInput): Promise<void> {
   });
   setHandler(quotaStateQuery, (): PoolState => describePool(input.pool, book, facts, Date.now()));
   let reconcileAt = 0;
+  let pass = 0;
 
   facts = inForce(facts, await outside.loadPool(input.pool));
   if (!carry) await new Rebuild(input.pool, book, facts.timings).run();
@@ -45,7 +46,7 @@ export async function quota(input: QuotaInput): Promise<void> {
   while (!isFull(facts)) {
     if (Date.now() >= reconcileAt) {
       facts = inForce(facts, await outside.loadPool(input.pool));
-      await reconcile(book);
+      await reconcile(book, pass++);
       reconcileAt = Date.now() + facts.timings.reconcileMs;
     }
     isAwake = false;

@@ -122,6 +122,15 @@ describe('the lease book', () => {
     assert.equal(empties.book.waiting.length, 1);
   });
 
+  it('takes along what it has told nobody yet', () => {
+    const post = held();
+    post.send('s1', register('s1'));
+    post.send('job', request);
+    const next = new LeaseBook(JSON.parse(JSON.stringify(post.book.carry())) as ReturnType<LeaseBook['carry']>);
+    const { answers, regrants } = next.takePending();
+    assert.deepEqual([answers, regrants], [[{ slice: 's1', isHeld: true }], [JOB]]);
+  });
+
   it('survives a continue-as-new as it is', () => {
     const post = held();
     post.send('s1', register('s1'));

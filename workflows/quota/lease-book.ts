@@ -26,6 +26,7 @@ export class LeaseBook {
       ]),
     );
     this.#freed = new Map(carry.freed.map((freed) => [freed.key, freed]));
+    this.#pending = carry.pending ?? nothing();
   }
 
   get waiting(): readonly LeaseRow[] {
@@ -228,7 +229,12 @@ export class LeaseBook {
 
   /** Plain JSON: a Map would arrive as `{}` in the next run. */
   carry(): LeaseBookCarry {
-    return { epoch: this.epoch, rows: [...this.#rows.values()], freed: [...this.#freed.values()] };
+    return {
+      epoch: this.epoch,
+      rows: [...this.#rows.values()],
+      freed: [...this.#freed.values()],
+      pending: this.#pending,
+    };
   }
 }
 
@@ -257,6 +263,8 @@ export interface LeaseBookCarry {
   readonly epoch: number;
   readonly rows: readonly LeaseRow[];
   readonly freed: readonly FreedLease[];
+  /** Said to nobody yet: a handler may have run between the last delivery and the continue-as-new. */
+  readonly pending?: Pending;
 }
 
 export interface Pending {

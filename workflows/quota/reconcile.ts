@@ -1,13 +1,13 @@
 import { leaseKey } from '../../domain/lease.js';
 import { pool as outside } from '../activity-options.js';
-import type { LeaseBook } from './lease-book.js';
+import type { LeaseBook, LeaseRow } from './lease-book.js';
 
 /**
  * Compares every lease with the workflows that hold it. It frees nothing itself: a closed job's lease starts to drain, and
  * a slice whose workflow is no more gets a new one that deletes it and says so (DESIGN.md 3).
  */
-export async function reconcile(book: LeaseBook): Promise<void> {
-  const questions = book.leased.map(({ lease, slices }) => ({ lease, slices }));
+export async function reconcile(book: LeaseBook, pass: number): Promise<void> {
+  const questions = [...book.leased, ...someWaiting(book, pass)].map(({ lease, slices }) => ({ lease, slices }));
   if (questions.length === 0) return;
   for (const { lease, isJobOpen, openSlices } of await outside.inspectHolders(questions)) {
     const key = leaseKey(lease);
@@ -22,3 +22,13 @@ export async function reconcile(book: LeaseBook): Promise<void> {
     if (!isJobOpen) book.jobClosed(key, Date.now(), `job ${lease.job} is closed`);
   }
 }
+
+/** A job that was terminated while it waited holds nothing, so these are looked at in turns, a part in each pass. */
+function someWaiting(book: LeaseBook, pass: number): readonly LeaseRow[] {
+  const { waiting } = book;
+  const parts = Math.max(1, Math.ceil(waiting.length / WAITING_PER_PASS));
+  const from = (pass % parts) * WAITING_PER_PASS;
+  return waiting.slice(from, from + WAITING_PER_PASS);
+}
+
+const WAITING_PER_PASS = 200;
