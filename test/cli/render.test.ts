@@ -86,14 +86,16 @@ describe('jobctl list', () => {
     const rows = [
       row(),
       row({ id: 'sweep-0q1d', phase: 'queued', attempts: 0, why: 'waits for\nquota' }),
+      row({ id: 'gone-1', phase: 'terminated', endedAt: T0 + 9 * S }),
       row({ id: 'eval-1', phase: 'failed', endedAt: T0 + 9 * S, why: 'the command exited with code 7 on host 2' }),
     ];
-    assert.deepEqual(renderJobList({ rows, total: 3, open: 2 }, T0 + 190 * S), [
-      'JOB         PROJECT  USER   SLICE         PHASE    FOR     TRIES  WHY',
-      'train-7f3k  vision   alice  v5litepod-16  running  3m 10s  1      attempt 1 on 4 hosts in us-central1-a',
-      'sweep-0q1d  vision   alice  v5litepod-16  queued   3m 10s  0      waits for quota',
-      'eval-1      vision   alice  v5litepod-16  failed   9s      1      the command exited with code 7 on host 2',
-      '3 of 3 jobs, 1 running',
+    assert.deepEqual(renderJobList({ rows, total: 4, open: 2 }, T0 + 190 * S), [
+      'JOB         PROJECT  USER   SLICE         PHASE       FOR     TRIES  WHY',
+      'train-7f3k  vision   alice  v5litepod-16  running     3m 10s  1      attempt 1 on 4 hosts in us-central1-a',
+      'sweep-0q1d  vision   alice  v5litepod-16  queued      3m 10s  0      waits for quota',
+      'gone-1      vision   alice  v5litepod-16  terminated  9s      1      ended in Temporal from outside, without an outcome',
+      'eval-1      vision   alice  v5litepod-16  failed      9s      1      the command exited with code 7 on host 2',
+      '4 of 4 jobs, 1 running',
     ]);
   });
   it('a rehearsal is said in the first line and in its row', () => {

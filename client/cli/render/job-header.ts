@@ -1,6 +1,7 @@
 import { usdPerHour } from '../../../domain/prices.js';
 import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
+import type { JobRow } from '../../job-client.js';
 import { oneLine } from './width.js';
 
 /**
@@ -17,6 +18,11 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined):
     `${count(chipsOfJob(spec), 'chip')} on ${count(hosts, 'host')}`,
     ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
   ].join('   ');
+}
+
+/** Why a job is where it is. What it said last is no reason for an end that came over its head. */
+export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
+  return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : oneLine(why ?? '');
 }
 
 export function count(number: number, noun: string): string {

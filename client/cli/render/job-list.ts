@@ -1,9 +1,8 @@
 import type { JobPage, JobRow } from '../../job-client.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration } from './duration.js';
-import { count } from './job-header.js';
+import { count, reasonOf } from './job-header.js';
 import { renderTable } from './table.js';
-import { oneLine } from './width.js';
 
 const TITLES = ['JOB', 'PROJECT', 'USER', 'SLICE', 'PHASE', 'FOR', 'TRIES', 'WHY'];
 
@@ -36,8 +35,8 @@ function totals(rows: readonly JobRow[], total: number, open: number): string {
 }
 
 function rowCells(row: JobRow, now: EpochMs): string[] {
-  const { id, project, user, slice, phase, phaseSince, submittedAt, endedAt, attempts, why } = row;
+  const { id, project, user, slice, phase, phaseSince, submittedAt, endedAt, attempts } = row;
   // Of an ended job: how long it took.
   const lasted = endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
-  return [id, project, user, slice, phase, formatDuration(lasted), String(attempts), oneLine(why ?? '')];
+  return [id, project, user, slice, phase, formatDuration(lasted), String(attempts), reasonOf(row)];
 }

@@ -2,7 +2,7 @@ import type { JobRow } from '../../job-client.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';
-import { commandSummary, count } from './job-header.js';
+import { commandSummary, count, reasonOf } from './job-header.js';
 import { renderTable } from './table.js';
 import { oneLine } from './width.js';
 
@@ -41,13 +41,14 @@ export function renderJobStatus(
 type Fact = readonly [string, string];
 
 function rowFacts(row: JobRow, now: EpochMs): Fact[] {
-  const { phase, phaseSince, why, project, user, pool, slice, submittedAt, endedAt, attempts, outcome } = row;
+  const { phase, phaseSince, project, user, pool, slice, submittedAt, endedAt, attempts, outcome } = row;
+  const reason = reasonOf(row);
   const since =
     endedAt === undefined
       ? `for ${formatDuration(now - phaseSince)}`
       : `in ${formatExactDuration(endedAt - submittedAt)}`;
   return [
-    ['phase', `${phase} ${since}${why === undefined ? '' : `: ${oneLine(why)}`}`],
+    ['phase', `${phase} ${since}${reason === '' ? '' : `: ${reason}`}`],
     ['project', `${project} (pool ${pool}), user ${user}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
