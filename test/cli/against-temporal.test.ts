@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../cloud/eventually.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { jobctl } from './command-line.js';
 import type { Ended } from './command-line.js';
@@ -61,12 +62,13 @@ describe('verbs against a real Temporal server without any worker', function () 
   });
 
   it('list finds it by its user; the JSON has what the table has', async () => {
-    let listed: Ended | undefined;
     // A list is made from the server's index, which is a moment behind.
-    for (const end = Date.now() + 10_000; Date.now() < end && !listed?.stdout.includes(name);) {
-      listed = await run('list', '--user', 'alice', '--output', 'json');
-    }
-    const { jobs } = JSON.parse(listed?.stdout ?? '') as { jobs: { id: string; phase: string }[] };
+    const { stdout } = await eventually(
+      `${name} in the list`,
+      () => run('list', '--user', 'alice', '--output', 'json'),
+      (ended) => ended.stdout.includes(name),
+    );
+    const { jobs } = JSON.parse(stdout) as { jobs: { id: string; phase: string }[] };
     assert.deepEqual(
       jobs.filter(({ id }) => id === name).map(({ phase }) => phase),
       ['queued'],

@@ -50,11 +50,8 @@ describe('bad input is refused with its place, its value and what to do', () => 
   const THROUGH_THE_PROCESS = [
     'a wrong accelerator',
     'more than one problem',
-    'a reference to nothing',
-    'no such file',
     'an unknown flag',
     '--set with a wrong value',
-    '--name with capitals',
     'a worker whose configuration is not there',
   ];
   it('the process prints the same on stderr, nothing on stdout, and exits 2', async function () {

@@ -119,6 +119,19 @@ describe("a job's logs, read from a real store", () => {
     await run;
     assert.deepEqual(told, ['0:a', '0:b', 'end 1', '0:c', '0:d', 'end 2']);
   });
+
+  it('of a job that closed unseen between two looks the attempts left are read too', async () => {
+    const told: string[] = [];
+    const sink = {
+      stretch: async (host: number, bytes: Buffer) => void told.push(`${host}:${bytes.toString()}`),
+      attemptEnd: async () => undefined,
+    };
+    for (const attempt of [1, 2, 3]) await put(0, 0, `a${attempt}`, attempt);
+    const follower = new LogFollower(reader, { job, stream: 'command', firstAttempt: 1 }, sink);
+    follower.reached({ attempts: 3, endedAt: 1 });
+    await follower.run(new AbortController().signal);
+    assert.deepEqual(told, ['0:a1', '0:a2', '0:a3']);
+  });
 });
 
 describe('the order in which stretches of several hosts are given', () => {
