@@ -12,11 +12,16 @@ import { hostsOf, runIdOf } from './attempt-hosts.js';
 export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: AttemptInput): Promise<void> {
   const graceMs = input.spec.graceSeconds * 1000;
   const key = await connectingKey(installation, input.spec.ssh);
+  // Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds: one controller of our own.
+  const giveUp = new AbortController();
+  const timer = setTimeout(() => giveUp.abort(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS);
+  cancellationSignal().addEventListener('abort', () => giveUp.abort(new Error('the activity was cancelled')), {
+    once: true,
+  });
   const failures: string[] = [];
   const stops = hostsOf(input).map(async ({ target }) => {
     try {
-      const signal = AbortSignal.any([cancellationSignal(), AbortSignal.timeout(CONNECT_MS)]);
-      const connection = await hosts.connect(target, key, signal);
+      const connection = await hosts.connect(target, key, giveUp.signal);
       try {
         await connection.stopRun(runIdOf(input), graceMs);
       } finally {
@@ -28,6 +33,7 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
     heartbeat();
   });
   await Promise.all(stops);
+  clearTimeout(timer);
   if (failures.length > 0) throw new Error(`${failures.length} of ${stops.length} hosts: ${failures[0]}`);
 }
 
