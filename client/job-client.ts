@@ -1,14 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Client, WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
 import { formatSlices } from '../domain/job-units.js';
 import type { JobSpec } from '../domain/job-spec.js';
-import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
+import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import { fileObject } from '../domain/store-layout.js';
-import type { EpochMs } from '../domain/units.js';
 import type { StorePort } from '../cloud/store/port.js';
 import {
   describeQuery,
@@ -19,6 +18,7 @@ import {
   WorkflowType,
 } from '../workflows/messages.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
+import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
 import { JobInvalid, JobNameTaken, JobNotFound, JobTerminated, TemporalUnreachable } from './errors.js';
 
 export interface JobClientOptions {
@@ -48,44 +48,6 @@ export interface Submitted {
   readonly spec: JobSpec;
   /** False: the very same job was submitted under this name before. */
   readonly isNew: boolean;
-}
-
-/** `terminated`: ended in Temporal from outside, without an outcome. */
-export type ShownPhase = JobPhase | 'terminated';
-
-/** One job as lists show it: from search attributes and memo alone, so that a list costs one call. */
-export interface JobRow {
-  readonly id: string;
-  readonly project: string;
-  readonly user: string;
-  readonly slice: string;
-  readonly pool: string;
-  readonly phase: ShownPhase;
-  readonly phaseSince: EpochMs;
-  readonly submittedAt: EpochMs;
-  readonly endedAt?: EpochMs;
-  readonly attempts: number;
-  readonly why?: string;
-  /** REHEARSAL where nothing of it is real. */
-  readonly label?: string;
-  readonly outcome?: Outcome;
-}
-
-export interface JobFilter {
-  readonly project?: string;
-  readonly user?: string;
-  readonly phase?: string;
-  readonly pool?: string;
-  /** Rows at most; 100 if absent. */
-  readonly limit?: number;
-}
-
-export interface JobPage {
-  readonly rows: readonly JobRow[];
-  /** All that match, whatever the limit. */
-  readonly total: number;
-  /** Of these, how many are not done. */
-  readonly open: number;
 }
 
 /**
@@ -319,55 +281,4 @@ function unreachable(error: unknown, where: string): TemporalUnreachable | undef
 function randomSuffix(): string {
   const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
   return [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join('');
-}
-
-function queryOf({ project, user, phase, pool }: JobFilter): string {
-  const wanted: [JobSearchAttribute, string | undefined][] = [
-    ['JobProject', project],
-    ['JobUser', user],
-    ['JobPhase', phase],
-    ['JobPool', pool],
-  ];
-  const clauses = wanted.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name} = '${value.replaceAll("'", "''")}'`],
-  );
-  return [`WorkflowType = '${WorkflowType.Job}'`, ...clauses].join(' AND ');
-}
-
-function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
-  const memo = (execution.memo ?? {}) as Partial<JobMemo>;
-  const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
-  const { phaseSince = execution.startTime.getTime(), attempts = 0, why, label, outcome } = memo;
-  return {
-    id: execution.workflowId,
-    project: attribute('JobProject'),
-    user: attribute('JobUser'),
-    slice: memo.slice ?? attribute('JobAccelerator'),
-    pool: attribute('JobPool'),
-    phase: phaseOf(execution, attribute('JobPhase') as JobPhase),
-    phaseSince: execution.closeTime?.getTime() ?? phaseSince,
-    submittedAt: execution.startTime.getTime(),
-    ...(execution.closeTime ? { endedAt: execution.closeTime.getTime() } : {}),
-    attempts,
-    ...(why === undefined ? {} : { why }),
-    ...(label === undefined ? {} : { label }),
-    ...(outcome === undefined ? {} : { outcome }),
-  };
-}
-
-/** The job's own word, except where its workflow was closed over its head. */
-function phaseOf({ status }: Pick<WorkflowExecutionInfo, 'status'>, phase: JobPhase): ShownPhase {
-  switch (status.name) {
-    case 'TERMINATED':
-    case 'TIMED_OUT':
-      return 'terminated';
-    case 'FAILED':
-      return JobPhase.Failed;
-    case 'CANCELLED':
-      return JobPhase.Cancelled;
-    case 'COMPLETED':
-      return isDone(phase) ? phase : JobPhase.Succeeded;
-    default:
-      return phase;
-  }
 }

@@ -6,7 +6,7 @@ import { PlainScreen, TerminalScreen } from '../../client/cli/watch/screen.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { currentLine, progressLines, summaryLines } from '../../client/cli/render/progress.js';
 import type { Outcome } from '../../domain/job-state.js';
-import type { JobRow } from '../../client/job-client.js';
+import type { JobRow } from '../../client/job-rows.js';
 import { row, T0 } from './rows.js';
 
 const LOOK = lookOf({}, { LANG: 'C.UTF-8' });

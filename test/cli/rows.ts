@@ -1,4 +1,4 @@
-import type { JobRow } from '../../client/job-client.js';
+import type { JobRow } from '../../client/job-rows.js';
 
 export const T0 = Date.UTC(2026, 10, 21, 12, 0, 0);
 

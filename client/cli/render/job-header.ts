@@ -1,7 +1,7 @@
 import { usdPerHour } from '../../../domain/prices.js';
 import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
-import type { JobRow } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './width.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { JobPage, JobRow } from '../../job-client.js';
+import type { JobPage, JobRow } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration } from './duration.js';
 import { count, reasonOf } from './job-header.js';

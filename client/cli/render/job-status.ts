@@ -1,4 +1,4 @@
-import type { JobRow } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';

@@ -1,4 +1,4 @@
-import type { JobRow, ShownPhase } from '../../job-client.js';
+import type { JobRow, ShownPhase } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';
 import { count } from './job-header.js';

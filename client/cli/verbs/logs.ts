@@ -1,6 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
-import type { JobClient, JobRow } from '../../job-client.js';
+import type { JobClient } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import { JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
 import { openReader, withClient } from '../connect.js';
 import { resolveContext, storeOf } from '../context.js';

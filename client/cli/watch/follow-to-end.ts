@@ -1,4 +1,5 @@
-import type { JobClient, JobRow } from '../../job-client.js';
+import type { JobClient } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import type { CliContext } from '../context.js';
 import { openReader } from '../connect.js';
 import { ExitCode } from '../exit-codes.js';

@@ -1,4 +1,4 @@
-import type { JobRow } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import { ExitCode } from '../exit-codes.js';
 
 /** The exit code that stands for the end of a job: the command's own where it failed with one. */

@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { JobLogReader } from '../../job-logs.js';
-import type { JobRow } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import { isPassing, pause } from './outage.js';
 
 export interface LogSelection {

@@ -1,4 +1,5 @@
-import type { JobClient, JobRow } from '../../job-client.js';
+import type { JobClient } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import { currentLine, progressLines } from '../render/progress.js';
 import { oneLine } from '../render/width.js';
 import type { LogFollower } from './log-follower.js';
