@@ -32,7 +32,8 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
     health?.close();
     ports.hosts.release();
     await ports.tpu.close();
-    await temporal.connection.close();
+    // Refused while a Worker holds it, which is so when another Worker could not be made: that cause is the news.
+    await temporal.connection.close().catch(() => undefined);
     log.info('worker stopped');
   }
 }
