@@ -52,7 +52,8 @@ function leaseOf({ ownership }: OwnedResource) {
 /** A pool whose quota workflow is gone comes back by itself with the next message; where jobs only wait, here. */
 async function wakePools(temporal: WorkflowClient, installation: Installation): Promise<string[]> {
   const pools = new Set<string>();
-  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running'`;
+  // Another installation in this namespace has a janitor of its own; its pools must not come back on our queue.
+  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND TaskQueue = '${installation.taskQueue}'`;
   for await (const { searchAttributes } of temporal.workflow.list({ query, pageSize: 1000 })) {
     const pool = searchAttributes['JobPool']?.[0];
     if (typeof pool === 'string') pools.add(pool);

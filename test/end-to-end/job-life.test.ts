@@ -219,6 +219,22 @@ describe('a job, from submit to its outcome', function () {
     );
   });
 
+  it('a worker that is told to stop hands its jobs over: the command goes on, started once, no line lost', async () => {
+    const command = 'for n in $(seq 40); do echo "line $n of start $(grep -c . ~/.jobctl/starts.log)"; sleep 0.2; done';
+    const { id } = await stack.jobs.submit({ job: jobFile(command) });
+    await until('every host has printed', async () =>
+      (await Promise.all([0, 1, 2, 3].map((host) => log(id, 1, host)))).every((text) => text.includes('line 2')),
+    );
+    await stack.stopWorker();
+    await stack.startWorker();
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts], ['succeeded', 1], stack.tail());
+    const want = Array.from({ length: 40 }, (_, index) => `line ${index + 1} of start 1\n`).join('');
+    for (const host of [0, 1, 2, 3]) assert.equal(await log(id, 1, host), want);
+    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    assert.doesNotMatch(events, /is gone/, 'it was handed over, not missed');
+  });
+
   it('takes a name as an idempotency key: the same content is the same job, other content is refused', async () => {
     const submission = { name: 'nightly', job: jobFile('true') };
     const first = await stack.jobs.submit(submission);

@@ -44,7 +44,7 @@ export class TestStack {
   }
 
   static async start(options: StackOptions = {}): Promise<TestStack> {
-    const server = await testServer();
+    const server = options.server ?? (await testServer());
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-e2e-'));
     const octet = 130 + ((randomBytes(1)[0] as number) % 90);
     const rehearsal = await startRehearsal({
@@ -91,20 +91,26 @@ export class TestStack {
       config,
       healthPort,
     });
-    await stack.startWorker();
+    if (!options.isNotReady) await stack.startWorker();
     return stack;
   }
 
   async startWorker(): Promise<void> {
+    this.spawnWorker();
+    await until('the worker is ready', async () => (await this.readiness()).ready, 60_000);
+  }
+
+  async readiness(): Promise<{ readonly ready: boolean; readonly reasons: readonly string[] }> {
+    const response = await fetch(`http://127.0.0.1:${this.#healthPort}/ready`);
+    const answer = (await response.json()) as { ready: boolean; reasons: string[] };
+    return { ...answer, ready: response.status === 200 && answer.ready };
+  }
+
+  spawnWorker(): void {
     const file = join(this.#directory, 'worker.json');
     writeFileSync(file, JSON.stringify(this.#config));
     const log = openSync(this.workerLog, 'a');
     this.#worker = spawn(process.execPath, ['--import', 'tsx', ENTRY, file], { stdio: ['ignore', log, log] });
-    await until(
-      'the worker is ready',
-      async () => (await fetch(`http://127.0.0.1:${this.#healthPort}/ready`)).ok,
-      60_000,
-    );
   }
 
   /** SIGKILL: nothing of it is handed over. */
@@ -143,6 +149,10 @@ export class TestStack {
 }
 
 export interface StackOptions {
+  /** Another Temporal server than the shared one. */
+  readonly server?: TestServer;
+  /** The worker is left to the test to start, since it cannot become ready yet. */
+  readonly isNotReady?: boolean;
   readonly timings?: Partial<Timings>;
   /** Text of a Bastion quota file. */
   readonly quota?: string;
