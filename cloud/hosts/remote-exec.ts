@@ -22,7 +22,12 @@ export interface ExecOptions {
 
 /** The connection ended before the command's exit status came: nothing is known about the command. */
 export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
+  override readonly name: string = 'ConnectionLost';
+}
+
+/** No channel could be opened, so nothing was started: the call can be repeated on another connection. */
+export class NoChannel extends ConnectionLost {
+  override readonly name = 'NoChannel';
 }
 
 /**
@@ -57,7 +62,7 @@ interface OpenChannel {
 /** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => reject(new ConnectionLost(`no channel could be opened: ${error.message}`));
+    const fail = (error: Error): void => reject(new NoChannel(`no channel could be opened: ${error.message}`));
     try {
       client.exec(command, (error, channel) => {
         if (error) return fail(error);

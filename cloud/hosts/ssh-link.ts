@@ -2,7 +2,7 @@ import type { Client } from 'ssh2';
 import type { HostTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
-import { ConnectionLost, remoteExec } from './remote-exec.js';
+import { ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
 import { describeHost, handshake } from './ssh-handshake.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
@@ -43,14 +43,7 @@ export class SshLink {
 
   /** @throws HostUnreachable for every trouble of the connection; the signal's reason when aborted. */
   async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
-    return (use === 'follow' ? this.#followers : this.#commands).run(async () => {
-      try {
-        return await remoteExec(await abortable(this.open(), options.signal), command, options);
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        throw new HostUnreachable(`${this.where} was lost: ${error.message}`, { cause: error });
-      }
-    });
+    return (use === 'follow' ? this.#followers : this.#commands).run(() => this.#execOnOpen(command, options, true));
   }
 
   /** Final: commands under way fail, and no new connection is made. Safe to repeat. */
@@ -66,6 +59,20 @@ export class SshLink {
 
   get where(): string {
     return describeHost(this.target, this.#options.port);
+  }
+
+  async #execOnOpen(command: string, options: ExecOptions, mayReconnect: boolean): Promise<ExecResult> {
+    const opening = this.open();
+    const used = this.#client;
+    try {
+      return await remoteExec(await abortable(opening, options.signal), command, options);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      if (this.#client === used) this.#client = undefined;
+      // A kept connection can have died unnoticed: nothing was started on it, so a new one is tried, once.
+      if (error instanceof NoChannel && mayReconnect) return this.#execOnOpen(command, options, false);
+      throw new HostUnreachable(`${this.where} was lost: ${error.message}`, { cause: error });
+    }
   }
 
   async #connect(): Promise<Client> {

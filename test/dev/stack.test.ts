@@ -19,7 +19,7 @@ import { createStore } from '../../cloud/store/gcs.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { slicePlan } from '../cloud/slice-plan.js';
-import { until } from '../end-to-end/until.js';
+import { until } from '../until.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 
 /** A stack in a state folder of its own. */

@@ -5,7 +5,7 @@ import { identify } from '../../client/cli/dev/process-identity.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { JobctlUser } from './jobctl-process.js';
 import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
-import { until } from './until.js';
+import { until } from '../until.js';
 
 /** Prints a line every 0.2 s, so that a hole or a double in a log would show; ends when the file `enough` is there. */
 const JOB = `name: crash

@@ -11,7 +11,7 @@ import { jobFile } from './job-files.js';
 import { leasedUnits, poolState } from './pool-watch.js';
 import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack } from './test-stack.js';
-import { until } from './until.js';
+import { until } from '../until.js';
 
 const POOL = 'ending';
 /** Room for one v5litepod-16, so that a second job waits. */

@@ -10,7 +10,7 @@ import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack, writeKeyPair } from './test-stack.js';
-import { until } from './until.js';
+import { until } from '../until.js';
 
 describe('a job, from submit to its outcome', function () {
   this.timeout(90_000);

@@ -14,7 +14,7 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { type TestServer, testServer } from '../temporal-server.js';
-import { until } from './until.js';
+import { until } from '../until.js';
 
 /** Everything that `jobctl dev up` makes, with short timings: the shared Temporal server, a rehearsal of its own, a worker process. */
 export class TestStack {

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
-import { never, until, withHost } from './session.js';
+import { never, withHost } from './session.js';
+import { until } from '../until.js';
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 const run = (script: string) => ({ runId: 'train-a1', epoch: 1, script, env: {} });

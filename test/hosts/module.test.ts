@@ -5,7 +5,8 @@ import type { HostConnection, ModuleOutcome, ModulePlan } from '../../cloud/host
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { modulePayload } from '../../cloud/hosts/module-payload.js';
 import type { HostSession } from './session.js';
-import { isAlive, never, until, withHost } from './session.js';
+import { isAlive, never, withHost } from './session.js';
+import { until } from '../until.js';
 
 /** Steps leave a line each in ~/did. */
 const plan = (steps: Record<string, string>, more: Partial<ModulePlan> = {}): ModulePlan => ({

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { until } from './session.js';
+import { until } from '../until.js';
 
 /** As root plainly, else with a user namespace of one's own. */
 const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];

@@ -1,6 +1,7 @@
 import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
 import type { HostSession } from './session.js';
-import { never, until } from './session.js';
+import { never } from './session.js';
+import { until } from '../until.js';
 
 export const request = (script: string, more: Partial<RunRequest> = {}): RunRequest => ({
   runId: 'train-x1-a1',

@@ -3,7 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startNamespace } from './namespace.js';
 import { outputOf, pids, request } from './run.js';
-import { isAlive, never, until, withHost } from './session.js';
+import { isAlive, never, withHost } from './session.js';
+import { until } from '../until.js';
 
 describe('the on-host runner: evidence after a crash', () => {
   it('says orphaned when the supervisor is killed, lost when the command is too', () =>

@@ -8,7 +8,8 @@ import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { RUNNER_NAME } from '../../cloud/hosts/runner/index.js';
 import { startNamespace } from './namespace.js';
 import { ended, outputOf, request } from './run.js';
-import { until, withHost } from './session.js';
+import { withHost } from './session.js';
+import { until } from '../until.js';
 
 describe('the on-host runner: what a command gets', () => {
   it('runs a login bash in the home folder, without set -e, and keeps the exit code of the last command', () =>

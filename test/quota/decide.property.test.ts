@@ -152,18 +152,17 @@ describe('quota: decide, liveness', () => {
   });
 
   it('a request that lies on nominal quota is not displaced by best effort', () => {
-    const interesting = check(({ config, requests, leases }) => {
+    const interesting = check(({ config, requests }) => {
       const own = requests.filter(({ project }) => project !== 'none');
       const guests = requests.filter(({ project }) => project === 'none').map((each) => ({ ...each, priority: 1 }));
-      const alone = decide(config, own, leases, NOW).grants;
+      const alone = decide(config, own, [], NOW).grants;
       const [first] = own.toSorted(
         (a, b) => a.priority - b.priority || a.submittedAt - b.submittedAt || (a.id < b.id ? -1 : 1),
       );
       const nominal = config.projects.find(({ name }) => name === first?.project)?.nominal[0];
-      const isAlone =
-        leases.length === 0 && first !== undefined && nominal !== undefined && isWithin(first.units, nominal);
-      if (!isAlone || guests.length === 0) return false;
-      const grants = decide(config, [...own, ...guests], leases, NOW).grants;
+      if (first === undefined || nominal === undefined || !isWithin(first.units, nominal) || guests.length === 0)
+        return false;
+      const grants = decide(config, [...own, ...guests], [], NOW).grants;
       assert.ok(
         grants.some(({ id }) => id === first.id),
         JSON.stringify({ alone, grants }),

@@ -5,7 +5,8 @@ import { grpc } from 'google-gax';
 import type { Rehearsal, RehearsalEndpoints, RehearsalOptions } from '../../rehearsal/index.js';
 import { startRehearsal } from '../../rehearsal/index.js';
 import type { Scratch, UserKey } from './scratch.js';
-import { eventually, makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
+import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
+import { until } from '../until.js';
 import type { SshPlace } from './ssh-client.js';
 
 export type TpuClient = InstanceType<typeof v2.TpuClient>;
@@ -102,11 +103,11 @@ export class CloudUnderTest {
   }
 
   async becomes(id: string, state: string): Promise<void> {
-    await eventually(`queued resource ${id} to be ${state}`, async () => (await this.queuedState(id)) === state);
+    await until(`queued resource ${id} to be ${state}`, async () => (await this.queuedState(id)) === state);
   }
 
   async nodeBecomes(id: string, state: string): Promise<void> {
-    await eventually(`node ${id} to be ${state}`, async () => String((await this.node(id))?.state ?? 'gone') === state);
+    await until(`node ${id} to be ${state}`, async () => String((await this.node(id))?.state ?? 'gone') === state);
   }
 
   async deleteQueued(id: string, force: boolean): Promise<void> {

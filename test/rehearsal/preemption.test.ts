@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { CloudUnderTest, failure, PARENT } from './cloud-under-test.js';
-import { eventually } from './scratch.js';
+import { until } from '../until.js';
 import { ssh, startSsh } from './ssh-client.js';
 
 const cloud = new CloudUnderTest();
@@ -29,7 +29,7 @@ describe('a preemption in the rehearsal cloud', () => {
     await cloud.admin('preempt', { name: 'daemons' });
     await cloud.nodeBecomes('daemons', 'PREEMPTED');
     assert.equal(await cut, 255);
-    await eventually('all daemons to be gone', () => running(mark).length === 0, 1000);
+    await until('all daemons to be gone', () => running(mark).length === 0, 1000);
     const [first] = places;
     assert.equal(first === undefined ? 0 : (await ssh(first, 'true')).code, 255);
   });

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** Another for each test process, so that two runs at once do not meet at one address. */
 export const SUBNET_OCTET = 130 + (process.pid % 110);
@@ -28,17 +27,4 @@ export function makeUserKey(folder: string): UserKey {
   const privateFile = join(folder, 'user-key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'tester', '-f', privateFile]);
   return { privateFile, publicKey: readFileSync(`${privateFile}.pub`, 'utf8').trim() };
-}
-
-/** The first answer of `look` that is not undefined or false. Rejects at the deadline with what it waited for. */
-export async function eventually<T>(
-  what: string,
-  look: () => T | Promise<T>,
-  deadlineMs = 10_000,
-): Promise<NonNullable<T>> {
-  for (const end = Date.now() + deadlineMs; ; await delay(15)) {
-    const answer = await look();
-    if (answer !== undefined && answer !== null && answer !== false) return answer;
-    if (Date.now() > end) throw new Error(`waited ${deadlineMs} ms for: ${what}`);
-  }
 }

@@ -10,7 +10,8 @@ import { PARENT, SSH_PORT, tpuClient } from './cloud-under-test.js';
 import type { RehearsalProcess } from './rehearsal-process.js';
 import { runRehearsalProcess, startRehearsalProcess } from './rehearsal-process.js';
 import type { Scratch, UserKey } from './scratch.js';
-import { eventually, makeUserKey, scratchFolder } from './scratch.js';
+import { makeUserKey, scratchFolder } from './scratch.js';
+import { until } from '../until.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
@@ -60,7 +61,7 @@ describe('a rehearsal in a process of its own', function () {
     rehearsal = await startRehearsalProcess(stateDir, SSH_PORT);
     const looked = await ssh(place, 'kill -0 $(cat ~/pid) && ps -o args= -p $(cat ~/pid)');
     assert.equal(looked.stdout, 'sleep 900\n');
-    await eventually('the session that lost its server to be hung up', async () => {
+    await until('the session that lost its server to be hung up', async () => {
       return (await ssh(place, 'kill -0 $(cat ~/session)')).code === 1;
     });
     const again = new Storage({ apiEndpoint: rehearsal.endpoints.store, projectId: 'p' });

@@ -9,7 +9,8 @@ import { startVm } from '../../rehearsal/vm/index.js';
 import type { Isolation } from '../../rehearsal/vm/isolation.js';
 import { detectIsolation } from '../../rehearsal/vm/isolation.js';
 import type { Scratch, UserKey } from './scratch.js';
-import { eventually, makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
+import { makeUserKey, scratchFolder, SUBNET_OCTET } from './scratch.js';
+import { until } from '../until.js';
 import type { SshPlace } from './ssh-client.js';
 import { ssh, startSsh } from './ssh-client.js';
 
@@ -124,9 +125,9 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       client.kill('SIGKILL');
       const read = (file: string): string =>
         readFileSync(join(scratch.path, 'vm-0/disk/home/alice', file), 'utf8').trim();
-      await eventually('the hang-up to be seen', () => tryTo(() => read('hup') === 'hung up'));
+      await until('the hang-up to be seen', () => tryTo(() => read('hup') === 'hung up'));
       const before = read('alive');
-      await eventually('the daemon to go on', () => tryTo(() => read('alive') !== '' && read('alive') !== before));
+      await until('the daemon to go on', () => tryTo(() => read('alive') !== '' && read('alive') !== before));
     });
 
     it('is silent while it cannot be reached, and goes on in the same connection', async () => {
@@ -134,14 +135,14 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       const lines: string[] = [];
       client.stdout?.on('data', (chunk: Buffer) => lines.push(chunk.toString()));
       client.stdin?.write('one\n');
-      await eventually('the first answer', () => lines.join('') === 'got one\n');
+      await until('the first answer', () => lines.join('') === 'got one\n');
       vm.setReachable(false);
       client.stdin?.write('two\n');
       const refused = await ssh(place, 'true', ['-o', 'ConnectTimeout=1']);
       assert.equal(refused.code, 255);
       assert.equal(lines.join(''), 'got one\n');
       vm.setReachable(true);
-      await eventually('the second answer', () => lines.join('') === 'got one\ngot two\n');
+      await until('the second answer', () => lines.join('') === 'got one\ngot two\n');
       client.stdin?.end();
     });
 
@@ -151,18 +152,18 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
         place,
         `setsid -f bash -c 'while :; do date +%N > ~/beat; sleep 0.02; done' </dev/null >/dev/null 2>&1`,
       );
-      await eventually('a beat', () => tryTo(() => readFileSync(file, 'utf8') !== ''));
+      await until('a beat', () => tryTo(() => readFileSync(file, 'utf8') !== ''));
       vm.freeze();
       const still = readFileSync(file, 'utf8');
       await assert.rejects(
-        eventually(
+        until(
           'a beat while frozen',
           () => tryTo(() => readFileSync(file, 'utf8') !== still && readFileSync(file, 'utf8') !== ''),
           300,
         ),
       );
       vm.thaw();
-      await eventually('a beat after the thaw', () => tryTo(() => readFileSync(file, 'utf8') !== still));
+      await until('a beat after the thaw', () => tryTo(() => readFileSync(file, 'utf8') !== still));
       assert.ok(vm.killProcesses() > 0);
       assert.equal((await ssh(place, 'true')).code, 0);
     });

@@ -3,7 +3,7 @@ import { ensureSearchAttributes } from '../../client/search-attributes.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TestStack } from '../end-to-end/test-stack.js';
-import { until } from '../end-to-end/until.js';
+import { until } from '../until.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
 
 describe('a worker whose surroundings are not complete', function () {
