@@ -28,7 +28,7 @@ async function firstOutput(file: string, env: NodeJS.ProcessEnv): Promise<number
   const start = performance.now();
   const child = spawn(process.execPath, [JOBCTL, 'submit', '--wait', file], {
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   let first: number | undefined;
   for await (const line of createInterface({ input: child.stdout })) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { eachOf } from '../../activities/workflow-lookup.js';
 import { quotaActivities } from '../../activities/quota.js';
 import { quotaFileSource } from '../../activities/quota-source.js';
@@ -30,6 +30,7 @@ export interface QuotaRates {
 
 /** The same workflow with and without a lease, in turn, on one server (file database, as `dev up` runs it) and one worker. */
 export async function quotaRates(): Promise<QuotaRates> {
+  Runtime.install({ logger: new DefaultLogger('WARN') });
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-bench-quota-'));
   const server = await startTestServer({ databaseFile: join(directory, 'temporal.db') });
   const rehearsal = await startRehearsal({ stateDir: join(directory, 'rehearsal'), subnetOctet: 126, sshPort: 2299 });
