@@ -35,7 +35,11 @@ describe('a job that is ended from outside', function () {
 
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start({ quota: QUOTA, pool: POOL, timings: { jobHistoryEvents: 40, superviseMs: 1_000 } });
+    stack = await TestStack.start({
+      quota: QUOTA,
+      pool: POOL,
+      timings: { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 },
+    });
     admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
     const { path } = await resolveTemporalCli({ onProgress: () => undefined });
     const run = promisify(execFile);
@@ -213,17 +217,43 @@ describe('a job that is ended from outside', function () {
     const id = (await phases['running']?.()) as string;
     assert.deepEqual((await sweep()).reclaimed, [], 'a slice that is looked after is kept');
     const [slice] = (await stack.jobs.describe(id)).slices;
-    // Without it nobody else would find the slice: the reconciler must not be quicker than the sweep.
+    // Neither the slice itself nor the reconciler may be quicker than the sweep.
+    await admin.post('hold', { state: 'DELETING' });
     await temporal('terminate', '--workflow-id', `quota/${POOL}`, '--reason', 'test');
     await temporal('terminate', '--workflow-id', id, '--reason', 'test');
     await temporal('terminate', '--workflow-id', `slice/${slice?.ref.name}`, '--reason', 'test');
     const stranger = await plant(stack, 'jc-stranger-g1');
-    const report = await sweep();
-    assert.deepEqual(report.reclaimed, [slice?.ref.name]);
-    assert.deepEqual(report.unknown, ['jc-stranger-g1']);
-    await until('only the stranger is left', async () => (await admin.status()).queuedResources.length === 1, 60_000);
-    assert.deepEqual((await sweep()).unknown, ['jc-stranger-g1'], 'and it is still there');
-    await stranger.remove();
+    try {
+      const report = await sweep();
+      assert.deepEqual(report.reclaimed, [slice?.ref.name]);
+      assert.deepEqual(report.unknown, ['jc-stranger-g1']);
+      await admin.post('release', {});
+      await until('only the stranger is left', async () => (await admin.status()).queuedResources.length === 1, 60_000);
+      assert.deepEqual((await sweep()).unknown, ['jc-stranger-g1'], 'and it is still there');
+    } finally {
+      await admin.post('release', {});
+      await stranger.remove();
+    }
+    await nothingIsLeft([]);
+  });
+
+  it('a quota workflow that continues as new keeps its epoch, its leases and who waits', async () => {
+    const holder = (await phases['running']?.()) as string;
+    const waiter = await submit('true');
+    const before = await until('one holds, one waits', async () => {
+      const state = await poolState(stack.client, POOL);
+      return state?.leases.length === 1 && state.waiting.length === 1 ? state : undefined;
+    });
+    const run = await runIdOf(`quota/${POOL}`);
+    await until('it continued as new', async () => (await runIdOf(`quota/${POOL}`)) !== run, 60_000);
+    const after = await until('the new run answers', () => poolState(stack.client, POOL));
+    assert.equal(after.epoch, before.epoch);
+    assert.deepEqual(
+      [after.leases[0]?.lease.job, after.leases[0]?.slices, after.waiting[0]?.lease.job],
+      [holder, before.leases[0]?.slices, waiter],
+    );
+    await stack.jobs.cancel(holder);
+    assert.equal((await stack.jobs.wait(waiter)).result, 'succeeded', stack.tail());
     await nothingIsLeft([]);
   });
 
