@@ -26,8 +26,9 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const temporal = await connectWorker(config);
   const ports = openPorts(config);
   try {
-    await untilComplete(config, temporal, ports, health, log, stop);
-    if (!stop.aborted) await poll(config, temporal, ports, health, log, stop);
+    const run: WorkerRun = { config, temporal, ports, health, log, stop };
+    await untilComplete(run);
+    if (!stop.aborted) await poll(run);
   } finally {
     health?.close();
     ports.hosts.release();
@@ -39,6 +40,16 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
 }
 
 type Ports = ReturnType<typeof openPorts>;
+
+/** What one life of the process has in hand. */
+interface WorkerRun {
+  readonly config: WorkerConfig;
+  readonly temporal: WorkerConnection;
+  readonly ports: Ports;
+  readonly health: HealthEndpoint | undefined;
+  readonly log: WorkerLog;
+  readonly stop: AbortSignal;
+}
 
 function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig) {
   return {
@@ -64,14 +75,7 @@ function endpointOf(address: string, insecure: boolean) {
 }
 
 /** Takes no job while search attributes, the owner id or rights are missing; says so until they are there. */
-async function untilComplete(
-  config: WorkerConfig,
-  temporal: WorkerConnection,
-  ports: Ports,
-  health: HealthEndpoint | undefined,
-  log: WorkerLog,
-  stop: AbortSignal,
-): Promise<void> {
+async function untilComplete({ config, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
   let before = '';
   while (!stop.aborted) {
     const reasons = await whatIsMissing({ ...temporal, ...ports, googleProject: config.googleProject });
@@ -86,14 +90,7 @@ async function untilComplete(
 
 const LOOK_AGAIN_MS = 1_000;
 
-async function poll(
-  config: WorkerConfig,
-  temporal: WorkerConnection,
-  ports: Ports,
-  health: HealthEndpoint | undefined,
-  log: WorkerLog,
-  stop: AbortSignal,
-): Promise<void> {
+async function poll({ config, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
   const activities = createActivities({
