@@ -98,6 +98,16 @@ async function serve(plan: VmPlan, host: LoginHost, hostKey: ReturnType<typeof l
   };
 }
 
+/** Looks again until a look finds nobody new: a process forked while its parent was being signalled was in no list yet. */
 function signalAll(machine: Machine, signal: NodeJS.Signals): number {
-  return machine.processes().filter((pid) => signalProcess(pid, signal)).length;
+  const signalled = new Set<number>();
+  for (let look = 0; look < MOST_LOOKS; look++) {
+    const fresh = machine.processes().filter((pid) => !signalled.has(pid) && signalProcess(pid, signal));
+    if (fresh.length === 0) break;
+    for (const pid of fresh) signalled.add(pid);
+  }
+  return signalled.size;
 }
+
+/** A machine whose processes fork quicker than they can be listed is given up on, not looped on. */
+const MOST_LOOKS = 50;
