@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { formatProblems } from '../domain/problem.js';
 import { type QuotaConfig, UNLIMITED } from '../quota/quota-config.js';
+import { messageOf } from './failures.js';
 import { parseQuotaFile } from '../quota/quota-file.js';
 
 export interface LoadedQuota {
@@ -23,7 +24,7 @@ export function quotaFileSource(pool: string, path: string | undefined): QuotaSo
         return parsed.ok ? { config: parsed.config } : { problem: formatProblems(parsed.problems) };
       } catch (error) {
         return {
-          problem: `${path}: the quota file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+          problem: `${path}: the quota file cannot be read: ${messageOf(error)}`,
         };
       }
     },

@@ -2,6 +2,7 @@ import { log } from '@temporalio/activity';
 import { CloudUnavailable, type TpuPort } from '../../cloud/tpu/port.js';
 import { type SliceCondition, sliceCondition } from '../../domain/slice-condition.js';
 import type { LostSlice, ReadySlice } from '../contract.js';
+import { messageOf } from '../failures.js';
 import { pause } from './pause.js';
 
 /**
@@ -65,9 +66,7 @@ export class SliceGuard {
       return sliceCondition(await call(), slice.ownership);
     } catch (error) {
       if (this.#signal.aborted) return undefined;
-      log.warn(
-        `slice ${slice.ref.name} cannot be looked at: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      log.warn(`slice ${slice.ref.name} cannot be looked at: ${messageOf(error)}`);
       await pause(error instanceof CloudUnavailable ? 2_000 : 15_000, this.#signal).catch(() => undefined);
       return undefined;
     }

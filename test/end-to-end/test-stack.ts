@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +12,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
-import { type TestServer, testServer } from '../temporal-server.js';
+import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
 /** Everything that `jobctl dev up` makes, with short timings: the shared Temporal server, a rehearsal of its own, a worker process. */
@@ -197,14 +196,4 @@ export function writeKeyPair(directory: string): { privateKeyFile: string; publi
     writeFileSync(publicKeyFile, `${pair.public}\n`);
     return { privateKeyFile, publicKeyFile };
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
