@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+
+/** For the `before` of a test whose executables may have to be built first. */
+export const GO_BUILD_MS = BUILD_TIMEOUT_MS + 60_000;
+
+/** The server that docker-compose.yml names, and its own version of the schema tool. */
+export const TEMPORAL_SERVER_VERSION = '1.29.1';
+/** The last that a plain build makes (facts: production.md 4). */
+const COMPOSE_VERSION = 'v2.40.3';
+
+/** A folder with `temporal-server` and `temporal-sql-tool`. About two minutes when nothing of it is cached. */
+export function temporalServerFolder(): Promise<string> {
+  return cached('temporal-server', TEMPORAL_SERVER_VERSION, async (folder) => {
+    const packages = ['cmd/server', 'cmd/tools/sql'].map(
+      (path) => `go.temporal.io/server/${path}@v${TEMPORAL_SERVER_VERSION}`,
+    );
+    await go(['install', ...packages], { GOBIN: folder });
+    renameSync(join(folder, 'server'), join(folder, 'temporal-server'));
+    renameSync(join(folder, 'sql'), join(folder, 'temporal-sql-tool'));
+  });
+}
+
+/** Docker's own compose: it checks a file without a daemon. About three minutes when nothing of it is cached. */
+export async function dockerCompose(): Promise<string> {
+  const folder = await cached('docker-compose', COMPOSE_VERSION, async (built) => {
+    const { stdout } = await go(['mod', 'download', '-json', `github.com/docker/compose/v2@${COMPOSE_VERSION}`]);
+    // `go install` refuses its exclude directives, and the module cache is read-only: build in a copy.
+    const source = join(built, 'source');
+    cpSync((JSON.parse(stdout) as { Dir: string }).Dir, source, { recursive: true });
+    await run('chmod', ['-R', 'u+w', source]);
+    await go(['build', '-o', join(built, 'docker-compose'), './cmd'], {}, source);
+    rmSync(source, { recursive: true, force: true });
+  });
+  return join(folder, 'docker-compose');
+}
+
+/** `~/.cache/jobctl/NAME/VERSION`; made beside its goal and renamed, so that a build that broke off leaves nothing half done. */
+async function cached(name: string, version: string, build: (folder: string) => Promise<void>): Promise<string> {
+  const root = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const folder = join(root, 'jobctl', name, version);
+  if (existsSync(folder)) return folder;
+  mkdirSync(dirname(folder), { recursive: true });
+  const scratch = mkdtempSync(join(dirname(folder), 'scratch-'));
+  try {
+    await build(scratch);
+    renameSync(scratch, folder);
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+/** @throws Error with what go wrote */
+async function go(args: readonly string[], more: NodeJS.ProcessEnv = {}, cwd?: string): Promise<{ stdout: string }> {
+  const { GOOS: _os, GOARCH: _arch, ...inherited } = process.env;
+  const env = { ...inherited, GOWORK: 'off', ...more };
+  return run('go', args, { env, ...(cwd === undefined ? {} : { cwd }), timeout: BUILD_TIMEOUT_MS, maxBuffer: 1 << 26 });
+}

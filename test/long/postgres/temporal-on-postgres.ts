@@ -1,0 +1,180 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:net';
+import { mkdirSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { resolveTemporalCli } from '../../../client/cli/dev/temporal-server/resolve.js';
+import { answersCalls, DEV_NAMESPACE } from '../../../client/cli/dev/temporal-server/start-dev.js';
+import { until } from '../../until.js';
+import { temporalServerFolder } from '../built-by-go.js';
+import { PostgresDatabase } from './database.js';
+import { BackgroundProcess } from './process.js';
+
+/** What docker-compose.yml mounts into its containers. */
+const DEPLOY = fileURLToPath(new URL('../../../deploy/temporal', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+const STOP_GRACE_MS = 15_000;
+
+export type PostgresTemporalPart = 'database' | 'server';
+
+/** The topology of docker-compose.yml without containers: PostgreSQL and the real Temporal server, on loopback. */
+export interface PostgresTemporal {
+  /** host:port of the frontend. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Of the processes that run now. */
+  readonly pids: Readonly<Record<PostgresTemporalPart, number>>;
+  /** kill -9, for the database to every process of it; returns when it is gone. */
+  kill(part: PostgresTemporalPart): Promise<void>;
+  /** Starts it again on its data, under its address; returns when it answers real calls. */
+  restart(part: PostgresTemporalPart): Promise<void>;
+  /** What psql prints: a line a row, columns parted by `|`. Databases: `temporal`, `temporal_visibility`. */
+  sql(query: string, database?: string): Promise<string>;
+  /** Ends both. The directory is the caller's to remove. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets the schema and the namespace up
+ * with the scripts of deploy/temporal, and returns when the namespace answers. The executables may have to be built first: give
+ * a `before` the time of GO_BUILD_MS.
+ */
+export async function startPostgresTemporal({ directory }: { readonly directory: string }): Promise<PostgresTemporal> {
+  mkdirSync(directory, { recursive: true });
+  const executables = await temporalServerFolder();
+  const cli = await resolveTemporalCli({ onProgress: () => undefined });
+  const database = await PostgresDatabase.create(join(directory, 'postgres'));
+  const { PATH = '' } = process.env;
+  const path = { PATH: [executables, dirname(cli.path), PATH].join(delimiter), HOME: directory };
+  try {
+    await script('set-up-schema.sh', { ...path, ...database.environment });
+    const server = await TemporalServer.start({ directory, executables, database });
+    try {
+      await script('create-namespace.sh', { ...path, TEMPORAL_ADDRESS: server.address });
+      await server.untilAnswering();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return assembled(database, server);
+  } catch (error) {
+    await database.stop();
+    throw error;
+  }
+}
+
+function assembled(database: PostgresDatabase, server: TemporalServer): PostgresTemporal {
+  const parts = { database, server };
+  return {
+    address: server.address,
+    namespace: DEV_NAMESPACE,
+    get pids() {
+      return { database: database.pid, server: server.pid };
+    },
+    kill: (part) => parts[part].kill(),
+    restart: async (part) => {
+      if (part === 'database') return database.start();
+      await server.launch();
+      await server.untilAnswering();
+    },
+    sql: (query, name) => database.sql(query, name),
+    stop: async () => {
+      await server.stop();
+      await database.stop();
+    },
+  };
+}
+
+interface ServerOptions {
+  readonly directory: string;
+  readonly executables: string;
+  readonly database: PostgresDatabase;
+}
+
+class TemporalServer {
+  readonly address: string;
+  readonly #options: ServerOptions;
+  readonly #portOffset: number;
+  #process: BackgroundProcess | undefined;
+
+  private constructor(options: ServerOptions, portOffset: number) {
+    this.#options = options;
+    this.#portOffset = portOffset;
+    this.address = `127.0.0.1:${FRONTEND_PORT + portOffset}`;
+  }
+
+  static async start(options: ServerOptions): Promise<TemporalServer> {
+    const server = new TemporalServer(options, await freePortOffset());
+    await server.launch();
+    return server;
+  }
+
+  get pid(): number {
+    return (this.#process as BackgroundProcess).pid;
+  }
+
+  async launch(): Promise<void> {
+    const { directory, executables, database } = this.#options;
+    const args = ['--root', dirname(DEPLOY), '--config', 'temporal', '--env', 'server', '--allow-no-auth', 'start'];
+    this.#process = BackgroundProcess.start(join(executables, 'temporal-server'), args, {
+      logFile: join(directory, 'server.log'),
+      env: {
+        ...database.environment,
+        JOBCTL_TEMPORAL_CONFIG: DEPLOY,
+        JOBCTL_TEMPORAL_BIND: '127.0.0.1',
+        JOBCTL_TEMPORAL_PORT_OFFSET: String(this.#portOffset),
+      },
+    });
+  }
+
+  async untilAnswering(): Promise<void> {
+    await until(
+      `Temporal at ${this.address} answers`,
+      async () => {
+        if (this.#process?.isRunning !== true) {
+          const tail = this.#process?.tail();
+          await this.launch();
+          throw new Error(`the server ended:\n${tail}`);
+        }
+        return answersCalls(this.address, DEV_NAMESPACE);
+      },
+      START_TIMEOUT_MS,
+    );
+  }
+
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  async stop(): Promise<void> {
+    await this.#process?.stop('SIGTERM', STOP_GRACE_MS);
+  }
+}
+
+const FRONTEND_PORT = 7233;
+/** Of deploy/temporal/server.yaml. */
+const SERVER_PORTS = [6933, 6934, 6935, 6939, FRONTEND_PORT, 7234, 7235, 7239];
+const OFFSETS = { from: 10_000, to: 25_000 };
+
+/** So that servers of several tests, and a dev server at 7233, live beside each other. */
+async function freePortOffset(): Promise<number> {
+  for (let tries = 0; tries < 50; tries++) {
+    const offset = OFFSETS.from + Math.floor(Math.random() * (OFFSETS.to - OFFSETS.from));
+    const free = await Promise.all(SERVER_PORTS.map((port) => canListen(port + offset)));
+    if (free.every(Boolean)) return offset;
+  }
+  throw new Error(`no ${SERVER_PORTS.length} free ports for a Temporal server on 127.0.0.1`);
+}
+
+function canListen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+async function script(name: string, env: NodeJS.ProcessEnv): Promise<void> {
+  await promisify(execFile)('sh', [join(DEPLOY, name)], { env, timeout: 2 * START_TIMEOUT_MS, maxBuffer: 1 << 24 });
+}
