@@ -56,4 +56,11 @@ export interface JobSpec {
   readonly graceSeconds: number;
   /** How often each kind of failure may make a new attempt. */
   readonly retries: { readonly preemption: number; readonly infrastructure: number; readonly task: number };
+  /** Who is told when the job has ended; absent = nobody. */
+  readonly notify?: readonly NotifyTarget[];
+}
+
+/** A workflow of the job's namespace, whichever run of the id is open, and the signal that it gets. */
+export interface NotifyTarget {
+  readonly workflow: { readonly id: string; readonly signal: string };
 }

@@ -12,7 +12,6 @@ export const LATER_KEYS: Readonly<Record<string, string>> = {
   loop: 'the command runs once; its exit code ends the job',
   'job.loop': 'the command runs once; its exit code ends the job',
   hooks: 'trap SIGTERM in the command',
-  notify: 'jobctl wait ends with the job',
   timeouts: 'jobctl cancel ends a job',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',

@@ -7,6 +7,7 @@ import { interpolate, replaceTpuName, substituteEnvironment } from './interpolat
 import type { Environment } from './interpolation.js';
 import { refuseLaterKeys } from './later-keys.js';
 import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
+import { resolveNotify } from './notify-section.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { given, textValues } from './plain-values.js';
 import { Report } from './report.js';
@@ -89,6 +90,7 @@ function resolveForm(form: JobFile, report: Report): JobSpec | undefined {
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
+  const notify = resolveNotify(form.notify, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.type.type),
@@ -108,6 +110,7 @@ function resolveForm(form: JobFile, report: Report): JobSpec | undefined {
       infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
       task: form.retries?.task ?? DEFAULT_RETRIES.task,
     },
+    ...(notify.length === 0 ? {} : { notify }),
   };
 }
 

@@ -29,6 +29,8 @@ export interface FormCheck {
 type Issue = z.core.$ZodIssue;
 
 function problemsOf(issue: Issue, tree: unknown): Problem[] {
+  const branch = issue.code === 'invalid_union' ? branchMeant(issue) : undefined;
+  if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, tree));
   const path = issue.path.filter((segment) => typeof segment !== 'symbol');
   const value = valueAt(tree, path);
   if (issue.code === 'unrecognized_keys')
@@ -37,6 +39,16 @@ function problemsOf(issue: Issue, tree: unknown): Problem[] {
   if (issue.code === 'invalid_value') return [notAllowed(path, value, issue.values.map(String))];
   return [{ path, value, message: `${showValue(value)} is not ${issue.message}` }];
 }
+
+/** Where a value may be of several kinds, what is wrong with it as the only kind that it is; undefined where it is none. */
+function branchMeant({ path, errors }: z.core.$ZodIssueInvalidUnion): Issue[] | undefined {
+  const ofItsKind = errors.filter((issues) => issues.every((issue) => issue.path.length > 0 || !isWrongKind(issue)));
+  const [branch] = ofItsKind;
+  if (branch === undefined || ofItsKind.length > 1) return undefined;
+  return branch.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+}
+
+const isWrongKind = ({ code }: Issue): boolean => code === 'invalid_type' || code === 'invalid_value';
 
 /** A word that is none of the allowed ones. */
 export function notAllowed(path: Path, value: unknown, allowed: readonly string[]): Problem {
@@ -71,18 +83,25 @@ function sectionsWith(key: string): string[] {
 function shapeKeys(path: Path): string[] {
   let schema: unknown = jobFileSchema;
   for (const segment of path) schema = childSchema(bare(schema), segment);
-  const object = bare(schema);
-  return Object.keys(object?.shape ?? {});
+  return Object.keys(optionWith('shape', bare(schema))?.shape ?? {});
 }
 
 interface SchemaParts {
   readonly shape?: Record<string, unknown>;
   readonly element?: unknown;
   readonly unwrap?: () => unknown;
+  /** Of a union. */
+  readonly options?: readonly unknown[];
 }
 
 function childSchema(schema: SchemaParts | undefined, segment: string | number): unknown {
-  return typeof segment === 'number' ? schema?.element : schema?.shape?.[segment];
+  if (typeof segment === 'number') return optionWith('element', schema)?.element;
+  return optionWith('shape', schema)?.shape?.[segment];
+}
+
+/** Of a union the option that is a section or a list; any other schema is itself. */
+function optionWith(part: 'shape' | 'element', schema: SchemaParts | undefined): SchemaParts | undefined {
+  return schema?.options?.map(bare).find((option) => option?.[part] !== undefined) ?? schema;
 }
 
 /** The schema below optional and nullable. */

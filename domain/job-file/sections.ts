@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../job-spec.js';
+import { notifySection } from './notify-section.js';
 import { duration, flag, oneOf, scalarText, section, text, textMap, texts, wholeNumber } from './fields.js';
 
 /**
@@ -94,7 +95,8 @@ const venv = section({
   python: scalarText.nullish().describe('python3.10 or "3.10".'),
 });
 
-const hostIndexes = z.union([z.int(), z.array(z.int()), z.literal('all')], {
+const hostIndex = z.int({ error: 'the index of a host' });
+const hostIndexes = z.union([hostIndex, z.array(hostIndex), z.literal('all')], {
   error: 'the index of one host, a list of indexes, or all',
 });
 const command = section({
@@ -119,6 +121,7 @@ export const jobFileSchema = section({
   env: textMap.nullish().describe('Environment of the command.'),
   grace: duration.nullish().describe('From SIGTERM to SIGKILL.'),
   retries: retries.nullish().describe('New attempts that each kind of failure may make.'),
+  notify: notifySection.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
   tpu: tpu.nullish(),
   setup: setup.nullish(),

@@ -57,7 +57,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:6:1: comand: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
     ].join('\n'),
   },
   'an unknown key in a section': {

@@ -179,6 +179,14 @@ describe('job file: defaults', () => {
     const hosts = (workers: string): unknown => specOf(`${TPU}command: {run: x, workers: ${workers}}\n`).command?.hosts;
     assert.deepEqual(['2', '[0, 3]', 'all', '"all"'].map(hosts), [[2], [0, 3], 'all', 'all']);
   });
+  it('notify is one target or a list of them, each told once', () => {
+    const notify = (yaml: string): unknown => specOf(`${TPU}notify: ${yaml}\n`).notify;
+    const target = (id: string): unknown => ({ workflow: { id, signal: 's' } });
+    const yaml = (id: string): string => `{workflow: {id: ${id}, signal: s}}`;
+    assert.deepEqual(notify(yaml('a')), [target('a')]);
+    assert.deepEqual(notify(`[${yaml('a')}, ${yaml('b')}, ${yaml('a')}]`), [target('a'), target('b')]);
+    assert.deepEqual([notify('[]'), notify('null')], [undefined, undefined]);
+  });
   it('without setup.modules what has a section runs, in order', () => {
     const text = `command: {run: x}\nvenv: {name: a}\nssh: {private_key: k}\n${TPU}`;
     assert.deepEqual(specOf(text).modules, ['venv', 'command']);

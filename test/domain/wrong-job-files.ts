@@ -81,7 +81,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: commnad: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
     ],
   },
   'a key of another section': {
@@ -90,7 +90,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: zone: no such key in a job file',
       '  zone belongs to: tpu',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
     ],
   },
   'an unknown key in a list of sections': {
@@ -106,7 +106,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
 `,
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
     ],
   },
   'text where a section belongs': {
@@ -472,7 +472,6 @@ bundle: {}
 hooks: {success: x}
 timeouts: {run: 1h}
 secrets: [a]
-notify: me
 atomic: true
 `,
     want: [
@@ -488,11 +487,40 @@ atomic: true
       '  until then: jobctl cancel ends a job',
       'train.yaml:7:1: secrets: not built yet in this version of jobctl',
       '  until then: put the secret into a file on the hosts and read it in the command',
-      'train.yaml:8:1: notify: not built yet in this version of jobctl',
-      '  until then: jobctl wait ends with the job',
-      'train.yaml:9:1: atomic: not built yet in this version of jobctl',
+      'train.yaml:8:1: atomic: not built yet in this version of jobctl',
       '  until then: slices are asked for one by one, and the job starts when all of them are there',
     ],
+  },
+  'a notify that is no section': {
+    text: `${TPU}notify: me\n`,
+    want: ["train.yaml:2:9: notify: 'me' is not a section {workflow: {id, signal}} or a list of such"],
+  },
+  'a notify with a key that is none, and one that is missing': {
+    text: `${TPU}notify: {workflow: {id: a, sginal: b}}\n`,
+    want: [
+      'train.yaml:2:10: notify.workflow.signal: is missing',
+      '  such as notify: {workflow: {id: my-workflow, signal: jobEnded}}',
+      'train.yaml:2:28: sginal: no such key in notify.workflow',
+      '  did you mean signal?',
+      '  known here: id, signal',
+    ],
+  },
+  'a list of notify with targets that cannot be told': {
+    text: `${TPU}notify: [{workflow: {id: ${'a'.repeat(256)}, signal: __temporal_x}}]\n`,
+    want: [
+      `train.yaml:2:26: id: '${'a'.repeat(56)}... is too long: 256 characters`,
+      '  255 at most',
+      "train.yaml:2:292: signal: '__temporal_x' is a name that Temporal keeps for itself",
+      '  take another name',
+    ],
+  },
+  'a notify of eleven targets': {
+    text: `${TPU}notify: [${'{workflow: {id: a, signal: b}}, '.repeat(11)}]\n`,
+    want: ['train.yaml:2:9: notify: has 11 targets', '  10 at most'],
+  },
+  'a list of indexes with a word in it': {
+    text: `${TPU}command: {run: x, workers: [a]}\n`,
+    want: ["train.yaml:2:29: workers[0]: 'a' is not the index of a host"],
   },
   'a name with an underscore': {
     text: `${TPU}name: a_b
@@ -540,7 +568,7 @@ command: {run: "\${a.b}"}
     want: [
       '--set priorty=2: priorty: no such key in a job file',
       '  did you mean priority?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, notify, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
     ],
   },
   '--set without a value': {
