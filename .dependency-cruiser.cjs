@@ -9,7 +9,10 @@ const ARROWS = {
   activities: { value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/[^/]+/port[.]ts$'] },
   cloud: { value: ['domain/'] },
   worker: { value: ['domain/', 'activities/', 'cloud/'] },
-  client: { value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/store/'], type: ['workflows/'] },
+  client: {
+    value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/(store|temporal|codec)/'],
+    type: ['workflows/'],
+  },
   'client/cli': {
     value: ['client/', 'domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/'],
     type: ['workflows/'],
@@ -70,6 +73,7 @@ module.exports = {
     ),
     onlyIn('@google-cloud/tpu', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of it"),
     onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
+    onlyIn('selfsigned', ['rehearsal'], 'certificates of the rehearsal'),
     onlyIn('@grpc/grpc-js|fastify|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
     onlyIn('@temporalio/workflow', ['workflows'], 'it works in the sandbox only'),
     onlyIn('@temporalio/activity', ['activities'], 'it works in an activity only'),

@@ -1,5 +1,5 @@
 import type { Client, ConnectionOptions } from '@temporalio/client';
-import { TemporalUnreachable } from './errors.js';
+import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
 export interface TemporalOptions {
   readonly address?: string;
@@ -8,7 +8,7 @@ export interface TemporalOptions {
 
 /**
  * A Temporal Client from what is given and, where it is silent, from @temporalio/envconfig (TEMPORAL_*, temporal.toml;
- * TLS and API keys too). @throws TemporalUnreachable within 5 s.
+ * TLS and API keys too). @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read.
  */
 export async function connectTemporal(
   options: TemporalOptions,
@@ -21,8 +21,19 @@ export async function connectTemporal(
     const client = new Client({ connection, namespace: options.namespace ?? configured.namespace ?? 'default' });
     return { client, address, close: () => connection.close() };
   } catch (error) {
-    throw new TemporalUnreachable(`Temporal at ${address} cannot be reached: ${(error as Error).message}`);
+    throw await unreachable(address, configured.options, error as Error);
   }
+}
+
+/** The SDK says 'deadline' whatever the cause is: it is looked for here. */
+async function unreachable(address: string, options: ConnectionOptions, error: Error): Promise<TemporalUnreachable> {
+  const { whyUnreachable } = await import('../cloud/temporal/why-unreachable.js');
+  const tls = options.tls ?? options.apiKey !== undefined;
+  const found = await whyUnreachable({ address, tls });
+  return new TemporalUnreachable(
+    `Temporal at ${address} cannot be reached: ${found?.why ?? error.message}`,
+    found?.remedy,
+  );
 }
 
 /** Not loaded where the caller has said everything and the environment says nothing: a start-up cost. */
@@ -32,11 +43,23 @@ async function fromEnvironment(
   const isSilent = !Object.keys(process.env).some((name) => name.startsWith('TEMPORAL_'));
   if (isSilent && options.address !== undefined) return { options: {} };
   const { loadClientConnectConfig } = await import('@temporalio/envconfig');
-  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = readSettings(loadClientConnectConfig);
   const { address } = connectionOptions;
   return {
     ...(address === undefined ? {} : { address }),
     ...(namespace === undefined ? {} : { namespace }),
     options: connectionOptions,
   };
+}
+
+/** A profile that is not there, a certificate file that cannot be read. */
+function readSettings<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    throw new TemporalRefused(
+      `the settings of Temporal's client cannot be read: ${(error as Error).message}`,
+      'they are in TEMPORAL_* variables and in temporal.toml (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE)',
+    );
+  }
 }

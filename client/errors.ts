@@ -40,4 +40,22 @@ export class JobTerminated extends Error {
 /** Temporal cannot be reached, or did not answer in time. */
 export class TemporalUnreachable extends Error {
   override readonly name = 'TemporalUnreachable';
+  /** What to do; absent where nothing better is known than to try again. */
+  readonly remedy: string | undefined;
+
+  constructor(message: string, remedy?: string) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+/** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
+export class TemporalRefused extends Error {
+  override readonly name = 'TemporalRefused';
+  readonly remedy: string | undefined;
+
+  constructor(message: string, remedy?: string) {
+    super(message);
+    this.remedy = remedy;
+  }
 }

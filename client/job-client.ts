@@ -19,7 +19,8 @@ import {
 } from '../workflows/messages.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
-import { JobInvalid, JobNameTaken, JobNotFound, JobTerminated, TemporalUnreachable } from './errors.js';
+import { JobInvalid, JobNameTaken, JobNotFound, JobTerminated } from './errors.js';
+import { TemporalCalls } from './temporal-calls.js';
 
 export interface JobClientOptions {
   /** A Temporal Client that the caller has already; it stays the caller's to close. */
@@ -52,7 +53,8 @@ export interface Submitted {
 
 /**
  * Submits, describes, waits for and cancels jobs: what `jobctl` is made on, for other services to import.
- * Every call rejects with `TemporalUnreachable` if the server does not answer within 10 s.
+ * Every call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if it
+ * lets nobody in, has not the namespace, or is not set up for jobctl; both say what to do.
  */
 export class JobClient {
   readonly #temporal: Client;
@@ -60,12 +62,14 @@ export class JobClient {
   readonly #store: Pick<StorePort, 'write'> | undefined;
   readonly #close: () => Promise<void>;
   readonly #where: string;
+  readonly #calls: TemporalCalls;
 
   private constructor(temporal: Client, options: JobClientOptions, where: string, close: () => Promise<void>) {
     this.#temporal = temporal;
     this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
     this.#store = options.store;
     this.#where = where;
+    this.#calls = new TemporalCalls(temporal, where);
     this.#close = close;
   }
 
@@ -81,7 +85,7 @@ export class JobClient {
     return new JobClient(client, options, `in namespace ${client.options.namespace} of Temporal at ${address}`, close);
   }
 
-  /** @throws JobInvalid, JobNameTaken; nothing was submitted then. */
+  /** @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was submitted then. */
   async submit(submission: Submission): Promise<Submitted> {
     // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
     const { resolveJob } = await import('../domain/job-file/resolve.js');
@@ -91,6 +95,7 @@ export class JobClient {
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
+    await this.#calls.refuseOldServer();
     const files = await this.#upload(submission.files ?? {});
     const input: JobInput = {
       v: 1,
@@ -111,7 +116,7 @@ export class JobClient {
   async list(filter: JobFilter = {}): Promise<JobPage> {
     const query = queryOf(filter);
     const limit = filter.limit ?? 100;
-    return this.#bounded(async () => {
+    return this.#calls.bounded(async () => {
       const rows: JobRow[] = [];
       const [total, open] = await Promise.all([
         this.#temporal.workflow.count(query),
@@ -134,7 +139,7 @@ export class JobClient {
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
   async describe(id: string): Promise<JobView> {
     await this.#describe(id);
-    return this.#bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery));
+    return this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery));
   }
 
   /**
@@ -154,7 +159,7 @@ export class JobClient {
   async cancel(id: string): Promise<'cancelling' | 'done'> {
     const execution = await this.#describe(id);
     if (execution.status.name !== 'RUNNING') return 'done';
-    await this.#bounded(() => this.#temporal.workflow.getHandle(id).cancel());
+    await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).cancel());
     return 'cancelling';
   }
 
@@ -185,7 +190,7 @@ export class JobClient {
       JobPool: spec.pool,
     };
     try {
-      await this.#bounded(() =>
+      await this.#calls.bounded(() =>
         this.#temporal.workflow.start(WorkflowType.Job, {
           workflowId: id,
           taskQueue: this.#taskQueue,
@@ -223,7 +228,7 @@ export class JobClient {
   async #describe(id: string): Promise<WorkflowExecutionDescription> {
     const { WorkflowNotFoundError } = await import('@temporalio/common');
     try {
-      const execution = await this.#bounded(() => this.#temporal.workflow.getHandle(id).describe());
+      const execution = await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).describe());
       if (execution.type === WorkflowType.Job) return execution;
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -249,18 +254,7 @@ export class JobClient {
     if (cause instanceof CancelledFailure) return CANCELLED_BEFORE_ACCEPTED;
     throw error;
   }
-
-  /** A server that is away must not hold the caller: no call without a deadline. */
-  async #bounded<T>(call: () => Promise<T>): Promise<T> {
-    try {
-      return await this.#temporal.connection.withDeadline(Date.now() + DEADLINE_MS, call);
-    } catch (error) {
-      throw unreachable(error, this.#where) ?? error;
-    }
-  }
 }
-
-const DEADLINE_MS = 10_000;
 
 const CANCELLED_BEFORE_ACCEPTED: Outcome = {
   result: 'cancelled',
@@ -270,13 +264,6 @@ const CANCELLED_BEFORE_ACCEPTED: Outcome = {
   submittedAt: 0,
   endedAt: 0,
 };
-
-/** gRPC DEADLINE_EXCEEDED (4) or UNAVAILABLE (14), as such or as the cause of the client's own error. */
-function unreachable(error: unknown, where: string): TemporalUnreachable | undefined {
-  const code = (error as { code?: number }).code ?? (error as { cause?: { code?: number } }).cause?.code;
-  if (code !== 4 && code !== 14) return undefined;
-  return new TemporalUnreachable(`Temporal ${where} does not answer: ${(error as Error).message}`);
-}
 
 function randomSuffix(): string {
   const letters = 'abcdefghijkmnpqrstuvwxyz23456789';

@@ -1,14 +1,16 @@
 import type { Connection } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
-import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import {
+  explainGaps,
+  JOB_SEARCH_ATTRIBUTES,
+  type JobSearchAttribute,
+  KEYWORD,
+  searchAttributeGaps,
+} from '../domain/search-attributes.js';
 
 /** What of a connection is used here: a client's `Connection` and a worker's `NativeConnection` both have it. */
 export type SearchAttributeServices = Pick<Connection, 'operatorService' | 'workflowService'>;
 
-/** `temporal.api.enums.v1.IndexedValueType`, by number. */
-const TYPE_NAMES = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
-const KEYWORD = TYPE_NAMES.indexOf('Keyword');
 const USABLE_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;
 
@@ -26,14 +28,9 @@ export async function missingSearchAttributes(
   namespace: string,
 ): Promise<readonly JobSearchAttribute[]> {
   const { customAttributes } = await services.operatorService.listSearchAttributes({ namespace });
-  return JOB_SEARCH_ATTRIBUTES.filter((name) => {
-    const type = customAttributes?.[name];
-    if (type === undefined || type === KEYWORD) return type === undefined;
-    throw new SearchAttributeTypeConflict(
-      `search attribute ${name} of Temporal namespace ${namespace}: it has type ${TYPE_NAMES[type] ?? type}, jobctl needs ` +
-        `Keyword. Give jobctl a namespace of its own, or remove it: temporal operator search-attribute remove --name ${name}`,
-    );
-  });
+  const gaps = searchAttributeGaps(customAttributes ?? {});
+  if (gaps.otherType.length > 0) throw new SearchAttributeTypeConflict(explainGaps(gaps, namespace));
+  return gaps.missing;
 }
 
 /**

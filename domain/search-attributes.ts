@@ -4,3 +4,41 @@
  */
 export const JOB_SEARCH_ATTRIBUTES = ['JobProject', 'JobUser', 'JobPhase', 'JobAccelerator', 'JobPool'] as const;
 export type JobSearchAttribute = (typeof JOB_SEARCH_ATTRIBUTES)[number];
+
+/** `temporal.api.enums.v1.IndexedValueType`, by number. */
+const TYPE_NAMES = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+export const KEYWORD = TYPE_NAMES.indexOf('Keyword');
+
+export interface SearchAttributeGaps {
+  readonly missing: readonly JobSearchAttribute[];
+  /** There under our name with a type that is not Keyword. A type cannot be changed. */
+  readonly otherType: readonly { readonly name: JobSearchAttribute; readonly type: string }[];
+}
+
+/** @param known a namespace's custom attributes, by name, with the number of their type */
+export function searchAttributeGaps(known: Readonly<Record<string, number>>): SearchAttributeGaps {
+  const missing = JOB_SEARCH_ATTRIBUTES.filter((name) => known[name] === undefined);
+  const otherType = JOB_SEARCH_ATTRIBUTES.flatMap((name) => {
+    const type = known[name];
+    return type === undefined || type === KEYWORD ? [] : [{ name, type: TYPE_NAMES[type] ?? String(type) }];
+  });
+  return { missing, otherType };
+}
+
+/** What is wrong and what to do about it, in one sentence; undefined where all is there. */
+export function explainGaps({ missing, otherType }: SearchAttributeGaps, namespace: string): string | undefined {
+  const [wrong] = otherType;
+  if (wrong !== undefined) {
+    const { name, type } = wrong;
+    return (
+      `search attribute ${name} of Temporal namespace ${namespace}: it has type ${type}, jobctl needs Keyword. ` +
+      `Give jobctl a namespace of its own, or remove it: temporal operator search-attribute remove --namespace ${namespace} --name ${name}`
+    );
+  }
+  if (missing.length === 0) return undefined;
+  const what = missing.length === 1 ? `search attribute ${missing[0]}` : `search attributes ${missing.join(', ')}`;
+  return (
+    `${what} of Temporal namespace ${namespace}: missing. Run jobctl setup server, or ` +
+    `temporal operator search-attribute create --namespace ${namespace} ${missing.map((name) => `--name ${name} --type Keyword`).join(' ')}`
+  );
+}

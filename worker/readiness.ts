@@ -2,8 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { NativeConnection } from '@temporalio/worker';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
-import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
+import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
+import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
 import { ownerObject } from '../domain/store-layout.js';
+import { serverTooOld } from '../domain/temporal-version.js';
 
 /** What a worker needs of its surroundings before it takes a job. Each answer is a sentence with the remedy. */
 export async function whatIsMissing(outside: {
@@ -15,11 +17,11 @@ export async function whatIsMissing(outside: {
 }): Promise<readonly string[]> {
   const { connection, namespace, store, tpu, googleProject } = outside;
   const checks = [
-    check(`search attributes of namespace ${namespace}`, () => missingAttributes(connection, namespace)),
+    whatTemporalLacks(connection, namespace),
     check(`bucket ${store.bucket}`, async () =>
       (await store.stat(ownerObject))
         ? undefined
-        : `has no installation's owner id (${ownerObject}): run 'jobctl dev up', or write one`,
+        : `has no installation's owner id (${ownerObject}): run 'jobctl setup server'`,
     ),
     check(`Cloud TPU of project ${googleProject}`, async () => {
       await tpu.listOwned(googleProject, 'nobody');
@@ -38,11 +40,18 @@ async function check(what: string, look: () => Promise<string | undefined>): Pro
   }
 }
 
-async function missingAttributes(connection: NativeConnection, namespace: string): Promise<string | undefined> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = JOB_SEARCH_ATTRIBUTES.filter((name) => !(name in (customAttributes ?? {})));
-  if (missing.length === 0) return undefined;
-  return `${missing.join(', ')} missing: temporal operator search-attribute create --namespace ${namespace} ${missing.map((name) => `--name ${name} --type Keyword`).join(' ')}`;
+async function whatTemporalLacks(connection: NativeConnection, namespace: string): Promise<string | undefined> {
+  try {
+    const { serverVersion } = await connection.workflowService.getSystemInfo({});
+    const tooOld = serverTooOld(serverVersion ?? '');
+    if (tooOld !== undefined) return tooOld;
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    return explainGaps(searchAttributeGaps(customAttributes ?? {}), namespace);
+  } catch (error) {
+    const refusal = explainRefusal(error, namespace);
+    if (refusal === undefined || refusal.kind === 'search-attributes') return `Temporal: ${String(error)}`;
+    return `Temporal: ${refusal.why}; ${refusal.remedy}`;
+  }
 }
 
 /** `GET /ready`: 200 when the worker polls and nothing is missing, else 503 with the reasons. `GET /live`: 200. */

@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import { whyUnreachable } from '../cloud/temporal/why-unreachable.js';
 import type { WorkerConfig } from './config.js';
 
 export interface WorkerConnection {
@@ -18,9 +19,11 @@ export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerC
     const connection = await NativeConnection.connect(options);
     return { connection, namespace: temporal.namespace ?? namespace ?? 'default', address };
   } catch (error) {
-    throw new Error(
-      `Temporal at ${address} cannot be reached: ${(error as Error).message}\n  is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?`,
-      { cause: error },
-    );
+    const tls = connectionOptions.tls ?? connectionOptions.apiKey !== undefined;
+    const found = await whyUnreachable({ address, tls });
+    const { why = (error as Error).message, remedy = ASK } = found ?? {};
+    throw new Error(`Temporal at ${address} cannot be reached: ${why}\n  ${remedy}`, { cause: error });
   }
 }
+
+const ASK = 'is the address right (TEMPORAL_ADDRESS, --temporal-address), is the server up?';

@@ -37,8 +37,11 @@ function byName(error: Error): Explained {
     case 'TemporalUnreachable':
       return told(
         ExitCode.Unavailable,
+        ...remedyOf(error),
         'start one with `jobctl dev up`, or set TEMPORAL_ADDRESS (or --temporal-address)',
       );
+    case 'TemporalRefused':
+      return told(ExitCode.Unavailable, ...remedyOf(error));
     case 'StoreUnavailable':
     case 'CloudUnavailable':
       return told(ExitCode.Unavailable, 'try again; `jobctl dev status` shows the local stack, if this is one');
@@ -53,4 +56,9 @@ function byName(error: Error): Explained {
     default:
       return { text: `jobctl: ${message}`, exitCode: ExitCode.Failed };
   }
+}
+
+function remedyOf(error: Error): readonly string[] {
+  const { remedy } = error as { remedy?: string };
+  return remedy === undefined ? [] : [remedy];
 }

@@ -1,0 +1,58 @@
+import type { Client, Connection } from '@temporalio/client';
+import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
+import { serverTooOld } from '../domain/temporal-version.js';
+import { TemporalRefused, TemporalUnreachable } from './errors.js';
+
+const DEADLINE_MS = 10_000;
+
+/** Calls to one Temporal server: none without a deadline, and each failure in words that say what to do. */
+export class TemporalCalls {
+  readonly #temporal: Client;
+  readonly #where: string;
+
+  /** @param where `in namespace N of Temporal at A`, for messages */
+  constructor(temporal: Client, where: string) {
+    this.#temporal = temporal;
+    this.#where = where;
+  }
+
+  /** A server that is away must not hold the caller: no call without a deadline. */
+  async bounded<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#temporal.connection.withDeadline(Date.now() + DEADLINE_MS, call);
+    } catch (error) {
+      throw (await this.#refusalOf(error)) ?? error;
+    }
+  }
+
+  async #refusalOf(error: unknown): Promise<Error | undefined> {
+    const { explainRefusal } = await import('../cloud/temporal/explain-refusal.js');
+    const { namespace } = this.#temporal.options;
+    const refusal = explainRefusal(error, namespace);
+    switch (refusal?.kind) {
+      case undefined:
+        return undefined;
+      case 'unreachable':
+        return new TemporalUnreachable(`Temporal ${this.#where} does not answer: ${refusal.why}`, refusal.remedy);
+      case 'refused':
+        return new TemporalRefused(`Temporal ${this.#where}: ${refusal.why}`, refusal.remedy);
+      case 'search-attributes':
+        return new TemporalRefused((await this.#attributeGaps()) ?? `Temporal ${this.#where}: ${refusal.why}`);
+    }
+  }
+
+  /** Which attribute it is that the server does not take; undefined where it does not say. */
+  async #attributeGaps(): Promise<string | undefined> {
+    const { operatorService } = this.#temporal.connection as Partial<Connection>;
+    const { namespace } = this.#temporal.options;
+    const known = await operatorService?.listSearchAttributes({ namespace }).catch(() => undefined);
+    return known && explainGaps(searchAttributeGaps(known.customAttributes ?? {}), namespace);
+  }
+
+  /** Before a job is handed over: a server that lacks what its workflow needs would fail it later, in words of its own. */
+  async refuseOldServer(): Promise<void> {
+    const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
+    const tooOld = serverTooOld(serverVersion ?? '');
+    if (tooOld !== undefined) throw new TemporalRefused(`Temporal ${this.#where}: ${tooOld}`);
+  }
+}

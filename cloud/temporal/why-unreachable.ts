@@ -1,0 +1,138 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+
+/** As @temporalio/envconfig resolves it. */
+export interface TemporalTarget {
+  /** host:port */
+  readonly address: string;
+  readonly tls?: boolean | null | TemporalTls;
+}
+
+export interface TemporalTls {
+  readonly serverRootCACertificate?: Uint8Array | undefined;
+  readonly serverNameOverride?: string | undefined;
+  readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array } | undefined;
+}
+
+/** What keeps a client from a server, in words that a person can act on. */
+export interface Unreachable {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+const PROBE_TIMEOUT_MS = 5_000;
+
+/**
+ * Why nothing answers at a Temporal address. The SDKs say 'deadline' or 'transport error' whatever the cause is, so the
+ * connection is tried once more by hand: name, port, TLS, certificate.
+ * @returns undefined where all of that is well: the server itself does not answer
+ */
+export async function whyUnreachable(target: TemporalTarget): Promise<Unreachable | undefined> {
+  const { host, port } = placeOf(target.address);
+  const refused = await failureOf(() => connectTcp({ host, port }), 'connect');
+  if (refused !== undefined) return explainTcp(refused, target.address);
+  const speaksTls =
+    (await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect')) === undefined;
+  if (!target.tls) return speaksTls ? TLS_IS_NEEDED : undefined;
+  if (!speaksTls) return await explainRefusedTls(host, port, target.tls);
+  const { serverRootCACertificate: ca, serverNameOverride } = tlsOptionsOf(target.tls);
+  const options: TlsOptions = {
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
+    ...(serverNameOverride === undefined ? {} : { servername: serverNameOverride }),
+  };
+  const distrust = await failureOf(() => tlsTo(host, port, options), 'secureConnect');
+  return distrust === undefined ? undefined : explainCertificate(distrust, ca !== undefined);
+}
+
+const tlsOptionsOf = (tls: true | TemporalTls): TemporalTls => (tls === true ? {} : tls);
+
+function placeOf(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  if (colon === -1) return { host: address, port: 7233 };
+  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) };
+}
+
+function tlsTo(host: string, port: number, options: TlsOptions): Socket {
+  const servername = options.servername ?? (/^[\d.]+$|:/.test(host) ? '' : host);
+  return connectTls({ host, port, ALPNProtocols: ['h2'], ...options, servername });
+}
+
+/** The error of one try, or undefined where it came to `event`. */
+function failureOf(open: () => Socket, event: 'connect' | 'secureConnect'): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    const socket = open();
+    const done = (error?: NodeJS.ErrnoException): void => {
+      socket.destroy();
+      resolve(error);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, () => done(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+    socket.once(event, () => done());
+    socket.once('error', done);
+    socket.once('close', () => done(Object.assign(new Error('it hung up'), { code: 'ECONNRESET' })));
+  });
+}
+
+function explainTcp({ code = '', message }: NodeJS.ErrnoException, address: string): Unreachable {
+  const remedy = 'is the address right (TEMPORAL_ADDRESS, --temporal-address), and does the server run?';
+  switch (code) {
+    case 'ECONNREFUSED':
+      return { why: 'nothing listens there', remedy };
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return { why: `no computer has the name ${placeOf(address).host}`, remedy };
+    case 'ETIMEDOUT':
+      return { why: 'nothing answers (a firewall, or another network)', remedy };
+    default:
+      return { why: message, remedy };
+  }
+}
+
+const TLS_IS_NEEDED: Unreachable = {
+  why: 'the server speaks TLS, and this client does not',
+  remedy:
+    'set TEMPORAL_TLS=true, and TEMPORAL_TLS_SERVER_CA_CERT_PATH where the certificate is of an authority of your own',
+};
+
+/** No handshake even without looking at the certificate: plain text over there, or a server that wants one of ours. */
+async function explainRefusedTls(host: string, port: number, tls: true | TemporalTls): Promise<Unreachable> {
+  const error = await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect');
+  const isPlain =
+    /wrong version number|packet length too long/i.test(error?.message ?? '') || error?.code === 'ECONNRESET';
+  if (isPlain || error === undefined)
+    return {
+      why: 'this client speaks TLS, and the server does not',
+      remedy: 'unset TEMPORAL_TLS and TEMPORAL_API_KEY (a key turns TLS on)',
+    };
+  const pair = tlsOptionsOf(tls).clientCertPair;
+  return {
+    why: `the TLS handshake failed: ${error.message}`,
+    remedy:
+      pair === undefined
+        ? 'a server that wants client certificates needs TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH'
+        : 'is TEMPORAL_TLS_CLIENT_CERT_PATH of an authority that the server trusts, and not expired?',
+  };
+}
+
+function explainCertificate({ code = '', message }: NodeJS.ErrnoException, hasCa: boolean): Unreachable {
+  const ca = hasCa
+    ? 'is TEMPORAL_TLS_SERVER_CA_CERT_PATH the certificate of the authority that signed the server’s?'
+    : 'set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of the authority that signed the server’s';
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return { why: 'the certificate of the server has expired', remedy: 'whoever runs the server must renew it' };
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return {
+        why: `the certificate of the server is for another name: ${message}`,
+        remedy: 'set TEMPORAL_TLS_SERVER_NAME to a name that it holds, or use that name as the address',
+      };
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'CERT_SIGNATURE_FAILURE':
+      return { why: `the certificate of the server is not trusted (${code})`, remedy: ca };
+    default:
+      return { why: `the certificate of the server is refused: ${message}`, remedy: ca };
+  }
+}
