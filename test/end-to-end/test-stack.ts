@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import ssh2 from 'ssh2';
-import { ensureOwner } from '../../client/cli/dev/provision.js';
+import { ensureOwner } from '../../client/installation-owner.js';
 import { JobClient } from '../../client/job-client.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -55,7 +55,7 @@ export class TestStack {
     const storeOptions = { endpoint: rehearsal.endpoints.store, bucket, projectId: 'rehearsal' };
     await ensureBucket(storeOptions);
     const store = createStore(storeOptions);
-    const owner = await ensureOwner(store);
+    const { id: owner } = await ensureOwner(store);
     const key = writeKeyPair(directory);
     const healthPort = await freePort();
     const taskQueue = `e2e-${bucket}`;

@@ -1,43 +1,20 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
-import type { Connection } from '@temporalio/client';
-import type { StorePort } from '../../../cloud/store/port.js';
-import { ownerObject } from '../../../domain/store-layout.js';
 import { TASK_QUEUE } from '../../../workflows/messages.js';
+import { ensureOwner } from '../../installation-owner.js';
 import { ensureJanitorSchedule } from '../../janitor-schedule.js';
+import { DEFAULT_RETENTION_MS, raiseRetention } from '../../namespace.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
 
 /** What a stack needs beside its processes. Each step can be repeated. */
-
-const OWNER_BYTES = 6;
-const DAY_S = 86_400;
-/** A day is the dev server's own; people look at last week's jobs. */
-const RETENTION_S = 30 * DAY_S;
 
 /** The job bucket, and in it the installation's owner id; returns the id. */
 export async function provisionStore({ store, googleProject }: DevContext): Promise<string> {
   const { createStore, ensureBucket } = await import('../../../cloud/store/gcs.js');
   const options = { ...store, projectId: googleProject };
   await ensureBucket(options);
-  return ensureOwner(createStore(options));
-}
-
-/**
- * The random id that every resource of this installation carries (DESIGN.md 2), 12 hexadecimal digits. Made once; two that
- * make it at the same time get the same one.
- */
-export async function ensureOwner(store: StorePort): Promise<string> {
-  const before = await store.read(ownerObject);
-  if (before !== undefined) return before.toString('utf8').trim();
-  const owner = randomBytes(OWNER_BYTES).toString('hex');
-  const { kind } = await store.write(ownerObject, owner, 'absent', 'text/plain');
-  if (kind === 'written') return owner;
-  const other = await store.read(ownerObject);
-  if (other === undefined)
-    throw new Error(`${ownerObject} in bucket ${store.bucket}: was removed while it was being made`);
-  return other.toString('utf8').trim();
+  return (await ensureOwner(createStore(options))).id;
 }
 
 /** The local stack's janitor sweeps every minute: its resources are cheap to list. */
@@ -57,20 +34,12 @@ export async function provisionTemporal({ temporal }: DevContext, isOwnServer: b
   );
   try {
     await ensureSearchAttributes(connection, temporal.namespace);
-    if (isOwnServer) await ensureRetention(connection, temporal.namespace);
+    if (isOwnServer) await raiseRetention(connection, temporal.namespace, DEFAULT_RETENTION_MS);
     const client = new Client({ connection, namespace: temporal.namespace });
     await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs: SWEEP_EVERY_MS });
   } finally {
     await connection.close();
   }
-}
-
-async function ensureRetention({ workflowService }: Connection, namespace: string): Promise<void> {
-  const { config } = await workflowService.describeNamespace({ namespace });
-  if (Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) >= RETENTION_S) return;
-  const { msToTs } = await import('@temporalio/common/lib/time.js');
-  const workflowExecutionRetentionTtl = msToTs(RETENTION_S * 1_000);
-  await workflowService.updateNamespace({ namespace, config: { workflowExecutionRetentionTtl } });
 }
 
 /** The key pair that the stack's worker logs in with; an existing one is kept. */

@@ -1,0 +1,159 @@
+import type { Client, Connection } from '@temporalio/client';
+import type { StorePort } from '../cloud/store/port.js';
+import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
+import { serverTooOld } from '../domain/temporal-version.js';
+import { TemporalRefused } from './errors.js';
+import { ensureOwner } from './installation-owner.js';
+import { ensureJanitorSchedule, JANITOR_EVERY_MS, janitorScheduleId } from './janitor-schedule.js';
+import { createNamespace, raiseRetention, retentionOf } from './namespace.js';
+import { ensureSearchAttributes, missingSearchAttributes } from './search-attributes.js';
+
+export interface ServerSetup {
+  readonly connection: Connection;
+  readonly client: Client;
+  readonly namespace: string;
+  /** Where the owner id is kept. */
+  readonly store: StorePort;
+  readonly taskQueue: string;
+  readonly retentionMs: number;
+  /** Temporal Cloud: namespaces and search attributes are made by its own tools, not over this API. */
+  readonly isCloud: boolean;
+}
+
+/** One thing that the server needs for jobctl. `by-hand`: what to run is in `commands`; `advice`: it can be left alone. */
+export interface SetupStep {
+  readonly what: string;
+  readonly state: 'done' | 'was-there' | 'by-hand' | 'advice';
+  readonly detail: string;
+  readonly commands?: readonly string[];
+}
+
+/**
+ * Makes a Temporal namespace and a bucket ready for workers, one step after another; each can be repeated and leaves alone
+ * what is there. What may not be done over the API is returned as commands.
+ * @throws TemporalRefused for a server that is too old, SearchAttributeTypeConflict, the store's own errors
+ */
+export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep> {
+  yield await serverStep(setup);
+  const namespace = await byHandIfRefused(setup, namespaceStep, namespaceCommands);
+  yield namespace;
+  if (namespace.state === 'by-hand' && (await retentionOf(setup.connection, setup.namespace)) === undefined) return;
+  yield await byHandIfRefused(setup, attributesStep, attributeCommands);
+  yield await ownerStep(setup);
+  yield await scheduleStep(setup);
+  yield visibilityAdvice(setup);
+}
+
+async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupStep> {
+  const { serverVersion = '' } = await connection.workflowService.getSystemInfo({});
+  const tooOld = serverTooOld(serverVersion ?? '');
+  if (tooOld !== undefined) throw new TemporalRefused(tooOld);
+  const detail = `version ${serverVersion}${isCloud ? ', Temporal Cloud' : ''}`;
+  return { what: 'Temporal server', state: 'was-there', detail };
+}
+
+/** gRPC: UNIMPLEMENTED, PERMISSION_DENIED, UNAUTHENTICATED. */
+const NOT_OVER_THIS_API = [12, 7, 16];
+
+async function byHandIfRefused(
+  setup: ServerSetup,
+  step: (setup: ServerSetup) => Promise<SetupStep>,
+  commands: (setup: ServerSetup) => readonly string[],
+): Promise<SetupStep> {
+  try {
+    return await step(setup);
+  } catch (error) {
+    const { code = -1, details = '' } = error as { code?: number; details?: string };
+    if (!NOT_OVER_THIS_API.includes(code)) throw error;
+    const what = step === namespaceStep ? `namespace ${setup.namespace}` : 'search attributes';
+    return { what, state: 'by-hand', detail: `the server refuses: ${details}`, commands: commands(setup) };
+  }
+}
+
+const DAY_MS = 86_400_000;
+const days = (ms: number): number => Math.ceil(ms / DAY_MS);
+const kept = (ms: number): string => `keeps closed workflows ${days(ms)} days`;
+
+async function namespaceStep(setup: ServerSetup): Promise<SetupStep> {
+  const { connection, namespace, retentionMs, isCloud } = setup;
+  const what = `namespace ${namespace}`;
+  const before = await retentionOf(connection, namespace);
+  if (before !== undefined && before >= retentionMs) return { what, state: 'was-there', detail: kept(before) };
+  if (isCloud) {
+    const detail = before === undefined ? 'is not there' : `${kept(before)}, ${days(retentionMs)} are wanted`;
+    return { what, state: 'by-hand', detail, commands: namespaceCommands(setup) };
+  }
+  if (before === undefined) {
+    await createNamespace(connection, namespace, retentionMs);
+    return { what, state: 'done', detail: `made; ${kept(retentionMs)}` };
+  }
+  await raiseRetention(connection, namespace, retentionMs);
+  return { what, state: 'done', detail: `${kept(retentionMs)} (before: ${days(before)})` };
+}
+
+function namespaceCommands({ namespace, retentionMs, isCloud }: ServerSetup): readonly string[] {
+  if (!isCloud)
+    return [`temporal operator namespace create --namespace ${namespace} --retention ${days(retentionMs)}d`];
+  return [
+    `tcld namespace create --namespace ${namespace} --region REGION --retention-days ${days(retentionMs)}`,
+    `tcld namespace retention set --namespace ${namespace} --retention-days ${days(retentionMs)}`,
+  ];
+}
+
+async function attributesStep(setup: ServerSetup): Promise<SetupStep> {
+  const { connection, namespace, isCloud } = setup;
+  const what = 'search attributes';
+  if (isCloud) {
+    const missing = await missingSearchAttributes(connection, namespace);
+    if (missing.length > 0)
+      return { what, state: 'by-hand', detail: `missing: ${missing.join(', ')}`, commands: attributeCommands(setup) };
+  }
+  const added = await ensureSearchAttributes(connection, namespace);
+  const detail = added.length === 0 ? JOB_SEARCH_ATTRIBUTES.join(', ') : `added ${added.join(', ')}`;
+  return { what, state: added.length === 0 ? 'was-there' : 'done', detail };
+}
+
+function attributeCommands({ namespace, isCloud }: ServerSetup): readonly string[] {
+  return JOB_SEARCH_ATTRIBUTES.map((name) =>
+    isCloud
+      ? `tcld namespace search-attributes add --namespace ${namespace} --search-attribute "${name}=Keyword"`
+      : `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type Keyword`,
+  );
+}
+
+async function ownerStep({ store }: ServerSetup): Promise<SetupStep> {
+  const { id, isNew } = await ensureOwner(store);
+  const detail = `${id}, in gs://${store.bucket}: what carries it in its labels is ours`;
+  return { what: 'owner id', state: isNew ? 'done' : 'was-there', detail };
+}
+
+async function scheduleStep({ client, taskQueue }: ServerSetup): Promise<SetupStep> {
+  const what = `schedule ${janitorScheduleId(taskQueue)}`;
+  const state = await ensureJanitorSchedule(client, { taskQueue });
+  const every = `sweeps every ${JANITOR_EVERY_MS / 60_000} minutes for what no workflow looks after`;
+  switch (state) {
+    case 'created':
+      return { what, state: 'done', detail: every };
+    case 'exists':
+      return { what, state: 'was-there', detail: 'as it is set in Temporal' };
+    case 'paused':
+      return {
+        what,
+        state: 'by-hand',
+        detail: 'is paused: nobody looks for what is left behind',
+        commands: [`temporal schedule toggle --schedule-id ${janitorScheduleId(taskQueue)} --unpause`],
+      };
+  }
+}
+
+/** facts/production.md 1: ten calls a second to start with; a list of 10,000 jobs in pages took 17 s, with 200 below one. */
+function visibilityAdvice({ namespace, isCloud }: ServerSetup): SetupStep {
+  const what = 'visibility rate';
+  if (isCloud) return { what, state: 'advice', detail: 'Temporal Cloud allows 30 calls a second; more by its support' };
+  return {
+    what,
+    state: 'advice',
+    detail: 'a server allows 10 list calls a second unless its dynamic configuration says more; no API tells',
+    commands: [`frontend.namespaceRPS.visibility: [{value: 200, constraints: {namespace: ${namespace}}}]`],
+  };
+}
