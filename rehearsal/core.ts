@@ -17,6 +17,7 @@ export interface Core {
 export interface CoreOptions {
   readonly subnetOctet: number;
   readonly sshPort: number;
+  readonly storeUrl: string;
   readonly settings: Partial<Settings>;
 }
 
@@ -41,7 +42,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
       timer = setTimeout(() => void changed(), Math.min(Math.max(due - Date.now(), 1), 0x7fffffff));
     return snapshot.save();
   };
-  const fleet = new Fleet(join(stateDir, 'vms'), options.sshPort, {
+  const fleet = new Fleet(join(stateDir, 'vms'), options, {
     record,
     booted(name, nodeId) {
       cloud.markBooted(name, nodeId);

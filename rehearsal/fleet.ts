@@ -14,6 +14,13 @@ export interface FleetHooks {
   readonly failed: (nodeName: string, nodeId: string, error: Error) => void;
 }
 
+/** What is the same for every VM. */
+export interface FleetPlace {
+  readonly sshPort: number;
+  /** Of the Cloud Storage that VMs reach. */
+  readonly storeUrl: string;
+}
+
 interface Slice {
   readonly name: string;
   readonly nodeId: string;
@@ -30,16 +37,16 @@ interface Slice {
  */
 export class Fleet {
   readonly #folder: string;
-  readonly #sshPort: number;
+  readonly #place: FleetPlace;
   readonly #hooks: FleetHooks;
   readonly #background = new Set<Promise<void>>();
   /** By node id. */
   readonly #slices = new Map<string, Slice>();
   #isStopping = false;
 
-  constructor(folder: string, sshPort: number, hooks: FleetHooks) {
+  constructor(folder: string, place: FleetPlace, hooks: FleetHooks) {
     this.#folder = folder;
-    this.#sshPort = sshPort;
+    this.#place = place;
     this.#hooks = hooks;
     mkdirSync(folder, { recursive: true });
   }
@@ -131,11 +138,12 @@ export class Fleet {
     const vm = await startVm({
       dir: join(this.#folder, node.resource.id, `w${index}`),
       address: host.address,
-      sshPort: this.#sshPort,
+      sshPort: this.#place.sshPort,
       hostname: host.hostname,
       authorizedKeys: metadata?.['ssh-keys'] ?? '',
       slice: node.hosts,
-      environment: { TPU_WORKER_ID: String(index) },
+      // The variable that users of an emulator of Cloud Storage set: Google's client libraries then go there, without a token.
+      environment: { TPU_WORKER_ID: String(index), STORAGE_EMULATOR_HOST: this.#place.storeUrl },
     });
     const details = { host: index, address: host.address, isAdopted: vm.isAdopted, init: vm.initPid };
     this.#hooks.record('vm-start', node.resource.name, details);

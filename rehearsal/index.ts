@@ -5,6 +5,7 @@ import { Journal } from './journal.js';
 import { pickSshPort } from './ssh-port.js';
 import { lockStateDir } from './state-lock.js';
 import { startStoreServer } from './store/server.js';
+import type { StoreHooks } from './store/server.js';
 import { StoreError } from './store/store-error.js';
 import { STATUS_CODES } from './tpu/api-error.js';
 import { takeRefusal } from './tpu/faults.js';
@@ -76,18 +77,24 @@ async function assemble(
   const sshPort = options.sshPort ?? (await pickSshPort(subnetOctet));
   const journal = new Journal(join(stateDir, 'journal.jsonl'));
   const record = journal.record.bind(journal);
-  const core = await startCore(stateDir, { subnetOctet, sshPort, settings: options.delays ?? {} }, journal);
+  // The store first: every VM knows its address from its first login on. It takes calls before there is a cloud to refuse them.
+  let refusal: StoreHooks['refusal'] = () => undefined;
+  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, {
+    record,
+    refusal: (method, name) => refusal(method, name),
+  });
+  closers.push(store.close);
+  const settings = options.delays ?? {};
+  const core = await startCore(stateDir, { subnetOctet, sshPort, storeUrl: store.url, settings }, journal);
   closers.push(core.stop);
   const { cloud, fleet, changed } = core;
+  refusal = storeRefusals(cloud.state);
   const hostKeys = (name: string): readonly string[] => fleet.vmsOf(name).map((vm) => vm.hostKey);
   const gateway = createGateway({ cloud, hostKeys, record, changed });
   const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0);
   closers.push(grpc.close);
   const rest = await startRestServer(gateway, options.restPort ?? 0);
   closers.push(rest.close);
-  const refusal = storeRefusals(cloud.state);
-  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, { record, refusal });
-  closers.push(store.close);
   const facts = {
     pid: process.pid,
     startedAt: Date.now(),

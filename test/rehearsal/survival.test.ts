@@ -71,6 +71,11 @@ describe('a rehearsal in a process of its own', function () {
     await client.close();
   });
 
+  it('a login on a VM, also on one that outlived its rehearsal, is told where Cloud Storage is', async () => {
+    const { stdout } = await ssh(place, `bash -lc 'echo "$STORAGE_EMULATOR_HOST"'`);
+    assert.equal(stdout, `${rehearsal.endpoints.store}\n`);
+  });
+
   it('a second one on the same state folder is refused', async () => {
     const { code, stderr } = await runRehearsalProcess(['--state-dir', stateDir, '--ssh-port', '2299']);
     assert.equal(code, 1);
