@@ -46,13 +46,16 @@ export async function openReader(store: NonNullable<CliContext['store']>): Promi
 }
 
 /** A bare Temporal client, for what JobClient has no word for; closed in the end. */
-export async function withTemporal<T>(context: CliContext, use: (temporal: Client) => Promise<T>): Promise<T> {
+export async function withTemporal<T>(
+  context: CliContext,
+  use: (temporal: Client, address: string) => Promise<T>,
+): Promise<T> {
   const { connectTemporal } = await import('../connect.js');
-  const { client, close } = await connectTemporal(context.temporal).catch((error: unknown) => {
+  const { client, address, close } = await connectTemporal(context.temporal).catch((error: unknown) => {
     throw unreachable(error, context);
   });
   try {
-    return await use(client);
+    return await use(client, address);
   } finally {
     await close();
   }

@@ -3,14 +3,51 @@ import type { Command } from 'commander';
 import { durationOption, outputOption, withConnection } from './options.js';
 import type { Invocation } from './invocation.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
+import type { SetupServerFlags } from './verbs/setup-server.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';
 
 /** The verbs for those who run jobctl. */
 export function registerOperatorVerbs(program: Command, invocation: Invocation): void {
+  registerSetup(program, invocation);
   registerAudit(program, invocation);
   registerWorker(program, invocation);
   registerVersion(program, invocation);
+}
+
+const DEFAULT_RETENTION_MS = 30 * 86_400_000;
+
+const SETUP_NOTES = `
+Repeating is safe: what is there stays as it is, a longer retention too. Exit code 1: something is left to be done by hand, and
+the commands were printed. docs/operations.md takes it from an empty computer to a first job.
+
+Example:
+  jobctl setup server --temporal-address 127.0.0.1:7233 --bucket my-jobs --google-project my-project
+`;
+
+function registerSetup(program: Command, invocation: Invocation): void {
+  const setup = program.command('setup').description('makes ready what workers need');
+  setup.addHelpText('after', '\nExample:\n  jobctl setup server --bucket my-jobs\n');
+  const command = setup
+    .command('server')
+    .summary('namespace, search attributes, schedule and owner id')
+    .description(
+      'Makes a Temporal namespace ready for workers: the namespace and how long it keeps closed jobs, the search attributes, the ' +
+        "janitor's schedule; and in the bucket the id of this installation.",
+    )
+    .addOption(
+      new Option('--retention <duration>', 'how long closed jobs are kept at least')
+        .argParser(durationOption)
+        .default(DEFAULT_RETENTION_MS, '30d'),
+    )
+    .option('--temporal-cloud', "print what only Temporal Cloud's own tools may do (known by its addresses)")
+    .option('--google-project <id>', 'the Google Cloud project of the bucket')
+    .addOption(outputOption())
+    .addHelpText('after', SETUP_NOTES);
+  withConnection(command).action(async (flags: SetupServerFlags) => {
+    const { setupServer } = await import('./verbs/setup-server.js');
+    invocation.exitCode = await setupServer(flags);
+  });
 }
 
 const DEFAULT_GRACE_MS = 60_000;

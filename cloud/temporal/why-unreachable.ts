@@ -115,8 +115,8 @@ async function explainRefusedTls(host: string, port: number, tls: true | Tempora
 
 function explainCertificate({ code = '', message }: NodeJS.ErrnoException, hasCa: boolean): Unreachable {
   const ca = hasCa
-    ? 'is TEMPORAL_TLS_SERVER_CA_CERT_PATH the certificate of the authority that signed the server’s?'
-    : 'set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of the authority that signed the server’s';
+    ? 'is TEMPORAL_TLS_SERVER_CA_CERT_PATH the certificate of the authority that signed the certificate of the server?'
+    : 'set TEMPORAL_TLS_SERVER_CA_CERT_PATH to the certificate of the authority that signed the certificate of the server';
   switch (code) {
     case 'CERT_HAS_EXPIRED':
       return { why: 'the certificate of the server has expired', remedy: 'whoever runs the server must renew it' };

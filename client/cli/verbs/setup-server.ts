@@ -1,0 +1,56 @@
+import type { Connection } from '@temporalio/client';
+import type { SetupStep } from '../../setup-server.js';
+import { TASK_QUEUE } from '../../../workflows/messages.js';
+import { withTemporal } from '../connect.js';
+import { resolveContext, storeOf } from '../context.js';
+import type { ContextFlags } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+
+export interface SetupServerFlags extends ContextFlags, OutputFlag {
+  /** Milliseconds. */
+  readonly retention: number;
+  readonly temporalCloud?: true;
+}
+
+/** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
+export async function setupServer(flags: SetupServerFlags): Promise<number> {
+  const context = resolveContext(flags);
+  const place = storeOf(context, 'the id of this installation cannot be kept');
+  const { googleProject: projectId } = context;
+  const { createStore } = await import('../../../cloud/store/gcs.js');
+  const store = createStore({ ...place, ...(projectId === undefined ? {} : { projectId }) });
+  return withTemporal(context, async (client, address) => {
+    const { setUpServer } = await import('../../setup-server.js');
+    const steps: SetupStep[] = [];
+    const setup = {
+      client,
+      connection: client.connection as Connection,
+      namespace: client.options.namespace,
+      store,
+      taskQueue: context.taskQueue ?? TASK_QUEUE,
+      retentionMs: flags.retention,
+      isCloud: flags.temporalCloud ?? isTemporalCloud(address),
+    };
+    for await (const step of setUpServer(setup)) {
+      steps.push(step);
+      if (flags.output === 'text') process.stdout.write(`${linesOf(step).join('\n')}\n`);
+    }
+    if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ address, steps }, null, 2)}\n`);
+    return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
+  });
+}
+
+/** Namespace endpoints and regional ones (docs.temporal.io/cloud, "Namespace endpoints", 2026-11). */
+const isTemporalCloud = (address: string): boolean => /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
+
+const MARKS: Readonly<Record<SetupStep['state'], string>> = {
+  done: 'done',
+  'was-there': 'ok',
+  'by-hand': 'BY HAND',
+  advice: 'advice',
+};
+
+function linesOf({ what, state, detail, commands = [] }: SetupStep): readonly string[] {
+  return [`${MARKS[state].padEnd(8)} ${what}: ${detail}`, ...commands.map((command) => `           ${command}`)];
+}
