@@ -1,3 +1,4 @@
+import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { StoreRefused, StoreUnavailable } from './port.js';
 
 /** The HTTP status of a failed request: the client puts it into `code` or, for some uploads, into `status` alone. */
@@ -18,19 +19,23 @@ export function isMissingBucket(error: unknown): boolean {
  */
 export function storeError(error: unknown, what: string): StoreRefused | StoreUnavailable {
   const status = httpStatusOf(error);
+  const isRefused = status !== undefined && status >= 400 && status < 500 && !PASSING.has(status);
+  const refusal = isRefused || status === undefined ? refusalOf(error, status, what) : undefined;
+  // Of the login or of rights: then this is the whole news.
+  if (refusal !== undefined) return new StoreRefused(`store: ${what}: ${inOneLine(refusal)}`, { cause: error });
   const message = `store: ${what}: ${textOf(error)}${status === undefined ? '' : ` (HTTP ${status})`}`;
-  return isRefusal(error, status)
-    ? new StoreRefused(message, { cause: error })
-    : new StoreUnavailable(message, { cause: error });
+  return isRefused ? new StoreRefused(message, { cause: error }) : new StoreUnavailable(message, { cause: error });
 }
 
-function isRefusal(error: unknown, status: number | undefined): boolean {
-  if (status !== undefined) return status >= 400 && status < 500 && !PASSING.has(status);
-  return CREDENTIAL_TEXT.test(textOf(error));
+/** Google names a bucket in no refusal; `what` does. */
+function refusalOf(error: unknown, httpStatus: number | undefined, what: string) {
+  const bucket = /(?:gs:\/\/|bucket )([^/\s]+)/.exec(what)?.[1];
+  return googleRefusal({
+    message: textOf(error),
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(bucket === undefined ? {} : { metadata: { resource: `gs://${bucket}` } }),
+  });
 }
-/** What the auth library says: no credentials, a key file that is not there, a login that has run out. */
-const CREDENTIAL_TEXT =
-  /could not load the default credentials|^The file at .* does not exist|invalid_grant|invalid_rapt/i;
 /** Timeout, conflict of two changes, lost precondition, rate limit. */
 const PASSING: ReadonlySet<number> = new Set([408, 409, 412, 429]);
 

@@ -1,5 +1,7 @@
 import { findAccelerator } from '../../domain/accelerators.js';
 import { accessTokens } from '../access-token.js';
+import { isPassing, restErrorOf } from '../google-project/rest-error.js';
+import { googleRefusal, inOneLine } from '../google-refusal.js';
 import { CloudRefused, CloudUnavailable } from './port.js';
 
 /** What the cloud holds, as it says itself: nothing is judged or left out here. */
@@ -72,9 +74,7 @@ function reader({ restEndpoint = GOOGLE, googleProject, token }: AuditOptions): 
     const response = await request(url, await tokens().catch(refuseCredentials));
     const text = await response.text();
     if (response.ok) return JSON.parse(text) as Record<string, unknown>;
-    const message = `audit: GET ${url}: HTTP ${response.status}: ${text.slice(0, 500)}`;
-    const isPassing = response.status >= 500 || response.status === 429 || response.status === 408;
-    throw isPassing ? new CloudUnavailable(message) : new CloudRefused(message);
+    throw failure(url, response.status, text);
   };
 }
 
@@ -87,8 +87,19 @@ async function request(url: string, token: string | undefined): Promise<Response
   }
 }
 
+function failure(url: string, httpStatus: number, body: string): CloudRefused | CloudUnavailable {
+  const error = restErrorOf(httpStatus, body);
+  if (isPassing(httpStatus)) return new CloudUnavailable(`audit: GET ${url}: HTTP ${httpStatus}: ${error.message}`);
+  const refusal = googleRefusal(error);
+  const why = refusal === undefined ? `HTTP ${httpStatus}: ${error.message}` : inOneLine(refusal);
+  return new CloudRefused(`audit: GET ${url}: ${why}`);
+}
+
+/** A token that cannot be had for another reason than the login, such as a network that is down, may be had later. */
 function refuseCredentials(error: unknown): never {
-  throw new CloudRefused(`audit: no Google credentials: ${reasonOf(error)}`, { cause: error });
+  const refusal = googleRefusal({ message: reasonOf(error) });
+  if (refusal !== undefined) throw new CloudRefused(`audit: ${inOneLine(refusal)}`, { cause: error });
+  throw new CloudUnavailable(`audit: no access token: ${reasonOf(error)}`, { cause: error });
 }
 
 /** `fetch failed` alone helps nobody: the reason is its cause. */

@@ -1,3 +1,4 @@
+import { type GoogleError, googleRefusal, refusalText } from '../google-refusal.js';
 import type { CreateAnswer, CreateRefusal, DeleteAnswer } from './port.js';
 
 /** google.rpc.Code, as far as it decides something. */
@@ -20,22 +21,17 @@ export const Code = {
 } as const;
 
 /** What is known of a failed call, whoever reported it: gRPC, an operation's `error`, or the auth library. */
-export interface ApiError {
-  /** Absent where the call failed outside of gRPC. */
-  readonly code?: number;
-  readonly message: string;
-  /** ErrorInfo's reason, such as `RATE_LIMIT_EXCEEDED`. */
-  readonly reason?: string;
-}
+export type ApiError = Omit<GoogleError, 'httpStatus'>;
 
 /** Reads any thrown value. gax puts `<code> <NAME>: ` before the server's own text; `details` is that text alone. */
 export function apiErrorOf(thrown: unknown): ApiError {
   if (typeof thrown !== 'object' || thrown === null) return { message: String(thrown) };
-  const { code, details, message, reason } = thrown as Record<string, unknown>;
+  const { code, details, message, reason, errorInfoMetadata: metadata } = thrown as Record<string, unknown>;
   return {
     message: typeof details === 'string' && details !== '' ? details : String(message ?? thrown),
     ...(typeof code === 'number' ? { code } : {}),
     ...(typeof reason === 'string' ? { reason } : {}),
+    ...(typeof metadata === 'object' && metadata !== null ? { metadata: metadata as Record<string, string> } : {}),
   };
 }
 
@@ -48,7 +44,7 @@ export function classifyCreateError(error: ApiError): Exclude<CreateAnswer, { ki
   const reason = createRefusal(error);
   return reason === undefined
     ? { kind: 'unanswered', message: error.message }
-    : { kind: 'refused', reason, message: error.message };
+    : { kind: 'refused', reason, message: refusalText(error) };
 }
 
 function createRefusal(error: ApiError): CreateRefusal | undefined {
@@ -90,7 +86,9 @@ export function classifyDeleteError(
   const read = classifyReadError(error);
   if (read === 'not-found') return { kind: 'gone' };
   if (error.code === Code.FailedPrecondition && /state is DELETING/.test(error.message)) return { kind: 'deleting' };
-  return { kind: read === 'unavailable' ? 'unanswered' : 'refused', message: error.message };
+  return read === 'unavailable'
+    ? { kind: 'unanswered', message: error.message }
+    : { kind: 'refused', message: refusalText(error) };
 }
 
 /**
@@ -118,7 +116,6 @@ const OUTSIDE_THE_RESOURCE = /(?<![\w/-])(project|location|zone|region|api|metho
 
 /** Also where the auth library failed inside a call: gRPC then gives code 2 or 14 and the library's text. */
 function isCredentialProblem(error: ApiError): boolean {
-  return error.code === Code.Unauthenticated || CREDENTIAL_TEXT.test(error.message);
+  const kind = googleRefusal(error)?.kind;
+  return kind === 'no-credentials' || kind === 'expired-credentials';
 }
-const CREDENTIAL_TEXT =
-  /could not load the default credentials|invalid_grant|invalid_rapt|invalid_client|unauthorized_client/i;

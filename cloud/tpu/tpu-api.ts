@@ -1,4 +1,5 @@
 import type { protos, v2 } from '@google-cloud/tpu';
+import { refusalText } from '../google-refusal.js';
 import { apiErrorOf, classifyReadError, type ApiError } from './classify-error.js';
 import { CallBudget, type CallRate } from './call-budget.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
@@ -31,10 +32,13 @@ const MAX_PAGES = 1000;
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly error: ApiError;
+  /** Method and resource. */
+  readonly what: string;
 
   constructor(error: ApiError, what: string) {
     super(`${what}: ${error.message}`);
     this.error = error;
+    this.what = what;
   }
 }
 
@@ -195,5 +199,5 @@ export function throwCloudError(error: unknown): never {
   if (!(error instanceof CallFailed)) throw error;
   const meaning = classifyReadError(error.error);
   if (meaning === 'unavailable') throw new CloudUnavailable(error.message, { cause: error });
-  throw new CloudRefused(error.message, { cause: error });
+  throw new CloudRefused(`${error.what}: ${refusalText(error.error)}`, { cause: error });
 }

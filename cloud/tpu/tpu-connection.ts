@@ -1,5 +1,6 @@
 import type { v2 } from '@google-cloud/tpu';
 import type { ClientOptions } from 'google-gax';
+import { NO_CREDENTIALS } from '../google-refusal.js';
 import { Code, type ApiError } from './classify-error.js';
 
 /** Where the Cloud TPU API is, if not at Google's own address. */
@@ -67,7 +68,6 @@ async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<Client
 }
 
 function credentialError(error: unknown): ApiError {
-  const text = error instanceof Error ? error.message : String(error);
-  const message = `no Google credentials (${text}): run 'gcloud auth application-default login' or set GOOGLE_APPLICATION_CREDENTIALS`;
-  return { code: Code.Unauthenticated, message };
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: Code.Unauthenticated, message, reason: NO_CREDENTIALS };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { refusalText } from '../../cloud/google-refusal.js';
 import {
   apiErrorOf,
   classifyCreateError,
@@ -66,7 +67,8 @@ describe('a failed create call', () => {
     it(`${name} is ${want}`, () => {
       const answer = classifyCreateError(error);
       assert.equal(answer.kind === 'refused' ? answer.reason : answer.kind, want);
-      if (answer.kind !== 'exists') assert.equal(answer.message, error.message);
+      if (answer.kind !== 'exists')
+        assert.equal(answer.message, want === 'permission' ? refusalText(error) : error.message);
     });
   }
 });

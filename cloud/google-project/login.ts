@@ -1,0 +1,112 @@
+import type { AuthClient, GoogleAuth } from 'google-auth-library';
+import { type GoogleError, googleRefusal, inOneLine, NO_CREDENTIALS } from '../google-refusal.js';
+import { GoogleCallFailed, type Identity } from './port.js';
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+const EMAIL_TIMEOUT_MS = 5_000;
+
+/** The application default credentials, for requests about one Google project; loaded when first asked. */
+export class GoogleLogin {
+  #opened: Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> | undefined;
+
+  /** @throws GoogleCallFailed */
+  async headers(googleProject: string): Promise<Record<string, string>> {
+    const { client } = await this.#open();
+    const { token } = await client.getAccessToken().catch(failLogin);
+    const quotaProject = client.quotaProjectId ?? ((await isPerson(client)) ? googleProject : undefined);
+    return {
+      authorization: `Bearer ${token}`,
+      // A person's calls to Service Usage and its like are refused where they name no project to be counted for.
+      ...(quotaProject === undefined ? {} : { 'x-goog-user-project': quotaProject }),
+    };
+  }
+
+  /** @throws GoogleCallFailed also where the login has run out */
+  async identity(): Promise<Identity> {
+    const { auth, client } = await this.#open();
+    const { token } = await client.getAccessToken().catch(failLogin);
+    const kind = await kindOf(client);
+    const email = await within(EMAIL_TIMEOUT_MS, emailOf(auth, client, kind, token ?? ''));
+    return {
+      kind,
+      ...(email === undefined ? {} : { email }),
+      ...(client.quotaProjectId === undefined ? {} : { quotaProject: client.quotaProjectId }),
+    };
+  }
+
+  #open(): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
+    this.#opened ??= openLogin();
+    return this.#opened;
+  }
+}
+
+/**
+ * The Google project that the environment names: GOOGLE_CLOUD_PROJECT, the credentials (a person's: their quota project),
+ * gcloud's configuration, the VM's own.
+ */
+export async function defaultGoogleProject(): Promise<string | undefined> {
+  const { GoogleAuth } = await import('google-auth-library');
+  const auth = new GoogleAuth({ scopes: [SCOPE] });
+  const named = process.env['GOOGLE_CLOUD_PROJECT'] || process.env['GCLOUD_PROJECT'];
+  if (named) return named;
+  const client = await auth.getClient().catch(() => undefined);
+  return client?.quotaProjectId ?? (await auth.getProjectId().catch(() => undefined));
+}
+
+async function openLogin(): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
+  const { GoogleAuth } = await import('google-auth-library');
+  const auth = new GoogleAuth({ scopes: [SCOPE] });
+  const client = await auth
+    .getClient()
+    .catch((error: unknown) => fail({ message: textOf(error), reason: NO_CREDENTIALS }));
+  return { auth, client };
+}
+
+function failLogin(error: unknown): never {
+  fail({ message: textOf(error), ...statusOf(error) });
+}
+
+function fail(error: GoogleError): never {
+  const refusal = googleRefusal(error);
+  throw new GoogleCallFailed(
+    refusal === undefined ? `no access token: ${error.message}` : inOneLine(refusal),
+    error,
+    refusal,
+  );
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function statusOf(error: unknown): { httpStatus?: number } {
+  const status = (error as { readonly response?: { readonly status?: unknown } }).response?.status;
+  return typeof status === 'number' ? { httpStatus: status } : {};
+}
+
+async function kindOf(client: AuthClient): Promise<Identity['kind']> {
+  const { BaseExternalAccountClient } = await import('google-auth-library');
+  if (await isPerson(client)) return 'user';
+  return client instanceof BaseExternalAccountClient ? 'external' : 'service-account';
+}
+
+async function isPerson(client: AuthClient): Promise<boolean> {
+  const { UserRefreshClient } = await import('google-auth-library');
+  return client instanceof UserRefreshClient;
+}
+
+async function emailOf(
+  auth: GoogleAuth,
+  client: AuthClient,
+  kind: Identity['kind'],
+  token: string,
+): Promise<string | undefined> {
+  if (kind !== 'user') return (await auth.getCredentials()).client_email ?? undefined;
+  const { OAuth2Client } = await import('google-auth-library');
+  return client instanceof OAuth2Client ? (await client.getTokenInfo(token)).email : undefined;
+}
+
+/** The address is nice to know: who cannot tell it in time, or at all, is used without. */
+async function within<T>(ms: number, found: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, ms, undefined)));
+  return Promise.race([found.catch(() => undefined), late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,37 @@
+import type { GoogleError } from '../google-refusal.js';
+
+interface ErrorBody {
+  readonly error?: {
+    readonly message?: string;
+    readonly details?: readonly {
+      readonly reason?: string;
+      readonly metadata?: Readonly<Record<string, string>>;
+    }[];
+  };
+}
+
+const SHOWN_CHARACTERS = 500;
+
+/** Google's JSON of a failed request; of anything else (a proxy's page) its first characters. */
+export function restErrorOf(httpStatus: number, body: string): GoogleError {
+  const { message, details = [] } = parsed(body)?.error ?? {};
+  const info = details.find((detail) => detail.reason !== undefined);
+  return {
+    httpStatus,
+    message: message ?? body.slice(0, SHOWN_CHARACTERS),
+    ...(info?.reason === undefined ? {} : { reason: info.reason }),
+    ...(info?.metadata === undefined ? {} : { metadata: info.metadata }),
+  };
+}
+
+function parsed(body: string): ErrorBody | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the same request may succeed in a while. */
+export const isPassing = (httpStatus: number): boolean => httpStatus >= 500 || httpStatus === 429 || httpStatus === 408;

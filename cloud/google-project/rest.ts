@@ -1,0 +1,94 @@
+import { googleRefusal, inOneLine } from '../google-refusal.js';
+import { GoogleLogin } from './login.js';
+import { GoogleCallFailed, type Identity } from './port.js';
+import { restErrorOf } from './rest-error.js';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+/** More pages than any listing here has: a server that repeats its page tokens must not hold us for ever. */
+const MAX_PAGES = 200;
+
+export type Service = 'cloudresourcemanager' | 'compute' | 'iam' | 'orgpolicy' | 'serviceusage' | 'storage' | 'tpu';
+
+export interface GoogleRestOptions {
+  readonly googleProject: string;
+  /** Stands for every API but Cloud Storage; absent: Google's own addresses. Over `http:` no credentials are sent. */
+  readonly apiEndpoint?: string;
+  /** Stands for Cloud Storage. */
+  readonly storeEndpoint?: string;
+}
+
+/** Requests to Google's APIs in JSON with the application default credentials, each made once. ADR 0008. */
+export class GoogleRest {
+  readonly #options: GoogleRestOptions;
+  readonly #login = new GoogleLogin();
+
+  constructor(options: GoogleRestOptions) {
+    this.#options = options;
+  }
+
+  async identity(): Promise<Identity> {
+    return this.#isPlain('serviceusage') ? { kind: 'none' } : this.#login.identity();
+  }
+
+  /** @throws GoogleCallFailed */
+  get<T>(service: Service, path: string): Promise<T> {
+    return this.#request<T>('GET', service, path);
+  }
+
+  /** @throws GoogleCallFailed */
+  post<T>(service: Service, path: string, body: object): Promise<T> {
+    return this.#request<T>('POST', service, path, body);
+  }
+
+  /** The items of all pages under `key`. @throws GoogleCallFailed */
+  async list<T>(service: Service, path: string, key: string): Promise<readonly T[]> {
+    const all: T[] = [];
+    let pageToken = '';
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const query = new URLSearchParams({ ...(pageToken === '' ? {} : { pageToken }) });
+      const page = await this.get<Record<string, unknown>>(service, `${path}${pageToken === '' ? '' : `?${query}`}`);
+      all.push(...((page[key] ?? []) as readonly T[]));
+      pageToken = typeof page['nextPageToken'] === 'string' ? page['nextPageToken'] : '';
+      if (pageToken === '') return all;
+    }
+    const message = `GET ${path}: no end after ${MAX_PAGES} pages`;
+    throw new GoogleCallFailed(message, { message }, undefined);
+  }
+
+  #baseOf(service: Service): string {
+    const { apiEndpoint, storeEndpoint } = this.#options;
+    const configured = service === 'storage' ? storeEndpoint : apiEndpoint;
+    return (configured ?? `https://${service}.googleapis.com`).replace(/\/$/, '');
+  }
+
+  #isPlain(service: Service): boolean {
+    return this.#baseOf(service).startsWith('http:');
+  }
+
+  async #request<T>(method: 'GET' | 'POST', service: Service, path: string, body?: object): Promise<T> {
+    const url = `${this.#baseOf(service)}${path}`;
+    const login = this.#isPlain(service) ? {} : await this.#login.headers(this.#options.googleProject);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const headers = { ...login, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const response = await fetch(url, { method, headers, signal, ...content }).catch((error: unknown) =>
+      fail(`${method} ${url}: ${reasonOf(error)}`),
+    );
+    const text = await response.text();
+    if (response.ok) return (text === '' ? {} : JSON.parse(text)) as T;
+    const error = restErrorOf(response.status, text);
+    const refusal = googleRefusal(error);
+    const why = refusal === undefined ? `HTTP ${response.status}: ${error.message}` : inOneLine(refusal);
+    throw new GoogleCallFailed(`${method} ${url}: ${why}`, error, refusal);
+  }
+}
+
+function fail(message: string): never {
+  throw new GoogleCallFailed(message, { message }, undefined);
+}
+
+/** `fetch failed` alone helps nobody: the reason is its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message;
+}

@@ -1,0 +1,78 @@
+/** A permission that jobctl needs, and where it is given. */
+export interface NeededPermission {
+  readonly permission: string;
+  readonly role: string;
+  /** What fails without it. */
+  readonly use: string;
+}
+
+const TPU_ADMIN = 'roles/tpu.admin';
+const OBJECT_ADMIN = 'roles/storage.objectAdmin';
+
+/**
+ * On the Google project. Queued resources have no permissions of their own: those of nodes are asked for
+ * (docs.cloud.google.com/iam/docs/roles-permissions/tpu, read 2026-11).
+ */
+export const PROJECT_PERMISSIONS: readonly NeededPermission[] = [
+  { permission: 'tpu.nodes.create', role: TPU_ADMIN, use: 'create slices' },
+  { permission: 'tpu.nodes.get', role: TPU_ADMIN, use: 'watch slices' },
+  { permission: 'tpu.nodes.list', role: TPU_ADMIN, use: 'watch slices, find leaks' },
+  { permission: 'tpu.nodes.delete', role: TPU_ADMIN, use: 'delete slices' },
+  { permission: 'tpu.operations.get', role: TPU_ADMIN, use: 'learn why a create call failed' },
+];
+
+/** With a person's login: calls are counted for a project, and this lets the login name it. */
+export const QUOTA_PROJECT_PERMISSION: NeededPermission = {
+  permission: 'serviceusage.services.use',
+  role: 'roles/serviceusage.serviceUsageConsumer',
+  use: "have a person's calls counted for the project",
+};
+
+/** On the service account that the TPU VMs run as, or on the whole project. */
+export const ACT_AS: NeededPermission = {
+  permission: 'iam.serviceAccounts.actAs',
+  role: 'roles/iam.serviceAccountUser',
+  use: 'create slices whose hosts run as it',
+};
+
+/** On the bucket. */
+export const BUCKET_PERMISSIONS: readonly NeededPermission[] = [
+  { permission: 'storage.objects.create', role: OBJECT_ADMIN, use: 'write logs and outcomes' },
+  { permission: 'storage.objects.delete', role: OBJECT_ADMIN, use: 'compact logs' },
+  { permission: 'storage.objects.get', role: OBJECT_ADMIN, use: 'read logs and outcomes' },
+  { permission: 'storage.objects.list', role: OBJECT_ADMIN, use: 'read logs' },
+];
+
+/** By the longest prefix; the least role of Google's own that has it. */
+const ROLE_OF: readonly (readonly [prefix: string, role: string])[] = [
+  ['tpu.', TPU_ADMIN],
+  ['storage.objects.', OBJECT_ADMIN],
+  ['storage.buckets.', 'roles/storage.admin'],
+  ['iam.serviceAccounts.actAs', ACT_AS.role],
+  ['iam.serviceAccounts.', 'roles/iam.serviceAccountViewer'],
+  ['compute.', 'roles/compute.viewer'],
+  ['orgpolicy.', 'roles/orgpolicy.policyViewer'],
+  ['resourcemanager.projects.', 'roles/browser'],
+  ['serviceusage.services.use', QUOTA_PROJECT_PERMISSION.role],
+  ['serviceusage.', 'roles/serviceusage.serviceUsageViewer'],
+];
+
+/** The role that gives a permission, where jobctl knows one. */
+export function roleWith(permission: string): string | undefined {
+  return ROLE_OF.find(([prefix]) => permission.startsWith(prefix))?.[1];
+}
+
+/** What stands for an address that is not known. */
+export const SOMEBODY = 'user:EMAIL';
+
+/**
+ * The command that gives a role, for somebody who may.
+ * @param on `projects/P`, `gs://B`, or a service account's address
+ * @param member `user:..` or `serviceAccount:..`
+ */
+export function grantCommand(role: string, on: string, member: string = SOMEBODY): string {
+  const binding = `--member=${member} --role=${role}`;
+  if (on.startsWith('gs://')) return `gcloud storage buckets add-iam-policy-binding ${on} ${binding}`;
+  if (on.includes('@')) return `gcloud iam service-accounts add-iam-policy-binding ${on} ${binding}`;
+  return `gcloud projects add-iam-policy-binding ${on.replace(/^projects\//, '')} ${binding}`;
+}
