@@ -4,8 +4,9 @@ import { mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { resolveTemporalCli } from '../../../client/cli/dev/temporal-server/resolve.js';
+import { Connection } from '@temporalio/client';
 import { answersCalls, DEV_NAMESPACE } from '../../../client/cli/dev/temporal-server/start-dev.js';
+import { createNamespace, DEFAULT_RETENTION_MS } from '../../../client/namespace.js';
 import { until } from '../../until.js';
 import { temporalServerFolder } from '../built-by-go.js';
 import { PostgresDatabase } from './database.js';
@@ -36,23 +37,19 @@ export interface PostgresTemporal {
 }
 
 /**
- * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets the schema and the namespace up
- * with the scripts of deploy/temporal, and returns when the namespace answers. The executables may have to be built first: give
- * a `before` the time of GO_BUILD_MS.
+ * Starts both below `directory` (made; logs are `postgres.log` and `server.log` in it), sets the schema up with the script of
+ * deploy/temporal, makes the namespace, and returns when that answers. The executables may have to be built first: give a
+ * `before` the time of GO_BUILD_MS.
  */
 export async function startPostgresTemporal({ directory }: { readonly directory: string }): Promise<PostgresTemporal> {
   mkdirSync(directory, { recursive: true });
   const executables = await temporalServerFolder();
-  const cli = await resolveTemporalCli({ onProgress: () => undefined });
   const database = await PostgresDatabase.create(join(directory, 'postgres'));
-  const { PATH = '' } = process.env;
-  const path = { PATH: [executables, dirname(cli.path), PATH].join(delimiter), HOME: directory };
   try {
-    await script('set-up-schema.sh', { ...path, ...database.environment });
+    await setUpSchema(executables, database);
     const server = await TemporalServer.start({ directory, executables, database });
     try {
-      await script('create-namespace.sh', { ...path, TEMPORAL_ADDRESS: server.address });
-      await server.untilAnswering();
+      await server.untilAnswering(() => makeNamespace(server.address));
     } catch (error) {
       await server.stop();
       throw error;
@@ -128,7 +125,8 @@ class TemporalServer {
     });
   }
 
-  async untilAnswering(): Promise<void> {
+  /** One that ends before it answers is started again: its database may be on the way up. */
+  async untilAnswering(look = (): Promise<boolean> => answersCalls(this.address, DEV_NAMESPACE)): Promise<void> {
     await until(
       `Temporal at ${this.address} answers`,
       async () => {
@@ -137,7 +135,7 @@ class TemporalServer {
           await this.launch();
           throw new Error(`the server ended:\n${tail}`);
         }
-        return answersCalls(this.address, DEV_NAMESPACE);
+        return look();
       },
       START_TIMEOUT_MS,
     );
@@ -175,6 +173,19 @@ function canListen(port: number): Promise<boolean> {
   });
 }
 
-async function script(name: string, env: NodeJS.ProcessEnv): Promise<void> {
-  await promisify(execFile)('sh', [join(DEPLOY, name)], { env, timeout: 2 * START_TIMEOUT_MS, maxBuffer: 1 << 24 });
+async function setUpSchema(executables: string, { environment }: PostgresDatabase): Promise<void> {
+  const { PATH = '' } = process.env;
+  const env = { PATH: [executables, PATH].join(delimiter), ...environment };
+  await promisify(execFile)('sh', [join(DEPLOY, 'set-up-schema.sh')], { env, maxBuffer: 1 << 24 });
+}
+
+/** One try; in the containers `jobctl setup server` does it. */
+async function makeNamespace(address: string): Promise<boolean> {
+  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+  try {
+    await createNamespace(connection, DEV_NAMESPACE, DEFAULT_RETENTION_MS);
+  } finally {
+    await connection.close();
+  }
+  return answersCalls(address, DEV_NAMESPACE);
 }
