@@ -20,11 +20,15 @@ export function position(
 }
 
 /** The waiting jobs in the order in which `decide` looks at them: in-quota demand first. */
-function inLine(config: QuotaConfig, requests: readonly QuotaRequest[], leases: readonly QuotaLease[]): QuotaRequest[] {
+export function inLine<Request extends QuotaRequest>(
+  config: QuotaConfig,
+  requests: readonly Request[],
+  leases: readonly QuotaLease[],
+): Request[] {
   const waiting = requests.toSorted(inServiceOrder);
   if (config.kind === 'unlimited') return waiting;
   const pool = new PoolUse(config, leases);
-  const isInQuota = (request: QuotaRequest): boolean => config.tiers.some((_, tier) => pool.isInQuota(request, tier));
+  const isInQuota = (request: Request): boolean => config.tiers.some((_, tier) => pool.isInQuota(request, tier));
   const first = new Set(waiting.filter(isInQuota));
   return [...first, ...waiting.filter((request) => !first.has(request))];
 }

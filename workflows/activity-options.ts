@@ -1,8 +1,14 @@
 /**
  * The activities as workflows call them, one group per way of waiting and retrying. Nothing else in workflows/ sets a
- * timeout or a retry.
+ * timeout or a retry. Each call says in words what it is for, `quotaMail('ask for a lease').sendLease(..)`: that is what the
+ * Temporal Web UI's timeline and `temporal workflow show` name it by.
  */
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  type ActivityInterfaceFor,
+  type ActivityOptions,
+  proxyActivities,
+} from '@temporalio/workflow';
 import type {
   Activities,
   JobActivities,
@@ -12,6 +18,20 @@ import type {
 } from '../activities/contract.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Timings } from '../domain/timings.js';
+
+/** In characters; Temporal's documentation allows 200 bytes for a summary. */
+const MOST_SUMMARY = 200;
+
+/** What an activity or a timer is for, short enough for Temporal: names in it may be long. */
+export const inShort = (summary: string): string =>
+  summary.length <= MOST_SUMMARY ? summary : `${summary.slice(0, MOST_SUMMARY - 2)}..`;
+
+type Calls<A> = (summary: string) => ActivityInterfaceFor<A>;
+
+const calls =
+  <A>(options: ActivityOptions): Calls<A> =>
+  (summary) =>
+    proxyActivities<A>({ ...options, summary: inShort(summary) });
 
 const NEVER_RETRIED = [FailureType.InvalidJob, FailureType.Refused, FailureType.Fenced];
 
@@ -26,47 +46,47 @@ const PATIENT = {
   },
 } as const;
 
-export const looks = proxyActivities<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
+export const looks = calls<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(PATIENT);
 
 /** A refusal here must not stop a lease from coming back, so nothing ends these but success. */
 const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
 
-export const quotaMail = proxyActivities<Pick<QuotaActivities, 'sendLease'>>(STUBBORN);
+export const quotaMail = calls<Pick<QuotaActivities, 'sendLease'>>(STUBBORN);
 
 /** One create call per activity: what a retry of ours would hide, the slice workflow has to know. */
-export const createOnce = proxyActivities<Pick<SliceActivities, 'createSlice'>>({
+export const createOnce = calls<Pick<SliceActivities, 'createSlice'>>({
   startToCloseTimeout: '60s',
   retry: { maximumAttempts: 1 },
 });
 
-export const watching = proxyActivities<Pick<SliceActivities, 'awaitSlice'>>({
+export const watching = calls<Pick<SliceActivities, 'awaitSlice'>>({
   startToCloseTimeout: '30d',
   heartbeatTimeout: '60s',
   cancellationType: ActivityCancellationType.TRY_CANCEL,
   retry: STUBBORN.retry,
 });
 
-export const deletion = proxyActivities<Pick<SliceActivities, 'deleteUntilGone'>>({
+export const deletion = calls<Pick<SliceActivities, 'deleteUntilGone'>>({
   startToCloseTimeout: '30d',
   heartbeatTimeout: '60s',
   retry: STUBBORN.retry,
 });
 
-export const bookkeeping = proxyActivities<Pick<JobActivities, 'acceptJob' | 'claimWorker'>>(PATIENT);
+export const bookkeeping = calls<Pick<JobActivities, 'acceptJob' | 'claimWorker'>>(PATIENT);
 
 /** A store that is away must not hold chips for ever: the attempt's record is given up after a while, with a note. */
-export const attemptRecord = proxyActivities<Pick<JobActivities, 'recordAttempt'>>({
+export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
   scheduleToCloseTimeout: '2m',
 });
-export const lastRecord = proxyActivities<Pick<JobActivities, 'recordOutcome'>>({
+export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
   ...STUBBORN,
   scheduleToCloseTimeout: '6h',
 });
 
 /** Bounded by the grace of the job and what a dead host may cost; repeated while hosts cannot be reached is pointless. */
-export function stopping(graceMs: number): Pick<JobActivities, 'stopAttempt'> {
-  return proxyActivities<Pick<JobActivities, 'stopAttempt'>>({
+export function stopping(graceMs: number): Calls<Pick<JobActivities, 'stopAttempt'>> {
+  return calls({
     startToCloseTimeout: graceMs + 30_000,
     retry: { maximumAttempts: 2 },
   });
@@ -76,8 +96,8 @@ export function stopping(graceMs: number): Pick<JobActivities, 'stopAttempt'> {
 export function onClaimedWorker(
   taskQueue: string,
   timings: Timings,
-): Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'> {
-  return proxyActivities<Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>>({
+): Calls<Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>> {
+  return calls({
     taskQueue,
     scheduleToStartTimeout: timings.claimTimeoutMs,
     startToCloseTimeout: timings.superviseMs + 600_000,
@@ -88,10 +108,9 @@ export function onClaimedWorker(
   });
 }
 
-export const pool =
-  proxyActivities<Pick<Activities, 'deliver' | 'loadPool' | 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
+export const pool = calls<Pick<Activities, 'deliver' | 'loadPool' | 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
 
-export const janitorial = proxyActivities<JanitorActivities>({
+export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',
   retry: { maximumAttempts: 3 },
 });

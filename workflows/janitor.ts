@@ -4,5 +4,5 @@ import type { JanitorInput } from './messages.js';
 
 /** One sweep, started by a Temporal Schedule: what no workflow looks after (DESIGN.md 2, "Nothing leaks"). */
 export async function janitor(_input: JanitorInput): Promise<JanitorReport> {
-  return janitorial.sweep();
+  return janitorial('look for slices that nobody owns').sweep();
 }

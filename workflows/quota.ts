@@ -11,9 +11,11 @@ import type { Deliveries, PoolFacts } from '../activities/contract.js';
 import { leaseKey } from '../domain/lease.js';
 import { decide } from '../quota/decide.js';
 import { pool as outside } from './activity-options.js';
+import { count } from './markdown.js';
 import { leaseMessagesSignal, quotaStateQuery, wakeSignal, type QuotaInput } from './messages.js';
 import { LeaseBook, type LeaseBookCarry } from './quota/lease-book.js';
 import { describePool, type PoolState } from './quota/pool-state.js';
+import { poolDetails, toLease, toRequest } from './quota/details.js';
 import { Rebuild } from './quota/rebuild.js';
 import { reconcile } from './quota/reconcile.js';
 
@@ -37,22 +39,23 @@ export async function quota(input: QuotaInput): Promise<void> {
     reconcileAt = 0;
   });
   setHandler(quotaStateQuery, (): PoolState => describePool(input.pool, book, facts, Date.now()));
+  const details = new PoolDetails(input.pool);
   let reconcileAt = 0;
   let pass = 0;
 
-  facts = inForce(facts, await outside.loadPool(input.pool));
+  facts = inForce(facts, await readFile(input.pool));
   if (!carry) await new Rebuild(input.pool, book, facts.timings).run();
 
   while (!isFull(facts)) {
     if (Date.now() >= reconcileAt) {
-      facts = inForce(facts, await outside.loadPool(input.pool));
+      facts = inForce(facts, await readFile(input.pool));
       await reconcile(book, pass++);
       reconcileAt = Date.now() + facts.timings.reconcileMs;
     }
     isAwake = false;
     const deliveries = decideNow(book, facts);
     if (deliveries) await carryOut(book, deliveries);
-    showDetails(book, facts);
+    details.show(book, facts);
     await rest(() => isAwake || book.hasPending || isFull(facts), reconcileAt, book);
   }
   await condition(allHandlersFinished);
@@ -73,7 +76,7 @@ function inForce(before: PoolFacts | undefined, read: PoolFacts): PoolFacts {
 async function rest(isDue: () => boolean, reconcileAt: number, book: LeaseBook): Promise<void> {
   const isIdle = book.waiting.length === 0 && book.leased.length === 0;
   if (isIdle) await condition(isDue);
-  else await condition(isDue, Math.max(1, reconcileAt - Date.now()));
+  else await condition(isDue, Math.max(1, reconcileAt - Date.now()), { summary: 'until leases are compared again' });
 }
 
 function isFull(facts: PoolFacts | undefined): boolean {
@@ -89,14 +92,8 @@ function isFull(facts: PoolFacts | undefined): boolean {
 /** Grants by rule, and what the book owes to jobs and slices. Undefined: nothing to say. */
 function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
   const now = Date.now();
-  const requests = book.waiting.map(({ lease, demand }) => ({ id: leaseKey(lease), job: lease.job, ...demand }));
-  const leases = book.leased.map(({ lease, demand, tier, startedAt }) => ({
-    id: leaseKey(lease),
-    job: lease.job,
-    ...demand,
-    tier,
-    startedAt: startedAt ?? 0,
-  }));
+  const requests = book.waiting.map(toRequest);
+  const leases = book.leased.map(toLease);
   const { grants } = facts.config ? decide(facts.config, requests, leases, now) : { grants: [] };
   const granted = grants.slice(0, GRANTS_PER_BATCH).flatMap(({ id, tier }) => {
     book.grant(id, tier, now);
@@ -111,14 +108,46 @@ function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
 const GRANTS_PER_BATCH = 200;
 
 async function carryOut(book: LeaseBook, deliveries: Deliveries): Promise<void> {
-  const { closedJobs } = await outside.deliver(deliveries);
+  const { closedJobs } = await outside(deliverySummary(deliveries)).deliver(deliveries);
   for (const lease of closedJobs) {
     log.info(`lease ${leaseKey(lease)} was granted to a job that is closed: taken back`);
     book.jobClosed(leaseKey(lease), Date.now(), `job ${lease.job} is closed`);
   }
 }
 
-function showDetails(book: LeaseBook, facts: PoolFacts): void {
-  const problem = facts.problem ? `\n\nThe quota file has a problem, the last good one holds: ${facts.problem}` : '';
-  setCurrentDetails(`${book.leased.length} leases, ${book.waiting.length} waiting${problem}`);
+const readFile = (pool: string): Promise<PoolFacts> => outside(`read the quota file of pool ${pool}`).loadPool(pool);
+
+/** `grant 3, answer 4 slices`: what is not in the batch is not named. */
+function deliverySummary({ grants, answers, reclaims, releases }: Deliveries): string {
+  const parts: [number, string][] = [
+    [grants.length, `grant or confirm ${count(grants.length, 'lease')}`],
+    [answers.length, `answer ${count(answers.length, 'slice')}`],
+    [releases.length, `tell ${count(releases.length, 'slice')} to go`],
+    [reclaims.length, `reclaim ${count(reclaims.length, 'slice')}`],
+  ];
+  return parts.flatMap(([number, text]) => (number > 0 ? [text] : [])).join(', ');
 }
+
+/** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
+class PoolDetails {
+  #shownAt = 0;
+  readonly #pool: string;
+
+  constructor(pool: string) {
+    this.#pool = pool;
+  }
+
+  show(book: LeaseBook, { config, problem }: PoolFacts): void {
+    const at = Date.now();
+    const { waiting, leased } = book;
+    if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
+    this.#shownAt = at;
+    const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
+    setCurrentDetails(poolDetails({ pool: this.#pool, ...file, waiting, leased, at }));
+  }
+}
+
+/** Up to so many the details are made new at each decision, and cost next to nothing. */
+const MANY_ROWS = 200;
+/** With more, at most so often; the comparison of leases makes a decision at least every `reconcileMs`. */
+const LONG_QUEUE_EVERY_MS = 5_000;

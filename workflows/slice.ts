@@ -21,6 +21,8 @@ import {
   type SliceNews,
 } from './messages.js';
 import { Sequence } from './sequence.js';
+import { sliceDetails, type SliceStage } from './slice/details.js';
+import { createSummary, deleteSummary, mailSummary } from './slice/summaries.js';
 
 /**
  * Owns one queued resource or node from before its first create call until it is seen gone (DESIGN.md 2, "The slice
@@ -47,6 +49,8 @@ class SliceOwner {
   /** After the last create call that may have taken effect unseen. */
   #unansweredUntil = 0;
   #operation: string | undefined;
+  #stage: SliceStage = { kind: 'asking-lease' };
+  #stageSince = Date.now();
   readonly #input: SliceInput;
   readonly #sequence = new Sequence();
 
@@ -61,8 +65,8 @@ class SliceOwner {
   async run(): Promise<void> {
     if (this.#input.task.kind === 'create' && this.#told === undefined) await this.#bringUp(this.#input.task.plan);
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
-    setCurrentDetails(`deleting: ${this.#told}`);
-    await this.#delete();
+    await this.#delete(this.#told ?? '');
+    this.#show({ kind: 'gone' });
     await this.#report({ kind: 'gone' });
     await this.#tellQuota({ kind: 'gone' });
   }
@@ -71,7 +75,7 @@ class SliceOwner {
   async parentClosed(): Promise<void> {
     await CancellationScope.nonCancellable(async () => {
       const { job, run } = this.#input.lease;
-      if (!(await looks.isJobOpen({ id: job, run }))) this.#tell(`job ${job} is closed`);
+      if (!(await looks(`is job ${job} still open?`).isJobOpen({ id: job, run }))) this.#tell(`job ${job} is closed`);
     });
   }
 
@@ -84,6 +88,7 @@ class SliceOwner {
     if (epoch < this.#leaseEpoch) return;
     this.#leaseEpoch = epoch;
     this.#isLeaseHeld = isHeld;
+    this.#show();
   }
 
   // Bringing up ----------------------------------------------------------------------------------------------------
@@ -96,11 +101,12 @@ class SliceOwner {
 
   /** No create call before the current epoch of the quota workflow acknowledged the lease. */
   async #confirmLease(): Promise<boolean> {
-    setCurrentDetails('asking whether its lease stands');
+    this.#show({ kind: 'asking-lease' });
+    const pause = { summary: 'until it asks again whether its lease stands' };
     do {
       // Said again after a while: the quota workflow that took the question may have lost its memory since.
       await this.#tellQuota({ kind: 'slice', ref: this.#ref });
-    } while (!(await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute')));
+    } while (!(await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)));
     if (this.#told !== undefined) return false;
     if (this.#isLeaseHeld) return true;
     await this.#lose('lease', `lease ${leaseKey(this.#input.lease)} does not stand`);
@@ -109,8 +115,8 @@ class SliceOwner {
 
   /** Calls create until it has a definite answer. False: told to go, or refused. */
   async #create(plan: SlicePlan): Promise<boolean> {
+    this.#show({ kind: 'creating' });
     for (let waitMs = 1000; this.#told === undefined; waitMs = Math.min(waitMs * 2, 60_000)) {
-      setCurrentDetails(`asking for ${plan.accelerator} in ${this.#ref.zone}`);
       const answer = await this.#callCreate(plan);
       switch (answer.kind) {
         case 'accepted':
@@ -124,6 +130,7 @@ class SliceOwner {
           return false;
         case 'exists':
         case 'unanswered': {
+          this.#show({ kind: 'creating', unanswered: answer.kind === 'exists' ? 'it exists already' : answer.message });
           const seen = await this.#inspect();
           if (seen.kind === 'foreign') {
             await this.#lose('refused', seen.message);
@@ -139,7 +146,7 @@ class SliceOwner {
 
   async #callCreate(plan: SlicePlan): Promise<CreateAnswer> {
     try {
-      const answer = await createOnce.createSlice(plan);
+      const answer = await createOnce(createSummary(plan)).createSlice(plan);
       if (answer.kind === 'unanswered') this.#noteUnanswered();
       return answer;
     } catch (error) {
@@ -154,9 +161,10 @@ class SliceOwner {
   }
 
   async #watch(): Promise<void> {
+    this.#show({ kind: 'awaiting' });
     const scope = new CancellationScope({ cancellable: true });
     const seen = scope
-      .run(() => watching.awaitSlice(this.#question))
+      .run(() => watching(`wait until ${this.#ref.name} is ready`).awaitSlice(this.#question))
       .catch((error: unknown) => {
         if (isCancellation(error)) return undefined;
         throw error;
@@ -172,7 +180,7 @@ class SliceOwner {
   async #onSeen(seen: SliceCondition): Promise<void> {
     switch (seen.kind) {
       case 'ready':
-        setCurrentDetails(`ready: ${seen.hosts.length} hosts in ${this.#ref.zone}`);
+        this.#show({ kind: 'ready', nodeId: seen.nodeId, hosts: seen.hosts });
         return this.#report({ kind: 'ready', nodeId: seen.nodeId, hosts: seen.hosts });
       case 'lost':
         return this.#lose(seen.cause, seen.message);
@@ -187,21 +195,43 @@ class SliceOwner {
   }
 
   #lose(cause: Extract<SliceNews, { kind: 'lost' }>['cause'], message: string): Promise<void> {
-    setCurrentDetails(`lost: ${message}`);
+    this.#show({ kind: 'lost', message });
     return this.#report({ kind: 'lost', cause, message });
   }
 
   // Deleting -------------------------------------------------------------------------------------------------------
 
-  async #delete(): Promise<void> {
+  async #delete(reason: string): Promise<void> {
     // A reclaimed slice does not know when its last create was sent: as if it were now.
     if (this.#input.task.kind === 'reclaim') this.#noteUnanswered();
-    await deletion.deleteUntilGone({
+    this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
+    await deletion(deleteSummary(this.#ref)).deleteUntilGone({
       ref: this.#ref,
       ownership: this.#ownership,
       notBefore: this.#unansweredUntil,
       timings: this.#input.timings,
     });
+  }
+
+  // Showing --------------------------------------------------------------------------------------------------------
+
+  /** Makes Current Details new: at a new stage, or when something about the present one has changed. */
+  #show(stage?: SliceStage): void {
+    if (stage !== undefined) {
+      this.#stage = stage;
+      this.#stageSince = Date.now();
+    }
+    const { task, lease } = this.#input;
+    setCurrentDetails(
+      sliceDetails({
+        ref: this.#ref,
+        ...(task.kind === 'create' ? { plan: task.plan } : {}),
+        lease,
+        ...(this.#isLeaseHeld === undefined ? {} : { isLeaseHeld: this.#isLeaseHeld }),
+        stage: this.#stage,
+        since: this.#stageSince,
+      }),
+    );
   }
 
   // Speaking -------------------------------------------------------------------------------------------------------
@@ -226,11 +256,11 @@ class SliceOwner {
   }
 
   #inspect(): Promise<SliceCondition> {
-    return looks.inspectSlice(this.#question);
+    return looks(`did the create call of ${this.#ref.name} take effect?`).inspectSlice(this.#question);
   }
 
   async #napUnlessTold(ms: number): Promise<void> {
-    await condition(() => this.#told !== undefined, ms);
+    await condition(() => this.#told !== undefined, ms, { summary: 'until create is called again' });
   }
 
   async #report(news: SliceNews): Promise<void> {
@@ -252,7 +282,7 @@ class SliceOwner {
   }
 
   #tellQuota(body: LeaseMessageBody): Promise<void> {
-    return quotaMail.sendLease({
+    return quotaMail(mailSummary(this.#ref, this.#input.lease, body.kind)).sendLease({
       lease: this.#input.lease,
       sender: this.#ref.name,
       sequence: this.#sequence.next(),

@@ -1,12 +1,20 @@
-import { ActivityFailure, ApplicationFailure, CancelledFailure, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  setCurrentDetails,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { AcceptJobInput } from '../../activities/contract.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { bookkeeping } from '../activity-options.js';
-import type { JobInput } from '../messages.js';
+import type { JobInput, JobSettings } from '../messages.js';
 import type { JobCarry } from './carry.js';
+import { uncheckedDetails } from './details.js';
 import { chainRunId } from './story.js';
 
 /**
@@ -21,6 +29,7 @@ export async function acceptOrFail(input: JobInput): Promise<JobCarry> {
   if (!isValidJobId(workflowId)) throw invalid(`workflow id: '${workflowId}' is not ${JOB_ID_RULE}`);
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
+  setCurrentDetails(uncheckedDetails(workflowId));
   const settings = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input });
   return {
     v: 1,
@@ -35,9 +44,9 @@ export async function acceptOrFail(input: JobInput): Promise<JobCarry> {
   };
 }
 
-async function accept(question: Parameters<typeof bookkeeping.acceptJob>[0]) {
+async function accept(question: AcceptJobInput): Promise<JobSettings> {
   try {
-    return await bookkeeping.acceptJob(question);
+    return await bookkeeping(`check the job against pool ${question.spec.pool}, store its spec`).acceptJob(question);
   } catch (error) {
     const cause = error instanceof ActivityFailure ? error.cause : undefined;
     // Its own words, not "Activity task failed".

@@ -19,6 +19,7 @@ import { JobPhase } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { EpochMs } from '../../domain/units.js';
 import { attemptRecord, bookkeeping, onClaimedWorker, stopping } from '../activity-options.js';
+import { count } from '../markdown.js';
 import type { JobSettings } from '../messages.js';
 import type { JobStory } from './story.js';
 
@@ -103,8 +104,12 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     while (!this.#isSetUp) {
-      this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)} hosts`);
-      const end = await this.#onWorker((worker) => worker.setUpHosts(input));
+      this.#story.move(
+        JobPhase.SettingUp,
+        `modules ${input.spec.modules.join(', ')} on ${count(hostCount(input), 'host')}`,
+      );
+      const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
+      const end = await this.#onWorker(summary, (worker) => worker.setUpHosts(input));
       if (end === undefined || end.kind === 'handed-over') continue;
       if (end.kind !== 'ready') return end;
       this.#isSetUp = true;
@@ -116,7 +121,7 @@ export class Attempts {
     this.#startedAt ??= Date.now();
     this.#story.move(
       JobPhase.Running,
-      `attempt ${this.#number} on ${hostCount(input)} hosts in ${input.slices[0]?.ref.zone}`,
+      `attempt ${this.#number} on ${count(hostCount(input), 'host')} in ${input.slices[0]?.ref.zone}`,
       { attempts: this.#number },
     );
     await this.#record(input);
@@ -136,7 +141,7 @@ export class Attempts {
    * ships the last lines and then ends by itself.
    */
   async #superviseUntilCancelled(input: AttemptInput): Promise<AttemptEnd | undefined> {
-    const watching = this.#onWorker((worker) => worker.superviseAttempt(input));
+    const watching = this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input));
     const cancelled = CancellationScope.current().cancelRequested;
     try {
       return await Promise.race([watching, cancelled]);
@@ -144,7 +149,10 @@ export class Attempts {
       if (!isCancellation(error)) throw error;
       await CancellationScope.nonCancellable(async () => {
         await this.#stop(input);
-        await Promise.race([this.#shipLastLines(input, watching), sleep(LAST_LINES_MS)]);
+        await Promise.race([
+          this.#shipLastLines(input, watching),
+          sleep(LAST_LINES_MS, { summary: 'time for the last lines' }),
+        ]);
       });
       throw error;
     }
@@ -155,7 +163,7 @@ export class Attempts {
     try {
       let end = await watching;
       while (end === undefined || end.kind === 'still-running' || end.kind === 'handed-over') {
-        end = await this.#onWorker((worker) => worker.superviseAttempt(input));
+        end = await this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input));
       }
     } catch (error) {
       this.#story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
@@ -164,7 +172,9 @@ export class Attempts {
 
   async #stop(input: AttemptInput): Promise<void> {
     try {
-      await stopping(this.#spec.graceSeconds * 1000).stopAttempt(input);
+      const { graceSeconds } = this.#spec;
+      const summary = `stop the command of attempt ${input.attempt} on ${hostsOf(input)}, grace ${graceSeconds} s`;
+      await stopping(graceSeconds * 1000)(summary).stopAttempt(input);
     } catch (error) {
       // Hosts that cannot be reached lose their processes with their slice.
       this.#story.note(`the command could not be stopped on every host: ${reasonOf(error)}`);
@@ -173,10 +183,11 @@ export class Attempts {
 
   /** Undefined: the claimed worker is gone, or lost the activity. */
   async #onWorker<T>(
+    summary: string,
     call: (worker: Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>) => Promise<T>,
   ): Promise<T | undefined> {
-    this.#queue ??= (await bookkeeping.claimWorker()).taskQueue;
-    const worker = onClaimedWorker(this.#queue, this.#settings.timings);
+    this.#queue ??= (await bookkeeping(`find a worker for attempt ${this.#number}`).claimWorker()).taskQueue;
+    const worker = onClaimedWorker(this.#queue, this.#settings.timings)(summary);
     try {
       // The user's cancel must not reach it: see #untilCancelled. Set-up ends with its slices.
       return await CancellationScope.nonCancellable(() => call(worker));
@@ -217,7 +228,8 @@ export class Attempts {
       ...(end === undefined ? {} : { end, endedAt: Date.now() }),
     };
     try {
-      await attemptRecord.recordAttempt({ job: this.#job, record, events: this.#story.events });
+      const summary = `store where attempt ${this.#number} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
+      await attemptRecord(summary).recordAttempt({ job: this.#job, record, events: this.#story.events });
     } catch (error) {
       if (isCancellation(error)) throw error;
       this.#story.note(`the record of attempt ${this.#number} could not be stored: ${reasonOf(error)}`);
@@ -260,6 +272,15 @@ const WORKER_ERROR_PAUSE_MS = 2_000;
 
 /** How long the supervision may take to ship what was printed before the stop. */
 const LAST_LINES_MS = 20_000;
+
+const watchSummary = (input: AttemptInput): string =>
+  input.spec.command === undefined
+    ? `hold the slices, attempt ${input.attempt} on ${hostsOf(input)}`
+    : `run and watch the command, attempt ${input.attempt} on ${hostsOf(input)}`;
+
+/** `4 hosts of jc-train-7f3k-g1`. */
+const hostsOf = (input: AttemptInput): string =>
+  `${count(hostCount(input), 'host')} of ${input.slices.map(({ ref }) => ref.name).join(', ')}`;
 
 const hostCount = ({ slices }: AttemptInput): number => slices.reduce((sum, { hosts }) => sum + hosts.length, 0);
 

@@ -11,11 +11,19 @@ export interface JobCarry {
   readonly spec: JobSpec;
   readonly settings: JobSettings;
   readonly submittedAt: EpochMs;
-  readonly story: { readonly phase: JobPhase; readonly phaseSince: EpochMs; readonly events: readonly JobEvent[] };
+  readonly story: StoryCarry;
   readonly spent: Spent;
   readonly lease: LeaseCarry;
   readonly gang: { readonly slices: readonly SliceView[]; readonly zoneTry: number };
   readonly attempts: AttemptsCarry;
+}
+
+export interface StoryCarry {
+  readonly phase: JobPhase;
+  readonly phaseSince: EpochMs;
+  readonly events: readonly JobEvent[];
+  /** Why the last attempt or slice was lost. */
+  readonly setback?: string;
 }
 
 /** Attempts used up, by whose account they go on (DESIGN.md 2, "Separate budgets"). */

@@ -19,6 +19,7 @@ import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { SliceRef } from '../../domain/slice.js';
 import { slicePlan } from '../../domain/slice-plan.js';
+import { inShort } from '../activity-options.js';
 import {
   attachSignal,
   releaseSliceSignal,
@@ -47,23 +48,22 @@ export class Gang {
   readonly #spec: JobSpec;
   readonly #settings: JobSettings;
   readonly #lease: () => LeaseHold;
+  readonly #onChange: () => void;
   readonly #slices: Member[];
   /** Position in the zones; counts on past their end, round by round. */
   #zoneTry = 0;
 
-  constructor(
-    spec: JobSpec,
-    settings: JobSettings,
-    lease: () => LeaseHold,
-    carry?: { readonly slices: readonly SliceView[]; readonly zoneTry: number },
-  ) {
-    this.#spec = spec;
-    this.#settings = settings;
-    this.#lease = lease;
+  constructor(context: GangContext, carry?: { readonly slices: readonly SliceView[]; readonly zoneTry: number }) {
+    this.#spec = context.spec;
+    this.#settings = context.settings;
+    this.#lease = context.lease;
+    this.#onChange = context.onChange;
     this.#slices = (carry?.slices ?? []).map((view) => ({ ...view }));
     this.#zoneTry = carry?.zoneTry ?? 0;
     setHandler(sliceNewsSignal, ({ name, run, news }) => {
-      if (run === chainRunId()) this.#onNews(name, news);
+      if (run !== chainRunId()) return;
+      this.#onNews(name, news);
+      this.#onChange();
     });
   }
 
@@ -142,6 +142,7 @@ export class Gang {
     const plan = this.#plan(index, generation, this.zone);
     const { ref } = plan;
     this.#slices[index] = { index, generation, ref, state: 'starting', hosts: [], detail: `asking ${ref.zone}` };
+    this.#onChange();
     const { id: lease, demand } = this.#lease();
     const memo: SliceMemo = { lease, demand, ref };
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
@@ -154,7 +155,7 @@ export class Gang {
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           memo: { ...memo },
           typedSearchAttributes: [{ key: POOL, value: lease.pool }],
-          staticSummary: `${plan.accelerator} in ${ref.zone} for ${lease.job}, generation ${generation}`,
+          staticSummary: inShort(`${plan.accelerator} in ${ref.zone} for ${lease.job}, generation ${generation}`),
         });
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -215,6 +216,14 @@ export class Gang {
       // starts another that deletes what is left and reports to us.
     }
   }
+}
+
+export interface GangContext {
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly lease: () => LeaseHold;
+  /** Called when a slice has changed. */
+  readonly onChange: () => void;
 }
 
 const POOL = defineSearchAttributeKey('JobPool' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);

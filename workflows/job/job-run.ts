@@ -5,6 +5,7 @@ import { lastRecord } from '../activity-options.js';
 import { describeQuery, type JobView } from '../messages.js';
 import { placeName, Attempts, type AttemptResult } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
+import { jobDetails, type JobFacts } from './details.js';
 import { Gang, type GangLoss } from './gang.js';
 import { LeaseHold } from './lease-hold.js';
 import { chainRunId, JobStory } from './story.js';
@@ -25,7 +26,8 @@ export class JobRun {
     this.#carried = carry;
     this.#spent = carry.spent;
     this.#story = new JobStory(carry.story);
-    this.#gang = new Gang(spec, settings, () => this.#lease, carry.gang);
+    const onChange = (): void => this.#story.show();
+    this.#gang = new Gang({ spec, settings, lease: () => this.#lease, onChange }, carry.gang);
     const demand = {
       project: settings.project,
       user: settings.user,
@@ -38,6 +40,7 @@ export class JobRun {
     this.#attempts = new Attempts({ job, spec, settings, files, story: this.#story }, carry.attempts);
     setHandler(describeQuery, () => this.#view());
     if (!workflowInfo().continuedFromExecutionRunId) this.#begin();
+    this.#story.describeBy(() => jobDetails(this.#facts()));
   }
 
   /** Until the job has an outcome, or its history is long enough for a new run. */
@@ -66,7 +69,11 @@ export class JobRun {
   async #store(outcome: Outcome): Promise<void> {
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
     try {
-      await lastRecord.recordOutcome({ job, outcome, events: this.#story.events });
+      await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({
+        job,
+        outcome,
+        events: this.#story.events,
+      });
     } catch (error) {
       log.error(`the outcome could not be stored: ${String(error)}`);
     }
@@ -112,6 +119,7 @@ export class JobRun {
       case 'failed':
         return this.#spend('infrastructure', `slice ${loss.index} failed: ${loss.message}`, [loss.index]);
       case 'no-capacity':
+        this.#story.setBack(`no capacity in ${this.#gang.zone}: ${loss.message}`);
         this.#story.move(JobPhase.Evicting, `no capacity in ${this.#gang.zone}: ${loss.message}`);
         // A gang lies in one zone: what it has here already goes too.
         await this.#gang.evict('no capacity for the whole gang in this zone');
@@ -178,6 +186,7 @@ export class JobRun {
     }
     this.#spent = { ...this.#spent, [budget]: this.#spent[budget] + 1 };
     const note = `${what}; trying again (${this.#spent[budget]} of ${allowed})`;
+    this.#story.setBack(note);
     if (lost.length === 0) {
       this.#story.note(note);
       return undefined;
@@ -215,11 +224,25 @@ export class JobRun {
     };
   }
 
+  #facts(): JobFacts {
+    const { spec, settings } = this.#carried;
+    const { setback } = this.#story;
+    return {
+      id: workflowInfo().workflowId,
+      spec,
+      settings,
+      attempt: this.#attempts.number,
+      spent: this.#spent,
+      slices: this.#gang.views,
+      ...(setback === undefined ? {} : { setback }),
+      ...this.#story.view(),
+    };
+  }
+
   carry(): JobCarry {
-    const { phase, phaseSince, events } = this.#story.view();
     return {
       ...this.#carried,
-      story: { phase, phaseSince, events },
+      story: this.#story.carry(),
       spent: this.#spent,
       lease: this.#lease.carry(),
       gang: { slices: this.#gang.views, zoneTry: this.#gang.zoneTry },

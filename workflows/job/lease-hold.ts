@@ -1,6 +1,7 @@
 import { condition, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
+import { formatUnits } from '../../quota/quota-units.js';
 import { quotaMail } from '../activity-options.js';
 import { grantedSignal, restateSignal } from '../messages.js';
 import { Sequence } from '../sequence.js';
@@ -57,7 +58,7 @@ export class LeaseHold {
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
     this.#heldSince = undefined;
-    await this.#send({ kind: 'release', slices: this.#slices() });
+    await this.#release();
   }
 
   #onGranted({ run, number, epoch }: { run: string; number: number; epoch: number }): void {
@@ -69,17 +70,25 @@ export class LeaseHold {
   async #restate(epoch: number): Promise<void> {
     if (epoch < this.#epoch) return;
     this.#epoch = epoch;
-    if (this.#hasLetGo) await this.#send({ kind: 'release', slices: this.#slices() });
+    if (this.#hasLetGo) await this.#release();
     else await this.#ask();
   }
 
   #ask(): Promise<void> {
     const held = this.#heldSince === undefined ? {} : { heldSince: this.#heldSince };
-    return this.#send({ kind: 'request', demand: this.#demand, ...held, slices: this.#slices() });
+    const units = formatUnits(this.#demand.units);
+    const summary = this.isHeld
+      ? `tell quota pool ${this.#pool} again that the job holds ${units}`
+      : `ask quota pool ${this.#pool} for ${units} of project ${this.#demand.project}`;
+    return this.#send(summary, { kind: 'request', demand: this.#demand, ...held, slices: this.#slices() });
   }
 
-  #send(body: LeaseMessageBody): Promise<void> {
-    return quotaMail.sendLease({ lease: this.id, sender: 'job', sequence: this.#sequence.next(), body });
+  #release(): Promise<void> {
+    return this.#send(`let the lease of quota pool ${this.#pool} go`, { kind: 'release', slices: this.#slices() });
+  }
+
+  #send(summary: string, body: LeaseMessageBody): Promise<void> {
+    return quotaMail(summary).sendLease({ lease: this.id, sender: 'job', sequence: this.#sequence.next(), body });
   }
 
   carry(): LeaseCarry {

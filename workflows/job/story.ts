@@ -4,22 +4,23 @@ import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEvent, JobMemo } from '../messages.js';
+import type { StoryCarry } from './carry.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
-/** What people see of a job: its phase, why it is there, and what happened. The only writer of memo and search attributes. */
+/** What people see of a job: its phase, why it is there, and what happened. The only writer of memo, search attributes and details. */
 export class JobStory {
   #phase: JobPhase;
   #phaseSince: EpochMs;
   #why: string | undefined;
   #outcome: Outcome | undefined;
+  #setback: string | undefined;
   readonly #events: JobEvent[];
+  /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
+  #describe: (() => string) | undefined;
 
-  constructor(carry?: {
-    readonly phase: JobPhase;
-    readonly phaseSince: EpochMs;
-    readonly events: readonly JobEvent[];
-  }) {
+  constructor(carry?: StoryCarry) {
+    this.#setback = carry?.setback;
     this.#phase = carry?.phase ?? JobPhase.Queued;
     this.#phaseSince = carry?.phaseSince ?? Date.now();
     this.#events = [...(carry?.events ?? [])];
@@ -51,13 +52,35 @@ export class JobStory {
     this.#why = why;
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
     this.note(`${phase}: ${why}`);
-    setCurrentDetails(`**${phase}** ${why}`);
+  }
+
+  /** Why an attempt or a slice was lost: told as long as the job is open. */
+  setBack(why: string): void {
+    this.#setback = why;
+  }
+
+  get setback(): string | undefined {
+    return this.#setback;
+  }
+
+  describeBy(describe: () => string): void {
+    this.#describe = describe;
+    this.show();
+  }
+
+  /**
+   * Makes Current Details new. To be called at changes only. It costs no event and no payload: Temporal asks for the text by a
+   * query when somebody looks.
+   */
+  show(): void {
+    if (this.#describe) setCurrentDetails(this.#describe());
   }
 
   /** A line of the job's own log. */
   note(text: string): void {
     this.#events.push({ at: Date.now(), text });
     if (this.#events.length > MOST_EVENTS) this.#events.splice(1, this.#events.length - MOST_EVENTS);
+    this.show();
   }
 
   end(outcome: Outcome): void {
@@ -70,6 +93,15 @@ export class JobStory {
 
   get events(): readonly JobEvent[] {
     return this.#events;
+  }
+
+  carry(): StoryCarry {
+    return {
+      phase: this.#phase,
+      phaseSince: this.#phaseSince,
+      events: this.#events,
+      ...(this.#setback === undefined ? {} : { setback: this.#setback }),
+    };
   }
 
   view(): { phase: JobPhase; phaseSince: EpochMs; why?: string; outcome?: Outcome; events: readonly JobEvent[] } {

@@ -3,6 +3,7 @@ import type { JobRef, OpenWork } from '../../activities/contract.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
 import { pool as outside } from '../activity-options.js';
+import { count } from '../markdown.js';
 import type { LeaseBook } from './lease-book.js';
 
 /**
@@ -24,11 +25,11 @@ export class Rebuild {
 
   async run(): Promise<void> {
     setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
-    let open = await outside.readOpenWork(this.#pool);
+    let open = await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
     if (open.jobs.length + open.slices.length > 0) {
       // Visibility lags behind; what was started a moment ago must be listed too.
-      await sleep(this.#timings.rebuildSettleMs);
-      open = await outside.readOpenWork(this.#pool);
+      await sleep(this.#timings.rebuildSettleMs, { summary: 'until what was started a moment ago is listed' });
+      open = await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
     }
     this.#adopt(open);
     await this.#hearAll(open);
@@ -51,8 +52,14 @@ export class Rebuild {
       setCurrentDetails(
         `rebuilding: ${unheard.length} open jobs have not said what they hold, ${unheard[0]?.job.id} among them`,
       );
-      await condition(() => unheard.every(({ job }) => this.#hasHeard(job)), this.#timings.reconcileMs);
-      const stillOpen = new Set((await outside.readOpenWork(this.#pool)).jobs.map(({ job }) => job.id));
+      await condition(() => unheard.every(({ job }) => this.#hasHeard(job)), this.#timings.reconcileMs, {
+        summary: 'until open jobs are asked again',
+      });
+      const stillOpen = new Set(
+        (await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool)).jobs.map(
+          ({ job }) => job.id,
+        ),
+      );
       unheard = unheard.filter(({ job }) => stillOpen.has(job.id) && !this.#hasHeard(job));
       await this.#ask(unheard.map(({ job }) => job));
     }
@@ -60,7 +67,7 @@ export class Rebuild {
 
   async #ask(jobs: readonly JobRef[]): Promise<void> {
     if (jobs.length === 0) return;
-    await outside.deliver({
+    await outside(`ask ${count(jobs.length, 'open job')} what they hold`).deliver({
       epoch: this.#book.epoch,
       grants: [],
       answers: [],

@@ -9,7 +9,8 @@ import type { LeaseBook, LeaseRow } from './lease-book.js';
 export async function reconcile(book: LeaseBook, pass: number): Promise<void> {
   const questions = [...book.leased, ...someWaiting(book, pass)].map(({ lease, slices }) => ({ lease, slices }));
   if (questions.length === 0) return;
-  for (const { lease, isJobOpen, openSlices } of await outside.inspectHolders(questions)) {
+  const summary = `are the holders of ${questions.length} leases and requests still open?`;
+  for (const { lease, isJobOpen, openSlices } of await outside(summary).inspectHolders(questions)) {
     const key = leaseKey(lease);
     // What changed while we asked is news of its own, newer than this answer.
     const asked = questions.find((question) => leaseKey(question.lease) === key);

@@ -1,0 +1,171 @@
+import { formatSlices, unitsOfJob } from '../../domain/job-units.js';
+import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { attemptLogsPrefix } from '../../domain/store-layout.js';
+import type { EpochMs } from '../../domain/units.js';
+import { formatUnits } from '../../quota/quota-units.js';
+import { codeTable, count, joinBlocks, plain, utc } from '../markdown.js';
+import { type JobEvent, type JobSettings, quotaWorkflowId, type SliceView } from '../messages.js';
+import type { Spent } from './carry.js';
+
+/** All that an operator is told about a job. */
+export interface JobFacts {
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly settings: Pick<JobSettings, 'user' | 'project' | 'bucket' | 'label'>;
+  readonly phase: JobPhase;
+  readonly phaseSince: EpochMs;
+  readonly why?: string;
+  readonly outcome?: Outcome;
+  readonly attempt: number;
+  readonly spent: Spent;
+  /** Why the last attempt or slice was lost. */
+  readonly setback?: string;
+  readonly slices: readonly SliceView[];
+  readonly events: readonly JobEvent[];
+}
+
+/**
+ * A job as the Temporal Web UI shows it under Current Details: where it is, what it waits for and what to do about it, its
+ * slices and hosts, what is spent, where its logs are. Of bounded size, whatever the job (`joinBlocks`).
+ */
+export function jobDetails(facts: JobFacts): string {
+  return joinBlocks(
+    [
+      headline(facts),
+      phaseNow(facts),
+      facts.setback === undefined || isDone(facts.phase) ? '' : `**Before that:** ${plain(facts.setback)}`,
+      sliceTable(facts.slices, facts.id, isDone(facts.phase)),
+      budgets(facts),
+      places(facts),
+      lastEvents(facts.events),
+    ],
+    `There is more: \`jobctl status ${facts.id}\``,
+  );
+}
+
+/** What a job says of itself before a worker has checked it. */
+export function uncheckedDetails(id: string): string {
+  return `**${id}** is being checked against this installation: the quota file, the store, the key.`;
+}
+
+function headline({ spec, settings }: JobFacts): string {
+  const who = `**${plain(spec.name)}: ${formatSlices(spec)} for ${plain(settings.user, 60)}**`;
+  const where = `project ${plain(settings.project, 60)}, pool ${plain(spec.pool, 60)}, priority ${spec.priority}`;
+  const label = settings.label === undefined ? '' : `\n\n**${plain(settings.label, 40)}: not on real Cloud TPUs**`;
+  return `${who} (${where})${label}`;
+}
+
+function phaseNow(facts: JobFacts): string {
+  const { phase, phaseSince, why, attempt } = facts;
+  const number = attempt > 0 ? `, attempt ${attempt}` : '';
+  const reason = why === undefined ? '' : `: ${plain(why)}`;
+  return `**${phase}** since ${utc(phaseSince)}${number}${reason}\n\n${nextStep(facts)}`;
+}
+
+/** What it waits for, and what somebody can do about it. */
+function nextStep(facts: JobFacts): string {
+  const { id, spec, phase, outcome } = facts;
+  switch (phase) {
+    case JobPhase.Queued:
+      return `It waits for ${formatUnits(unitsOfJob(spec))} of pool ${plain(spec.pool, 60)}. Its place in line is in the details of the workflow \`${quotaWorkflowId(spec.pool)}\`; it starts by itself.`;
+    case JobPhase.Provisioning:
+      return `It waits for Cloud TPU to give ${missingSlices(facts)}, which can take hours. What each slice waits for is in the details of its workflow, under Relationships; of several \`tpu.zones\` each is tried in turn.`;
+    case JobPhase.SettingUp:
+      return `It waits until every host is set up; \`jobctl logs ${id} --module NAME\` has what a module printed.`;
+    case JobPhase.Running:
+      return spec.command === undefined
+        ? 'There is no command: it holds its slices until it is cancelled.'
+        : `It waits for the command to end ${commandNow(spec.command)}.`;
+    case JobPhase.Evicting:
+      return 'It waits until the slices that it lost are seen gone, then asks for new ones. Nothing is to be done.';
+    case JobPhase.Finishing:
+      return 'It stores its outcome and lets its slices go. Nothing is to be done.';
+    case JobPhase.Succeeded:
+    case JobPhase.Failed:
+    case JobPhase.Cancelled:
+      return outcome === undefined ? '' : ending(outcome);
+  }
+}
+
+function ending({ exitCode, attempts, preemptions, startedAt, endedAt }: Outcome): string {
+  const ran = startedAt === undefined ? 'The command never started' : `The command was first started ${utc(startedAt)}`;
+  const code = exitCode === undefined ? '' : `, its exit code is ${exitCode}`;
+  return `${ran}${code}; ${count(attempts, 'attempt')}, ${count(preemptions, 'preemption')}; ended ${utc(endedAt)}. Its slices delete themselves: Relationships shows when they are gone.`;
+}
+
+function missingSlices({ spec, slices }: JobFacts): string {
+  const ready = slices.filter(({ state }) => state === 'ready').length;
+  const pricing = spec.tpu.pricing === 'any' ? 'of any pricing' : `(${spec.tpu.pricing})`;
+  return `${spec.slices - ready} of ${count(spec.slices, 'slice')} ${pricing}`;
+}
+
+/** The first line is enough to know it by; the whole is in the workflow's input. */
+function commandNow({ run, hosts }: NonNullable<JobSpec['command']>): string {
+  const [first = '', ...others] = run.trim().split('\n');
+  const where = hosts === 'all' ? 'all hosts' : `host ${hosts.join(', ')}`;
+  return `on ${plain(where, 60)}: ${plain(first, 120)}${others.length > 0 ? ' ..' : ''}`;
+}
+
+// Slices -----------------------------------------------------------------------------------------------------------
+
+/** Hosts that are named; a v5litepod-256 has 64. */
+const MOST_HOSTS = 32;
+const MOST_SLICES = 16;
+
+function sliceTable(slices: readonly SliceView[], id: string, isEnded: boolean): string {
+  if (slices.length === 0) return '';
+  const named = slices.slice(0, MOST_SLICES).map((slice) => sliceLine(slice, isEnded));
+  const hosts = slices.flatMap(({ index, hosts: all }) => all.map((host) => ({ slice: index, ...host })));
+  const rows = hosts
+    .slice(0, MOST_HOSTS)
+    .map(({ slice, index, internalIp, externalIp }) => [
+      ...(slices.length > 1 ? [String(slice)] : []),
+      String(index),
+      internalIp,
+      externalIp ?? '-',
+    ]);
+  const header = [...(slices.length > 1 ? ['SLICE'] : []), 'HOST', 'INTERNAL IP', 'EXTERNAL IP'];
+  return [
+    `**${slices.length > 1 ? 'Slices' : 'Slice'}**`,
+    [...named, more(slices.length - named.length, 'slice', id)].filter((line) => line !== '').join('\n'),
+    ...(isEnded || rows.length === 0
+      ? []
+      : [codeTable([header, ...rows]), more(hosts.length - rows.length, 'host', id)]),
+  ]
+    .filter((block) => block !== '')
+    .join('\n\n');
+}
+
+function sliceLine({ index, ref, state, hosts, detail }: SliceView, isEnded: boolean): string {
+  const shown = isEnded && state !== 'gone' ? 'told to go' : state;
+  const said = detail === undefined || detail === shown || isEnded ? '' : `: ${plain(detail, 120)}`;
+  return `- slice ${index} \`${ref.name}\` in ${ref.zone}: **${shown}**${hosts.length === 0 ? '' : `, ${count(hosts.length, 'host')}`}${said}`;
+}
+
+const more = (number: number, noun: string, id: string): string =>
+  number > 0 ? `.. and ${count(number, `more ${noun}`)}: \`jobctl status ${id}\`` : '';
+
+// The rest ---------------------------------------------------------------------------------------------------------
+
+function budgets({ spec: { retries }, spent }: JobFacts): string {
+  const of = (used: number, allowed: number): string => `${used} of ${allowed}`;
+  return [
+    `**Spent:** preemptions by the provider ${of(spent.preemption, retries.preemption)}`,
+    `failures of the infrastructure ${of(spent.infrastructure, retries.infrastructure)}`,
+    `repeated failures of the command ${of(spent.task, retries.task)}`,
+  ].join(', ');
+}
+
+function places({ id, settings, phase }: JobFacts): string {
+  const logs = `**Logs:** \`jobctl logs ${id}${isDone(phase) ? '' : ' -f'}\`, files at \`gs://${settings.bucket}/${attemptLogsPrefix(id)}*\``;
+  if (isDone(phase)) return logs;
+  return `${logs}\n\n**To end it:** Request Cancellation above, or \`jobctl cancel ${id}\`: the command is stopped within its grace, logs and outcome are kept. Terminate keeps neither.`;
+}
+
+const SHOWN_EVENTS = 6;
+
+function lastEvents(events: readonly JobEvent[]): string {
+  const shown = events.slice(-SHOWN_EVENTS).map(({ at, text }) => `- ${utc(at)} ${plain(text, 160)}`);
+  return shown.length === 0 ? '' : ['**What happened last**', shown.join('\n')].join('\n\n');
+}

@@ -1,0 +1,67 @@
+/**
+ * The form of what the Temporal Web UI shows of a workflow (Current Details). The UI hands the Markdown to its server in the
+ * query of a URL and shows tables without any gap between columns (UI 2.42, looked at 2026-11), so the whole is kept short and
+ * columns stand in a code block.
+ */
+import type { EpochMs } from '../domain/units.js';
+
+/**
+ * Most bytes of the details when they are written as part of a URL: a reverse proxy in front of the UI takes 8 KB for the
+ * whole request line (nginx's default).
+ */
+export const MOST_ENCODED_BYTES = 7_000;
+
+/** Longest text of others (an error of the cloud, a user's name) in one place, in characters. */
+const MOST_TEXT = 240;
+
+const SPECIAL = /[\\`*_{}[\]<>#|~&$!]/g;
+
+/** Any text as one line that means no Markdown and no HTML, shortened to `most` characters. */
+export function plain(text: string, most = MOST_TEXT): string {
+  const line = text
+    .replace(/\p{Surrogate}/gu, '\u{fffd}')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...line];
+  const short = characters.length <= most ? line : `${characters.slice(0, most - 2).join('')} ..`;
+  return short.replace(SPECIAL, (character) => `\\${character}`);
+}
+
+/** `2026-11-21 14:50:37 UTC`: details are not written anew while time passes, so no "5 minutes ago". */
+export function utc(at: EpochMs): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** Rows of equal length as a code block with aligned columns; a cell is taken as it is, but for line ends and backticks. */
+export function codeTable(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map((cell) => cell.replace(/[\s`]+/g, ' ')));
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const lines = cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return ['```', ...lines, '```'].join('\n');
+}
+
+/**
+ * Blocks, the most important first, as one text of `MOST_ENCODED_BYTES` at most. One that does not fit any more is left out,
+ * and `rest` says at the end where to find it.
+ */
+export function joinBlocks(blocks: readonly string[], rest: string): string {
+  let left = MOST_ENCODED_BYTES - encodedBytes(`\n\n${rest}`);
+  const kept = blocks.filter((block) => {
+    const size = encodedBytes(`\n\n${block}`);
+    if (block === '' || size > left) return false;
+    left -= size;
+    return true;
+  });
+  const isCut = kept.length < blocks.filter((block) => block !== '').length;
+  return [...kept, ...(isCut ? [rest] : [])].join('\n\n');
+}
+
+const encodedBytes = (text: string): number => encodeURIComponent(text).length;
+
+/** `1 host`, `4 hosts`. */
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -1,0 +1,92 @@
+import type { LeaseId } from '../../domain/lease.js';
+import type { SliceHost, SlicePlan, SliceRef } from '../../domain/slice.js';
+import type { EpochMs } from '../../domain/units.js';
+import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
+import { resourceName } from './summaries.js';
+
+/** Where a slice workflow stands. */
+export type SliceStage =
+  | { readonly kind: 'asking-lease' }
+  | { readonly kind: 'creating'; readonly unanswered?: string }
+  | { readonly kind: 'awaiting' }
+  | { readonly kind: 'ready'; readonly nodeId: string; readonly hosts: readonly SliceHost[] }
+  | { readonly kind: 'lost'; readonly message: string }
+  | { readonly kind: 'deleting'; readonly reason: string; readonly notBefore: EpochMs }
+  | { readonly kind: 'gone' };
+
+export interface SliceFacts {
+  readonly ref: SliceRef;
+  /** Absent where it is only looked for and deleted. */
+  readonly plan?: Pick<SlicePlan, 'accelerator' | 'pricing' | 'runtimeVersion'>;
+  readonly lease: LeaseId;
+  readonly isLeaseHeld?: boolean;
+  readonly stage: SliceStage;
+  readonly since: EpochMs;
+}
+
+/** A slice as the Temporal Web UI shows it under Current Details: state, lease, what it waits for, hosts. */
+export function sliceDetails(facts: SliceFacts): string {
+  const { ref, lease, stage, since } = facts;
+  return joinBlocks(
+    [
+      headline(facts),
+      `**${STATES[stage.kind]}** since ${utc(since)}: ${doing(facts)}`,
+      `**Lease:** ${lease.number} of job \`${lease.job}\` in the workflow \`quota/${plain(lease.pool, 60)}\`, ${leaseWord(facts)}`,
+      ...(stage.kind === 'ready' ? hostTable(stage.hosts, lease.job) : []),
+    ],
+    `There is more: \`jobctl status ${lease.job}\`, slice \`${ref.name}\``,
+  );
+}
+
+const STATES = {
+  'asking-lease': 'asking for its lease',
+  creating: 'being created',
+  awaiting: 'being provisioned',
+  ready: 'ready',
+  lost: 'lost',
+  deleting: 'being deleted',
+  gone: 'gone',
+} as const satisfies Record<SliceStage['kind'], string>;
+
+function headline({ ref, plan }: SliceFacts): string {
+  const what =
+    plan === undefined ? 'left behind' : `${plan.accelerator}, ${plan.pricing}, runtime ${plan.runtimeVersion}`;
+  return `**${resourceName(ref)}** (${plain(what)}) in ${ref.zone}, Google project ${plain(ref.googleProject, 60)}`;
+}
+
+function doing({ ref, lease, stage }: SliceFacts): string {
+  switch (stage.kind) {
+    case 'asking-lease':
+      return 'nothing is created before the quota workflow says that its lease stands.';
+    case 'creating':
+      return stage.unanswered === undefined
+        ? `a create call was sent to Cloud TPU.`
+        : `the last create call had no answer (${plain(stage.unanswered)}); it looks whether the call took effect and asks again.`;
+    case 'awaiting':
+      return `Cloud TPU has taken the request and gives the chips when it has them, which can take hours. \`gcloud compute tpus ${ref.mode === 'queued-resources' ? 'queued-resources' : 'tpu-vm'} describe ${ref.name} --zone ${ref.zone}\` shows Google's own state.`;
+    case 'ready':
+      return `it serves job \`${lease.job}\` until that lets it go.`;
+    case 'lost':
+      return `${plain(stage.message)}. Job \`${lease.job}\` decides what comes next.`;
+    case 'deleting':
+      return `${plain(stage.reason)}. It ends when the slice is seen gone${stage.notBefore > 0 ? `, not before ${utc(stage.notBefore)}: a create call without an answer may take effect until then` : ''}; till then its chips count.`;
+    case 'gone':
+      return 'nothing of it is left in the cloud.';
+  }
+}
+
+function leaseWord({ isLeaseHeld }: SliceFacts): string {
+  if (isLeaseHeld === undefined) return 'not answered for yet';
+  return isLeaseHeld ? 'held' : 'not held';
+}
+
+const MOST_HOSTS = 32;
+
+function hostTable(hosts: readonly SliceHost[], job: string): readonly string[] {
+  const rows = hosts.slice(0, MOST_HOSTS).map((host) => [String(host.index), host.internalIp, host.externalIp ?? '-']);
+  const rest = hosts.length - rows.length;
+  return [
+    codeTable([['HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]),
+    rest > 0 ? `.. and ${rest} more hosts: \`jobctl status ${job}\`` : '',
+  ];
+}
