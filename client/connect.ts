@@ -1,24 +1,32 @@
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { CodecReferences } from '../cloud/codec/codec-references.js';
 import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
 export interface TemporalOptions {
   readonly address?: string;
   readonly namespace?: string;
+  /** Keys of the payload codec, where the installation encrypts (docs/encryption.md). */
+  readonly codec?: CodecReferences;
 }
 
 /**
  * A Temporal Client from what is given and, where it is silent, from @temporalio/envconfig (TEMPORAL_*, temporal.toml;
- * TLS and API keys too). @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read.
+ * TLS and API keys too). @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read; CodecKeyError.
  */
 export async function connectTemporal(
   options: TemporalOptions,
 ): Promise<{ client: Client; address: string; close: () => Promise<void> }> {
-  const { Client, Connection } = await import('@temporalio/client');
+  const [{ Client, Connection }, { openCodec }] = await Promise.all([
+    import('@temporalio/client'),
+    import('../cloud/codec/open-codec.js'),
+  ]);
+  const dataConverter = { payloadCodecs: [await openCodec(options.codec ?? {}, { onUnknownKey: 'mark' })] };
   const configured = await fromEnvironment(options);
   const address = options.address ?? configured.address ?? '127.0.0.1:7233';
   try {
     const connection = await Connection.connect({ ...configured.options, address, connectTimeout: '5s' });
-    const client = new Client({ connection, namespace: options.namespace ?? configured.namespace ?? 'default' });
+    const namespace = options.namespace ?? configured.namespace ?? 'default';
+    const client = new Client({ connection, namespace, dataConverter });
     return { client, address, close: () => connection.close() };
   } catch (error) {
     throw await unreachable(address, configured.options, error as Error);

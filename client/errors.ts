@@ -37,6 +37,22 @@ export class JobTerminated extends Error {
   }
 }
 
+/** Something of a job is encrypted with a key that this client does not have. */
+export class JobEncrypted extends Error {
+  override readonly name = 'JobEncrypted';
+  readonly id: string;
+  readonly keyId: string;
+  readonly remedy = REMEDY_OF_MISSING_KEY;
+
+  constructor(id: string, keyId: string) {
+    super(`job '${id}' is encrypted with key '${keyId}', and this client does not have it`);
+    this.id = id;
+    this.keyId = keyId;
+  }
+}
+
+export const REMEDY_OF_MISSING_KEY = 'name where the key is: --codec-key, JOBCTL_CODEC_KEY or TemporalOptions.codec';
+
 /** Temporal cannot be reached, or did not answer in time. */
 export class TemporalUnreachable extends Error {
   override readonly name = 'TemporalUnreachable';

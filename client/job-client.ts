@@ -8,6 +8,7 @@ import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import { fileObject } from '../domain/store-layout.js';
+import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
 import type { StorePort } from '../cloud/store/port.js';
 import {
   describeQuery,
@@ -19,7 +20,7 @@ import {
 } from '../workflows/messages.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
-import { JobInvalid, JobNameTaken, JobNotFound, JobTerminated } from './errors.js';
+import { JobEncrypted, JobInvalid, JobNameTaken, JobNotFound, JobTerminated } from './errors.js';
 import { TemporalCalls } from './temporal-calls.js';
 
 export interface JobClientOptions {
@@ -64,25 +65,19 @@ export class JobClient {
   readonly #where: string;
   readonly #calls: TemporalCalls;
 
-  private constructor(temporal: Client, options: JobClientOptions, where: string, close: () => Promise<void>) {
+  private constructor(temporal: Client, options: JobClientOptions, server: string, close: () => Promise<void>) {
     this.#temporal = temporal;
     this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
     this.#store = options.store;
-    this.#where = where;
-    this.#calls = new TemporalCalls(temporal, where);
+    this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
+    this.#calls = new TemporalCalls(temporal, server);
     this.#close = close;
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {
-    if (options.client)
-      return new JobClient(
-        options.client,
-        options,
-        `in namespace ${options.client.options.namespace}`,
-        async () => undefined,
-      );
+    if (options.client) return new JobClient(options.client, options, 'Temporal', async () => undefined);
     const { client, address, close } = await connectTemporal(options.temporal ?? {});
-    return new JobClient(client, options, `in namespace ${client.options.namespace} of Temporal at ${address}`, close);
+    return new JobClient(client, options, `Temporal at ${address}`, close);
   }
 
   /** @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was submitted then. */
@@ -139,7 +134,7 @@ export class JobClient {
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
   async describe(id: string): Promise<JobView> {
     await this.#describe(id);
-    return this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery));
+    return readable(id, await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).query(describeQuery)));
   }
 
   /**
@@ -149,7 +144,7 @@ export class JobClient {
   async wait(id: string): Promise<Outcome> {
     await this.#describe(id);
     try {
-      return (await this.#temporal.workflow.getHandle(id).result()) as Outcome;
+      return readable(id, (await this.#temporal.workflow.getHandle(id).result()) as Outcome);
     } catch (error) {
       return this.#outcomeOf(id, error);
     }
@@ -173,7 +168,7 @@ export class JobClient {
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
     if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
     const { memo } = await this.#describe(id);
-    if ((memo as JobMemo | undefined)?.contentHash !== hash) throw new JobNameTaken(id);
+    if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
     return { id, spec, isNew: false };
   }
 
@@ -245,12 +240,14 @@ export class JobClient {
     if (cause instanceof TerminatedFailure) throw new JobTerminated(id, 'terminated');
     if (cause instanceof TimeoutFailure) throw new JobTerminated(id, 'timed out');
     if (cause instanceof ApplicationFailure) {
-      const outcome = cause.details?.[0] as Outcome | undefined;
+      const outcome = readable(id, cause.details?.[0] as Outcome | undefined);
       if (outcome) return outcome;
-      throw new JobInvalid(cause.message);
+      const { encryptedWith } = await this.row(id);
+      throw encryptedWith === undefined ? new JobInvalid(cause.message) : new JobEncrypted(id, encryptedWith);
     }
-    const { outcome } = await this.row(id);
+    const { outcome, encryptedWith } = await this.row(id);
     if (outcome) return outcome;
+    if (encryptedWith !== undefined) throw new JobEncrypted(id, encryptedWith);
     if (cause instanceof CancelledFailure) return CANCELLED_BEFORE_ACCEPTED;
     throw error;
   }
@@ -264,6 +261,13 @@ const CANCELLED_BEFORE_ACCEPTED: Outcome = {
   submittedAt: 0,
   endedAt: 0,
 };
+
+/** A value of a job as it was decoded. @throws JobEncrypted where it stands for what could not be. */
+function readable<T>(id: string, value: T): T {
+  const keyId = missingKeyOf(value);
+  if (keyId !== undefined) throw new JobEncrypted(id, keyId);
+  return value;
+}
 
 function randomSuffix(): string {
   const letters = 'abcdefghijkmnpqrstuvwxyz23456789';

@@ -1,8 +1,10 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import { type JobMemo, WorkflowType } from '../workflows/messages.js';
+import { REMEDY_OF_MISSING_KEY } from './errors.js';
 
 /** `terminated`: ended in Temporal from outside, without an outcome. */
 export type ShownPhase = JobPhase | 'terminated';
@@ -23,6 +25,8 @@ export interface JobRow {
   /** REHEARSAL where nothing of it is real. */
   readonly label?: string;
   readonly outcome?: Outcome;
+  /** Id of a key that this client does not have, where some of the job cannot be read for want of it. */
+  readonly encryptedWith?: string;
 }
 
 export interface JobFilter {
@@ -58,9 +62,10 @@ export function queryOf({ project, user, phase, pool }: JobFilter): string {
 
 /** A job as Temporal lists or describes it. */
 export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
-  const memo = (execution.memo ?? {}) as Partial<JobMemo>;
+  const { memo, encryptedWith } = readable(execution.memo ?? {});
   const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
-  const { phaseSince = execution.startTime.getTime(), attempts = 0, why, label, outcome } = memo;
+  const { phaseSince = execution.startTime.getTime(), attempts = 0, label, outcome } = memo;
+  const why = memo.why ?? (encryptedWith === undefined ? undefined : whyNot(encryptedWith));
   return {
     id: execution.workflowId,
     project: attribute('JobProject'),
@@ -75,8 +80,20 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     ...(why === undefined ? {} : { why }),
     ...(label === undefined ? {} : { label }),
     ...(outcome === undefined ? {} : { outcome }),
+    ...(encryptedWith === undefined ? {} : { encryptedWith }),
   };
 }
+
+/** What of a memo can be read, and the key that is missing for the rest. */
+function readable(memo: Record<string, unknown>): { memo: Partial<JobMemo>; encryptedWith: string | undefined } {
+  const fields = Object.entries(memo);
+  return {
+    memo: Object.fromEntries(fields.filter(([, value]) => missingKeyOf(value) === undefined)),
+    encryptedWith: fields.map(([, value]) => missingKeyOf(value)).find((keyId) => keyId !== undefined),
+  };
+}
+
+const whyNot = (keyId: string): string => `encrypted with key '${keyId}'; ${REMEDY_OF_MISSING_KEY}`;
 
 /** The job's own word, except where its workflow was closed over its head. */
 function phaseOf({ status }: Pick<WorkflowExecutionInfo, 'status'>, phase: JobPhase): ShownPhase {

@@ -8,12 +8,12 @@ const DEADLINE_MS = 10_000;
 /** Calls to one Temporal server: none without a deadline, and each failure in words that say what to do. */
 export class TemporalCalls {
   readonly #temporal: Client;
-  readonly #where: string;
+  readonly #server: string;
 
-  /** @param where `in namespace N of Temporal at A`, for messages */
-  constructor(temporal: Client, where: string) {
+  /** @param server `Temporal at A`, for messages */
+  constructor(temporal: Client, server: string) {
     this.#temporal = temporal;
-    this.#where = where;
+    this.#server = server;
   }
 
   /** A server that is away must not hold the caller: no call without a deadline. */
@@ -26,6 +26,10 @@ export class TemporalCalls {
   }
 
   async #refusalOf(error: unknown): Promise<Error | undefined> {
+    if (isWithoutCodec(error)) {
+      const what = `what ${this.#server} keeps of the job is encrypted, and the Client that was given has no codec`;
+      return new TemporalRefused(what, "make the Client with jobctl's jobDataConverter (docs/encryption.md)");
+    }
     const { explainRefusal } = await import('../cloud/temporal/explain-refusal.js');
     const { namespace } = this.#temporal.options;
     const refusal = explainRefusal(error, namespace);
@@ -33,11 +37,11 @@ export class TemporalCalls {
       case undefined:
         return undefined;
       case 'unreachable':
-        return new TemporalUnreachable(`Temporal ${this.#where} does not answer: ${refusal.why}`, refusal.remedy);
+        return new TemporalUnreachable(`${this.#server} does not answer: ${refusal.why}`, refusal.remedy);
       case 'refused':
-        return new TemporalRefused(`Temporal ${this.#where}: ${refusal.why}`, refusal.remedy);
+        return new TemporalRefused(`${this.#server}: ${refusal.why}`, refusal.remedy);
       case 'search-attributes':
-        return new TemporalRefused((await this.#attributeGaps()) ?? `Temporal ${this.#where}: ${refusal.why}`);
+        return new TemporalRefused((await this.#attributeGaps()) ?? `${this.#server}: ${refusal.why}`);
     }
   }
 
@@ -53,6 +57,11 @@ export class TemporalCalls {
   async refuseOldServer(): Promise<void> {
     const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
     const tooOld = serverTooOld(serverVersion ?? '');
-    if (tooOld !== undefined) throw new TemporalRefused(`Temporal ${this.#where}: ${tooOld}`);
+    if (tooOld !== undefined) throw new TemporalRefused(`${this.#server}: ${tooOld}`);
   }
+}
+
+/** What Temporal's own converter says of an encrypted payload. */
+function isWithoutCodec(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Unknown encoding: binary/encrypted';
 }

@@ -19,7 +19,14 @@ import { emptyFoldersUnder, filesUnder, fingerprintOf } from './build-inputs.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
 const STAMP = join(DIST, '.stamp');
-const BUNDLE = join(DIST, 'workflow-bundle.js');
+/** By what a worker does with failures: as they are, or encrypted by its payload codec (docs/adr/0009). */
+const BUNDLES = [
+  { file: join(DIST, 'workflow-bundle.js'), options: {} },
+  {
+    file: join(DIST, 'workflow-bundle-encrypting.js'),
+    options: { failureConverterPath: join(DIST, 'workflows/failure-converter.js') },
+  },
+];
 const COMMAND = join(DIST, 'client/cli/main.js');
 const FOLDERS = ['domain', 'quota', 'workflows', 'activities', 'cloud', 'worker', 'client', 'rehearsal', 'types'];
 const CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json', 'scripts/build.ts'];
@@ -28,7 +35,8 @@ async function build(): Promise<void> {
   if (process.argv.includes('--force')) rmSync(DIST, { recursive: true, force: true });
   const sources = FOLDERS.flatMap((folder) => filesUnder(ROOT, folder));
   const fingerprint = fingerprintOf(ROOT, [...CONFIGURATION, ...sources]);
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && existsSync(BUNDLE)) return linkCommand();
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && BUNDLES.every(({ file }) => existsSync(file)))
+    return linkCommand();
   rmSync(STAMP, { force: true });
   await compile();
   removeOrphans(new Set(sources));
@@ -54,13 +62,16 @@ function removeOrphans(sources: ReadonlySet<string>): void {
   }
 }
 
-/** One file with all workflow code, so that a worker neither needs webpack at its start nor depends on the checkout. */
+/** One file each with all workflow code, so that a worker neither needs webpack at its start nor depends on the checkout. */
 async function bundleWorkflows(): Promise<void> {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
-  const { code } = await bundleWorkflowCode({ workflowsPath: join(DIST, 'workflows/index.js'), logger: quiet });
-  writeFileSync(`${BUNDLE}.new`, code);
-  renameSync(`${BUNDLE}.new`, BUNDLE);
+  const workflowsPath = join(DIST, 'workflows/index.js');
+  for (const { file, options } of BUNDLES) {
+    const { code } = await bundleWorkflowCode({ workflowsPath, logger: quiet, ...options });
+    writeFileSync(`${file}.new`, code);
+    renameSync(`${file}.new`, file);
+  }
 }
 
 /** `npx jobctl` in the checkout. */

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { splitReferences } from '../cloud/codec/codec-references.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
 const port = z.int().min(1).max(65_535);
+const keyReference = z.string().min(1);
+/** With commas where the environment or a flag gives them. */
+const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
 
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
@@ -50,6 +54,8 @@ const configSchema = z.strictObject({
   /** The pool that `quotaFile` divides. */
   pool: z.string().default('default'),
   quotaFile: z.string().optional(),
+  /** Keys of the payload codec, by reference (docs/encryption.md). */
+  codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
   healthPort: port.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   timings: timings.default({} as never),
@@ -75,6 +81,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_SSH_PORT: 'ssh.port',
   JOBCTL_HEALTH_PORT: 'healthPort',
   JOBCTL_TASK_QUEUE: 'taskQueue',
+  JOBCTL_CODEC_KEY: 'codec.key',
+  JOBCTL_CODEC_DECODE_KEYS: 'codec.decodeKeys',
   JOBCTL_LOG_LEVEL: 'logLevel',
   TEMPORAL_ADDRESS: 'temporal.address',
   TEMPORAL_NAMESPACE: 'temporal.namespace',

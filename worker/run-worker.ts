@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import { quotaFileSource } from '../activities/quota-source.js';
 import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
+import { openCodec } from '../cloud/codec/open-codec.js';
+import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { createTpuPort } from '../cloud/tpu/google-tpu.js';
@@ -15,18 +16,20 @@ import type { WorkerConfig } from './config.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
+import { dataConverterOf, workflowCode } from './workflow-code.js';
 
 /**
  * The worker process: connects, waits until its surroundings are complete, polls, and on `stop` hands its jobs over and
  * ends. It polls two queues: the common one, and one of its own for the attempts whose connections it holds.
  */
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
+  const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const log = installTelemetry(config.logLevel);
   const health = config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.healthPort);
   const temporal = await connectWorker(config);
   const ports = openPorts(config);
   try {
-    const run: WorkerRun = { config, temporal, ports, health, log, stop };
+    const run: WorkerRun = { config, codec, temporal, ports, health, log, stop };
     await untilComplete(run);
     if (!stop.aborted) await poll(run);
   } finally {
@@ -44,6 +47,7 @@ type Ports = ReturnType<typeof openPorts>;
 /** What one life of the process has in hand. */
 interface WorkerRun {
   readonly config: WorkerConfig;
+  readonly codec: AesGcmPayloadCodec;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly health: HealthEndpoint | undefined;
@@ -90,7 +94,7 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
 
 const LOOK_AGAIN_MS = 1_000;
 
-async function poll({ config, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
+async function poll({ config, codec, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
   const activities = createActivities({
@@ -108,9 +112,20 @@ async function poll({ config, temporal, ports, health, log, stop }: WorkerRun): 
     },
   });
   const { setUpHosts, superviseAttempt, ...common } = activities;
-  const base = { connection: temporal.connection, namespace: temporal.namespace, shutdownForceTime: '30s' } as const;
+  const base = {
+    connection: temporal.connection,
+    namespace: temporal.namespace,
+    shutdownForceTime: '30s',
+    dataConverter: dataConverterOf(codec),
+  } as const;
   const workers = await Promise.all([
-    Worker.create({ ...base, taskQueue: config.taskQueue, activities: common, ...workflowCode(), ...COMMON_LIMITS }),
+    Worker.create({
+      ...base,
+      taskQueue: config.taskQueue,
+      activities: common,
+      ...workflowCode(codec),
+      ...COMMON_LIMITS,
+    }),
     Worker.create({
       ...base,
       taskQueue: claimedQueue,
@@ -144,13 +159,6 @@ const COMMON_LIMITS = {
   maxConcurrentActivityTaskExecutions: 2_000,
   maxCachedWorkflows: 1_000,
 } as const satisfies Partial<WorkerOptions>;
-
-/** The bundle that the build made; from source, the workflows themselves. */
-function workflowCode(): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
-  const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
-  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) };
-}
 
 function definedOnly<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {

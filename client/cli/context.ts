@@ -1,3 +1,5 @@
+import type { TemporalOptions } from '../connect.js';
+import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-references.js';
 import type { DevContext } from './dev/context.js';
 import { readDevContext } from './dev/context.js';
 import type { Environment } from './dev/home.js';
@@ -14,11 +16,13 @@ export interface ContextFlags {
   readonly storeEndpoint?: string;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
+  readonly codecKey?: string;
+  readonly codecDecodeKeys?: string;
 }
 
 /** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
 export interface CliContext {
-  readonly temporal: { readonly address?: string; readonly namespace?: string };
+  readonly temporal: TemporalOptions;
   readonly taskQueue?: string;
   readonly store?: { readonly endpoint?: string; readonly bucket: string };
   readonly googleProject?: string;
@@ -57,6 +61,7 @@ function merged(flags: ContextFlags, env: Environment, stack: DevContext | undef
     temporal: present({
       address: flags.temporalAddress ?? given(env['TEMPORAL_ADDRESS']) ?? stack?.temporal.address,
       namespace: flags.namespace ?? given(env['TEMPORAL_NAMESPACE']) ?? stack?.temporal.namespace,
+      codec: codecOf(flags, env),
     }),
     ...(bucket === undefined ? {} : { store: { bucket, ...present({ endpoint }) } }),
     ...present({
@@ -67,6 +72,13 @@ function merged(flags: ContextFlags, env: Environment, stack: DevContext | undef
       uiUrl: stack?.temporal.uiUrl ?? undefined,
     }),
   };
+}
+
+function codecOf(flags: ContextFlags, env: Environment): CodecReferences | undefined {
+  const key = flags.codecKey ?? given(env['JOBCTL_CODEC_KEY']);
+  const others = flags.codecDecodeKeys ?? given(env['JOBCTL_CODEC_DECODE_KEYS']);
+  if (key === undefined && others === undefined) return undefined;
+  return present({ key, decodeKeys: others === undefined ? undefined : splitReferences(others) });
 }
 
 /** @throws CliError where no bucket is known. */

@@ -29,7 +29,10 @@ function byName(error: Error): Explained {
       return told((error as CliError).exitCode);
     case 'JobInvalid':
     case 'WorkerConfigError':
+    case 'CodecKeyError':
       return told(ExitCode.Usage);
+    case 'JobEncrypted':
+      return told(ExitCode.Usage, ...remedyOf(error));
     case 'JobNotFound':
       return told(ExitCode.NotFound, '`jobctl list` shows the jobs that are there');
     case 'JobNameTaken':

@@ -17,7 +17,9 @@ export function withConnection(command: Command): Command {
     .option('--namespace <name>', 'TEMPORAL_NAMESPACE: its namespace')
     .option('--task-queue <name>', "JOBCTL_TASK_QUEUE: the workers' queue")
     .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and files')
-    .option('--store-endpoint <url>', "JOBCTL_STORE_ENDPOINT: another object store than Google's");
+    .option('--store-endpoint <url>', "JOBCTL_STORE_ENDPOINT: another object store than Google's")
+    .option('--codec-key <reference>', 'JOBCTL_CODEC_KEY: the key that payloads are encrypted with')
+    .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, with commas');
 }
 
 export function wholeNumber(least: number, most: number): (text: string) => number {

@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import ssh2 from 'ssh2';
 import { ensureOwner } from '../../client/installation-owner.js';
+import { jobDataConverter } from '../../client/data-converter.js';
 import { JobClient } from '../../client/job-client.js';
+import type { CodecReferences } from '../../cloud/codec/codec-references.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { Timings } from '../../domain/timings.js';
@@ -72,11 +74,13 @@ export class TestStack {
       label: 'REHEARSAL',
       pool,
       ...(quotaFile === undefined ? {} : { quotaFile }),
+      ...(options.codec === undefined ? {} : { codec: options.codec }),
       healthPort,
       logLevel: 'debug',
       timings: { ...SHORT, ...options.timings },
     };
-    const client = new Client({ connection: server.connection, namespace: server.namespace });
+    const dataConverter = await jobDataConverter(options.codec ?? {});
+    const client = new Client({ connection: server.connection, namespace: server.namespace, dataConverter });
     const jobs = await JobClient.connect({ client, taskQueue, store });
     const stack = new TestStack({
       server,
@@ -153,6 +157,8 @@ export interface StackOptions {
   /** The worker is left to the test to start, since it cannot become ready yet. */
   readonly isNotReady?: boolean;
   readonly timings?: Partial<Timings>;
+  /** Keys of the payload codec, for the worker and this stack's clients. */
+  readonly codec?: CodecReferences;
   /** Text of a Bastion quota file. */
   readonly quota?: string;
   /** The pool it divides. The quota workflow of a pool is one per Temporal server: tests that share one name their own. */

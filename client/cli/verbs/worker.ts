@@ -52,5 +52,7 @@ function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
     'ssh.port': flags.sshPort,
     healthPort: flags.healthPort,
     logLevel: flags.logLevel,
+    'codec.key': flags.codecKey,
+    'codec.decodeKeys': flags.codecDecodeKeys,
   };
 }

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { WorkerOptions } from '@temporalio/worker';
+import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
+
+const built = (file: string): string => fileURLToPath(new URL(`../${file}`, import.meta.url));
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+
+/**
+ * How a worker's payloads travel. Where they are encrypted, messages and stacks of failures are part of them: they become
+ * payloads of the failure. Without encryption they stay as they are, for people to read in Temporal's Web UI.
+ */
+export function dataConverterOf(codec: AesGcmPayloadCodec): NonNullable<WorkerOptions['dataConverter']> {
+  const failures = { failureConverterPath: built(`workflows/failure-converter.${IS_SOURCE ? 'ts' : 'js'}`) };
+  return { payloadCodecs: [codec], ...(codec.isEncrypting ? failures : {}) };
+}
+
+/** The bundle that the build made; from source, the workflows themselves. A bundle holds its failure converter. */
+export function workflowCode({
+  isEncrypting,
+}: AesGcmPayloadCodec): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+  const bundle = built(isEncrypting ? 'workflow-bundle-encrypting.js' : 'workflow-bundle.js');
+  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
+  return { workflowsPath: built('workflows/index.ts') };
+}
