@@ -1,13 +1,23 @@
 import { join, resolve } from 'node:path';
+import { writeCredentialsFile } from './access/credentials-file.js';
+import { startMetadataServer } from './access/metadata-server.js';
+import type { AuthenticationOptions } from './access/open-access.js';
+import { openAccess } from './access/open-access.js';
+import { addTokenService } from './access/token-service.js';
 import { startAdminServer } from './admin/server.js';
 import { startCore } from './core.js';
 import { Journal } from './journal.js';
+import { addNeighbours } from './neighbours/server.js';
+import type { ProjectFacts } from './project/facts.js';
+import { RehearsedProject } from './project/rehearsed-project.js';
 import { pickSshPort } from './ssh-port.js';
 import { lockStateDir } from './state-lock.js';
+import { storeRights } from './store/authorization.js';
 import { startStoreServer } from './store/server.js';
 import type { StoreHooks } from './store/server.js';
 import { StoreError } from './store/store-error.js';
 import { STATUS_CODES } from './tpu/api-error.js';
+import { tpuAuthorization } from './tpu/authorization.js';
 import { takeRefusal } from './tpu/faults.js';
 import { createGateway } from './tpu/gateway.js';
 import { startGrpcServer } from './tpu/grpc-server.js';
@@ -15,6 +25,9 @@ import { startRestServer } from './tpu/rest-server.js';
 import type { CloudState, Settings } from './tpu/state.js';
 import { detectIsolation } from './vm/isolation.js';
 
+export type { AuthenticationOptions } from './access/open-access.js';
+export type { PrincipalRequest } from './access/principal.js';
+export type { ProjectRequest } from './project/facts.js';
 export type { Settings } from './tpu/state.js';
 
 export interface RehearsalOptions {
@@ -29,18 +42,27 @@ export interface RehearsalOptions {
   readonly restPort?: number;
   readonly storePort?: number;
   readonly adminPort?: number;
+  readonly metadataPort?: number;
   /** Laid over the settings that the state folder remembers. */
   readonly delays?: Partial<Settings>;
+  /** Given, and be it empty: TLS on every API, and each call needs a token whose principal may do it. Absent: neither. */
+  readonly authentication?: AuthenticationOptions;
 }
 
 export interface RehearsalEndpoints {
-  /** `host:port` of the gRPC API, without TLS. */
+  /** `host:port` of the gRPC API. */
   readonly tpu: string;
-  /** URLs without a trailing slash. */
+  /** URLs without a trailing slash. `rest` stands for Cloud TPU and for each of its neighbours: Resource Manager, Compute .. */
   readonly rest: string;
   readonly store: string;
   readonly admin: string;
   readonly sshPort: number;
+  /** With authentication alone: what clients must trust, for NODE_EXTRA_CA_CERTS and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
+  readonly caFile?: string;
+  /** .. `host:port` of a metadata server that gives tokens of the current principal, for GCE_METADATA_HOST. */
+  readonly metadataHost?: string;
+  /** .. the same as a login, for GOOGLE_APPLICATION_CREDENTIALS. */
+  readonly credentialsFile?: string;
 }
 
 export interface Rehearsal {
@@ -68,34 +90,51 @@ async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promi
   for (const close of closers.toReversed()) await close();
 }
 
-async function assemble(
-  stateDir: string,
-  options: RehearsalOptions,
-  closers: (() => Promise<void> | void)[],
-): Promise<RehearsalEndpoints> {
+type Closers = (() => Promise<void> | void)[];
+
+async function assemble(stateDir: string, options: RehearsalOptions, closers: Closers): Promise<RehearsalEndpoints> {
   const subnetOctet = options.subnetOctet ?? 77;
   const sshPort = options.sshPort ?? (await pickSshPort(subnetOctet));
   const journal = new Journal(join(stateDir, 'journal.jsonl'));
   const record = journal.record.bind(journal);
+  const access = await openAccess(join(stateDir, 'access'), options.authentication);
+  const project = new RehearsedProject(join(stateDir, 'project'));
+  const { tls } = access;
   // The store first: every VM knows its address from its first login on. It takes calls before there is a cloud to refuse them.
   let refusal: StoreHooks['refusal'] = () => undefined;
-  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, {
+  const storeHooks: StoreHooks = {
     record,
     refusal: (method, name) => refusal(method, name),
-  });
+    rights: storeRights(access.control),
+  };
+  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, storeHooks, tls);
   closers.push(store.close);
   const settings = options.delays ?? {};
   const core = await startCore(stateDir, { subnetOctet, sshPort, storeUrl: store.url, settings }, journal);
   closers.push(core.stop);
   const { cloud, fleet, changed } = core;
   refusal = storeRefusals(cloud.state);
-  const hostKeys = (name: string): readonly string[] => fleet.vmsOf(name).map((vm) => vm.hostKey);
-  const gateway = createGateway({ cloud, hostKeys, record, changed });
-  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0);
+  const facts = (): ProjectFacts => project.facts;
+  const gateway = createGateway({
+    cloud,
+    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), zones: () => project.facts.zones },
+    authorize: tpuAuthorization(access.control, facts),
+    record,
+    changed,
+  });
+  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0, tls);
   closers.push(grpc.close);
-  const rest = await startRestServer(gateway, options.restPort ?? 0);
+  const tokens = { access: access.control, record };
+  const rest = await startRestServer(gateway, {
+    port: options.restPort ?? 0,
+    tls,
+    addOthers(app) {
+      addTokenService(app, tokens);
+      addNeighbours(app, { access: access.control, facts, record });
+    },
+  });
   closers.push(rest.close);
-  const facts = {
+  const known = {
     pid: process.pid,
     startedAt: Date.now(),
     stateDir,
@@ -103,12 +142,16 @@ async function assemble(
     subnetOctet,
     sshPort,
   };
-  const admin = await startAdminServer(
-    { cloud, fleet, journal, now: Date.now, changed, facts },
-    options.adminPort ?? 0,
-  );
+  const adminParts = { cloud, fleet, journal, now: Date.now, changed, facts: known, access, project };
+  const admin = await startAdminServer(adminParts, options.adminPort ?? 0);
   closers.push(admin.close);
-  return { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url, store: store.url, admin: admin.url, sshPort };
+  const plain = { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url, store: store.url, admin: admin.url, sshPort };
+  if (tls === undefined) return plain;
+  const metadata = await startMetadataServer(tokens, facts, options.metadataPort ?? 0);
+  closers.push(metadata.close);
+  const credentialsFile = join(stateDir, 'access', 'credentials.json');
+  writeCredentialsFile(credentialsFile, rest.url);
+  return { ...plain, caFile: tls.caFile, metadataHost: metadata.host, credentialsFile };
 }
 
 /** The admin's refusals, for calls of the store: by the names of the JSON API's methods, such as `objects.insert`. */

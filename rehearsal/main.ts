@@ -4,8 +4,9 @@ import type { RehearsalOptions } from './index.js';
 import { startRehearsal } from './index.js';
 
 const USAGE = `Usage: rehearsal --state-dir DIR [--tpu-port N] [--rest-port N] [--store-port N] [--admin-port N]
-                 [--ssh-port N] [--subnet-octet 1..254]
-A local Cloud TPU, its TPU VMs and a Cloud Storage. Prints its endpoints as one line of JSON when it is ready.`;
+                 [--metadata-port N] [--ssh-port N] [--subnet-octet 1..254] [--auth]
+A local Cloud TPU, its TPU VMs and a Cloud Storage. Prints its endpoints as one line of JSON when it is ready.
+--auth: TLS on every API, and each call needs a token (docs/rehearsal.md).`;
 
 const log = pino({ name: 'rehearsal' }, pino.destination(2));
 
@@ -25,6 +26,8 @@ function readOptions(argv: readonly string[]): RehearsalOptions {
       'admin-port': number,
       'ssh-port': number,
       'subnet-octet': number,
+      'metadata-port': number,
+      auth: { type: 'boolean', default: false },
     },
   });
   const stateDir = values['state-dir'];
@@ -34,10 +37,12 @@ function readOptions(argv: readonly string[]): RehearsalOptions {
     ['restPort', integer('--rest-port', values['rest-port'], 0, 65_535)],
     ['storePort', integer('--store-port', values['store-port'], 0, 65_535)],
     ['adminPort', integer('--admin-port', values['admin-port'], 0, 65_535)],
+    ['metadataPort', integer('--metadata-port', values['metadata-port'], 0, 65_535)],
     ['sshPort', integer('--ssh-port', values['ssh-port'], 1, 65_535)],
     ['subnetOctet', integer('--subnet-octet', values['subnet-octet'], 1, 254)],
   ].filter(([, value]) => value !== undefined);
-  return { stateDir, ...(Object.fromEntries(entries) as Omit<RehearsalOptions, 'stateDir'>) };
+  const given = Object.fromEntries(entries) as Omit<RehearsalOptions, 'stateDir'>;
+  return { stateDir, ...given, ...(values.auth && { authentication: {} }) };
 }
 
 function integer(flag: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -1,14 +1,15 @@
 import type { FastifyReply } from 'fastify';
 import fastify from 'fastify';
-import type { z } from 'zod';
 import type { Fleet } from '../fleet.js';
-import type { Journal } from '../journal.js';
 import { listenFailure } from '../listen-failure.js';
 import { findStatus } from '../tpu/api-error.js';
 import type { TpuCloud } from '../tpu/cloud.js';
 import type { NodeRecord } from '../tpu/model.js';
 import { lastSegment } from '../tpu/resource-name.js';
 import type { Vm } from '../vm/index.js';
+import { AdminError, parse } from './admin-error.js';
+import type { GoogleParts } from './google.js';
+import { addGoogleVerbs } from './google.js';
 import {
   configureRequest,
   holdRequest,
@@ -19,10 +20,9 @@ import {
 } from './requests.js';
 import { statusOf } from './status.js';
 
-export interface AdminParts {
+export interface AdminParts extends GoogleParts {
   readonly cloud: TpuCloud;
   readonly fleet: Fleet;
-  readonly journal: Journal;
   /** Epoch ms. */
   readonly now: () => number;
   /** Called after each change; resolves when it is on disk. */
@@ -34,16 +34,6 @@ export interface AdminParts {
 export interface AdminServer {
   readonly url: string;
   close(): Promise<void>;
-}
-
-class AdminError extends Error {
-  override readonly name = 'AdminError';
-  readonly httpStatus: number;
-
-  constructor(httpStatus: number, message: string) {
-    super(message);
-    this.httpStatus = httpStatus;
-  }
 }
 
 /** What a test or a person tells the cloud from behind: see docs of each verb at VERBS. */
@@ -70,6 +60,7 @@ export async function startAdminServer(parts: AdminParts, port: number): Promise
     await parts.changed();
     return { refusals: [] };
   });
+  addGoogleVerbs(app, parts);
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));
   const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('admin interface', port, error, '--admin-port');
@@ -175,17 +166,6 @@ function findNode(cloud: TpuCloud, name: string): NodeRecord {
     throw new AdminError(400, `'${name}' is the last part of ${found.size} nodes; say which: ${names.join(', ')}`);
   }
   return node;
-}
-
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
-  const result = schema.safeParse(body);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => {
-    // What is wrong with a key is a level deeper.
-    const reasons = issue.code === 'invalid_key' ? issue.issues.map((inner) => inner.message) : [issue.message];
-    return [issue.path.join('.'), ...reasons].filter(Boolean).join(': ');
-  });
-  throw new AdminError(400, problems.join('; '));
 }
 
 function sendError(reply: FastifyReply, error: unknown): FastifyReply {

@@ -27,6 +27,10 @@ export class Buckets {
     return [...this.#buckets.values()].toSorted((a, b) => (a.resource.name < b.resource.name ? -1 : 1));
   }
 
+  find(name: string): Bucket | undefined {
+    return this.#buckets.get(name);
+  }
+
   /** Throws StoreError 404. */
   get(name: string): Bucket {
     const bucket = this.#buckets.get(name);

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import type { StoreRights } from './authorization.js';
 import type { Buckets } from './buckets.js';
 import { listPage } from './listing.js';
 import { mediaOf } from './media.js';
@@ -34,6 +35,7 @@ export type StoreAnswer =
 export interface StoreParts {
   readonly buckets: Buckets;
   readonly uploads: ResumableUploads;
+  readonly granted: StoreRights['granted'];
 }
 
 type StoreMethod = (parts: StoreParts, call: StoreCall) => StoreAnswer | Promise<StoreAnswer>;
@@ -48,6 +50,15 @@ export const STORE_METHODS = {
   'buckets.delete': ({ buckets }, call) => {
     buckets.remove(call.bucket);
     return noContent();
+  },
+  'buckets.testIamPermissions': ({ buckets, granted }, call) => {
+    buckets.get(call.bucket);
+    const permissions = granted(call.headers.authorization, call.query.getAll('permissions'));
+    // As every list that is empty, it is left out of the answer.
+    return json({
+      kind: 'storage#testIamPermissionsResponse',
+      ...(permissions.length > 0 && { permissions }),
+    });
   },
   'objects.list': ({ buckets }, call) => json(listPage(buckets.get(call.bucket).objects, call.query)),
   'objects.get': getObject,

@@ -21,6 +21,8 @@ export function routeOf(verb: string, path: string, query: URLSearchParams): Rou
     const verbs = { GET: 'buckets.get', PATCH: 'buckets.patch', DELETE: 'buckets.delete' } as const;
     return verbRoute(verb, verbs, decode(bucket[1]), '');
   }
+  const asked = /^\/b\/([^/]+)\/iam\/testPermissions$/.exec(rest);
+  if (asked !== null) return verbRoute(verb, { GET: 'buckets.testIamPermissions' }, decode(asked[1]), '');
   const match = /^\/b\/([^/]+)\/o(?:\/(.+))?$/.exec(rest);
   return match === null ? undefined : objectRoute(verb, decode(match[1]), match[2]);
 }

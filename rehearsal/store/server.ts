@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Certificates } from '../access/certificates.js';
 import { listenFailure } from '../listen-failure.js';
+import type { StoreRights } from './authorization.js';
 import { Buckets } from './buckets.js';
-import type { StoreAnswer, StoreCall, StoreMethodName } from './calls.js';
+import type { StoreAnswer, StoreCall, StoreMethodName, StoreParts } from './calls.js';
 import { STORE_METHODS } from './calls.js';
 import type { Route } from './routes.js';
 import { routeOf } from './routes.js';
@@ -22,12 +25,18 @@ export interface StoreHooks {
     method: StoreMethodName,
     name: string,
   ) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined;
+  readonly rights: StoreRights;
 }
 
-/** Cloud Storage's JSON API on loopback, its objects kept in `folder`. @param port 0 for any. */
-export async function startStoreServer(folder: string, port: number, hooks: StoreHooks): Promise<StoreServer> {
-  const parts = { buckets: new Buckets(folder), uploads: new ResumableUploads() };
-  const server = createServer((request, response) => {
+/** Cloud Storage's JSON API on loopback, its objects kept in `folder`. @param port 0 for any. @param tls absent: plain. */
+export async function startStoreServer(
+  folder: string,
+  port: number,
+  hooks: StoreHooks,
+  tls?: Certificates,
+): Promise<StoreServer> {
+  const parts = { buckets: new Buckets(folder), uploads: new ResumableUploads(), granted: hooks.rights.granted };
+  const server = httpServer(tls, (request, response) => {
     serve(parts, hooks, request).then(
       (answer) => send(request, response, answer),
       (error: unknown) => sendError(response, error),
@@ -37,7 +46,7 @@ export async function startStoreServer(folder: string, port: number, hooks: Stor
     server.once('error', (error) => reject(listenFailure('Cloud Storage', port, error, '--store-port')));
     server.listen(port, '127.0.0.1', resolve);
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${schemeOf(tls)}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
@@ -46,11 +55,18 @@ export async function startStoreServer(folder: string, port: number, hooks: Stor
   return { url, close };
 }
 
-type Parts = { readonly buckets: Buckets; readonly uploads: ResumableUploads };
+function httpServer(tls: Certificates | undefined, listener: RequestListener): Server {
+  return tls === undefined
+    ? createServer(listener)
+    : createTlsServer({ key: tls.key, cert: tls.certificate }, listener);
+}
 
-async function serve(parts: Parts, hooks: StoreHooks, request: IncomingMessage): Promise<StoreAnswer> {
+const schemeOf = (tls: Certificates | undefined): string => (tls === undefined ? 'http' : 'https');
+
+async function serve(parts: StoreParts, hooks: StoreHooks, request: IncomingMessage): Promise<StoreAnswer> {
   const body = await bodyOf(request);
-  const origin = `http://${request.headers.host ?? '127.0.0.1'}`;
+  const scheme = 'encrypted' in request.socket ? 'https' : 'http';
+  const origin = `${scheme}://${request.headers.host ?? '127.0.0.1'}`;
   const url = new URL(request.url ?? '/', origin);
   const verb = request.method ?? 'GET';
   const route = routeOf(verb, url.pathname, url.searchParams);
@@ -69,17 +85,27 @@ async function serve(parts: Parts, hooks: StoreHooks, request: IncomingMessage):
 }
 
 async function run(
-  parts: Parts,
+  parts: StoreParts,
   hooks: StoreHooks,
   route: Route,
   call: StoreCall,
   subject: string,
 ): Promise<StoreAnswer> {
+  const { method } = route;
+  const { authorization } = call.headers;
+  hooks.rights.authorize({ method, authorization, replaces: replacesObject(parts, route, call.query) });
   const refusal = hooks.refusal(route.method, subject);
   if (refusal !== undefined && !refusal.afterEffect) throw refusal.error;
-  const answer = await STORE_METHODS[route.method](parts, call);
+  const answer = await STORE_METHODS[method](parts, call);
   if (refusal !== undefined) throw refusal.error;
   return answer;
+}
+
+/** A write to a name that is taken. One that wants the name free fails for that, not for rights. */
+function replacesObject({ buckets }: StoreParts, route: Route, query: URLSearchParams): boolean {
+  const written = route.destination ?? (/^objects\.(insert|compose)$/.test(route.method) ? route : undefined);
+  if (written === undefined || query.get('ifGenerationMatch') === '0') return false;
+  return buckets.find(written.bucket)?.objects.find(written.object) !== undefined;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

@@ -12,9 +12,14 @@ export class StoreError extends Error {
 
   toJSON(): object {
     const { httpStatus: code, message, reason } = this;
-    return { error: { code, message, errors: [{ message, domain: 'global', reason }] } };
+    const place = code === 401 ? { locationType: 'header', location: 'Authorization' } : {};
+    return { error: { code, message, errors: [{ message, domain: 'global', reason, ...place }] } };
   }
 }
+
+const deniedText = (who: string, permission: string, noun: string): string =>
+  `${who} does not have ${permission} access to the ${noun}. ` +
+  `Permission '${permission}' denied on resource (or it may not exist).`;
 
 export const storeErrors = {
   noBucket: () => new StoreError(404, 'notFound', 'The specified bucket does not exist.'),
@@ -31,6 +36,12 @@ export const storeErrors = {
   notModified: () => new StoreError(304, 'notModified', 'Not Modified'),
   badRange: (range: string) =>
     new StoreError(416, 'requestedRangeNotSatisfiable', `Request range not satisfiable: ${range}`),
+  badToken: () => new StoreError(401, 'authError', 'Invalid Credentials'),
+  anonymous: (permission: string, noun: string) =>
+    new StoreError(401, 'required', deniedText('Anonymous caller', permission, noun)),
+  outOfScope: () => new StoreError(403, 'forbidden', 'Provided scope(s) are not authorized'),
+  denied: (who: string, permission: string, noun: string) =>
+    new StoreError(403, 'forbidden', deniedText(who, permission, noun)),
   invalid: (message: string) => new StoreError(400, 'invalid', message),
   notServed: (what: string) => new StoreError(501, 'notImplemented', `${what} is not served by the rehearsal cloud`),
 };

@@ -19,14 +19,23 @@ export const STATUS_CODES = {
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 export type StatusName = keyof typeof STATUS_CODES;
 
+/** google.rpc.ErrorInfo: the reason that programs read. */
+export interface ErrorInfo {
+  readonly reason: string;
+  readonly domain: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
 /** A refused call, as both gRPC and REST report it. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: StatusName;
+  readonly info: ErrorInfo | undefined;
 
-  constructor(status: StatusName, message: string) {
+  constructor(status: StatusName, message: string, info?: ErrorInfo) {
     super(message);
     this.status = status;
+    this.info = info;
   }
 
   get code(): number {
@@ -72,3 +81,10 @@ export const apiErrors = {
   unimplemented: (what: string) =>
     new ApiError('UNIMPLEMENTED', `${what} is not implemented by the rehearsal cloud in this version`),
 };
+
+/** The body of a refused REST call. @param legacyReason adds the list of the older format. */
+export function errorBody({ httpStatus: code, status, message, info }: ApiError, legacyReason?: string): object {
+  const details = info && [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', ...info }];
+  const errors = legacyReason !== undefined && [{ message, domain: 'global', reason: legacyReason }];
+  return { error: { code, message, ...(errors && { errors }), status, ...(details && { details }) } };
+}

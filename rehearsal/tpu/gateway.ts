@@ -2,25 +2,44 @@ import type { JsonObject } from '../json.js';
 import { ApiError } from './api-error.js';
 import type { TpuCloud } from './cloud.js';
 import { refusalError, takeRefusal } from './faults.js';
-import type { Answer, HostKeys } from './methods.js';
+import type { Answer, Site } from './methods.js';
 import { methodOf, subjectOf } from './methods.js';
+
+/** How a call came, and by whom. */
+export interface Via {
+  readonly wire: 'grpc' | 'rest';
+  /** The header, if there was one. */
+  readonly authorization?: string | undefined;
+}
+
+/** A call as whoever decides on rights sees it. */
+export interface AskedCall {
+  readonly method: string;
+  /** The resource's or the parent's full name. */
+  readonly subject: string;
+  readonly request: JsonObject;
+  readonly authorization: string | undefined;
+}
 
 export interface GatewayParts {
   readonly cloud: TpuCloud;
-  readonly hostKeys: HostKeys;
+  readonly site: Site;
+  /** Throws ApiError where the caller may not. */
+  readonly authorize: (call: AskedCall) => void;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
   /** Called after every call that may change something; resolves when what it changed is on disk. */
   readonly changed: () => Promise<void>;
 }
 
 /** One call, from any wire. Rejects with ApiError alone. */
-export type Gateway = (wire: 'grpc' | 'rest', method: string, request: JsonObject) => Promise<Answer>;
+export type Gateway = (via: Via, method: string, request: JsonObject) => Promise<Answer>;
 
-/** The one door to the cloud: refusals that were asked for, the call, the journal, the disk; then the answer. */
+/** The one door to the cloud: rights, refusals that were asked for, the call, the journal, the disk; then the answer. */
 export function createGateway(parts: GatewayParts): Gateway {
-  return async (wire, method, request) => {
+  return async ({ wire, authorization }, method, request) => {
     const subject = subjectOf(method, request);
     try {
+      parts.authorize({ method, subject, request, authorization });
       const answer = call(parts, method, request, subject);
       parts.record('api-call', subject, { method, code: 'OK', wire });
       return answer;
@@ -39,7 +58,7 @@ function call(parts: GatewayParts, method: string, request: JsonObject, subject:
   const run = methodOf(method);
   const refusal = takeRefusal(parts.cloud.state, method, subject);
   if (refusal !== undefined && !refusal.afterEffect) throw refusalError(refusal);
-  const answer = run(parts.cloud, request, parts.hostKeys);
+  const answer = run(parts.cloud, request, parts.site);
   if (refusal !== undefined) throw refusalError(refusal);
   return answer;
 }

@@ -2,11 +2,13 @@ import * as grpc from '@grpc/grpc-js';
 import type protobuf from 'protobufjs';
 import { listenFailure } from '../listen-failure.js';
 import type { JsonObject } from '../json.js';
+import type { Certificates } from '../access/certificates.js';
 import { ApiError } from './api-error.js';
 import type { Gateway } from './gateway.js';
 import type { Answer } from './methods.js';
 import type { ApiVersion } from './protos.js';
 import { decode, encode, operationJson, protoRoot } from './protos.js';
+import { statusDetails } from './rich-status.js';
 
 const OPERATIONS_SERVICE = 'google.longrunning.Operations';
 
@@ -15,8 +17,8 @@ export interface GrpcServer {
   close(): void;
 }
 
-/** Serves Cloud TPU v2 and its operations without TLS on loopback. @param port 0 for any. */
-export async function startGrpcServer(gateway: Gateway, port: number): Promise<GrpcServer> {
+/** Serves Cloud TPU v2 and its operations on loopback. @param port 0 for any. @param tls absent: in the clear. */
+export async function startGrpcServer(gateway: Gateway, port: number, tls?: Certificates): Promise<GrpcServer> {
   const server = new grpc.Server();
   for (const service of ['google.cloud.tpu.v2.Tpu', OPERATIONS_SERVICE]) {
     const { definition, handlers } = serviceOf(service, 'v2', gateway);
@@ -25,9 +27,15 @@ export async function startGrpcServer(gateway: Gateway, port: number): Promise<G
   const bound = await new Promise<number>((resolve, reject) => {
     const done = (error: Error | null, result: number): void =>
       error === null ? resolve(result) : reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port'));
-    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), done);
+    server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), done);
   });
   return { port: bound, close: () => server.forceShutdown() };
+}
+
+function serverCredentials(tls: Certificates | undefined): grpc.ServerCredentials {
+  if (tls === undefined) return grpc.ServerCredentials.createInsecure();
+  const pair = { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) };
+  return grpc.ServerCredentials.createSsl(null, [pair]);
 }
 
 function serviceOf(
@@ -65,7 +73,8 @@ function qualified(service: string, type: string): string {
 
 function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
   return (call, callback) => {
-    gateway('grpc', method, call.request).then(
+    const [authorization] = call.metadata.get('authorization');
+    gateway({ wire: 'grpc', authorization: authorization?.toString() }, method, call.request).then(
       (answer) => callback(null, answerJson(answer, version)),
       (error: unknown) => callback(grpcError(error)),
     );
@@ -88,5 +97,7 @@ export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
 
 function grpcError(error: unknown): Partial<grpc.StatusObject> {
   const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
-  return { code: refused.code, details: refused.message };
+  const metadata = new grpc.Metadata();
+  if (refused.info !== undefined) metadata.set('grpc-status-details-bin', statusDetails(refused, refused.info));
+  return { code: refused.code, details: refused.message, metadata };
 }

@@ -16,7 +16,18 @@ export type Answer =
 /** The public half of a host's key, by the worker's index; empty while the VMs boot. */
 export type HostKeys = (nodeName: string) => readonly string[];
 
-type Method = (cloud: TpuCloud, request: JsonObject, hostKeys: HostKeys) => Answer;
+/** What the cloud's resources do not say: their hosts' keys, and which zones offer what. */
+export interface Site {
+  readonly hostKeys: HostKeys;
+  /** As they are now; a zone that is not named offers everything. */
+  readonly zones: () => Readonly<Record<string, ZoneOffer>>;
+}
+export interface ZoneOffer {
+  readonly acceleratorTypes?: readonly string[] | undefined;
+  readonly runtimeVersions?: readonly string[] | undefined;
+}
+
+type Method = (cloud: TpuCloud, request: JsonObject, site: Site) => Answer;
 
 /** Calls by their RPC's name. Requests are the RPC's own messages in proto3 JSON. */
 export const METHODS: Readonly<Record<string, Method>> = {
@@ -43,30 +54,38 @@ export const METHODS: Readonly<Record<string, Method>> = {
     const { items, nextPageToken } = cut(listOperations(cloud.state, asString(request['name'])), request);
     return { kind: 'operations', operations: items, nextPageToken };
   },
-  ListAcceleratorTypes: (_cloud, request) =>
-    page('acceleratorTypes', acceleratorTypes(asString(request['parent'])), request),
-  ListRuntimeVersions: (_cloud, request) =>
-    page('runtimeVersions', runtimeVersions(asString(request['parent'])), request),
+  ListAcceleratorTypes: (_cloud, request, site) =>
+    page('acceleratorTypes', acceleratorTypes(asString(request['parent']), site), request),
+  ListRuntimeVersions: (_cloud, request, site) =>
+    page('runtimeVersions', runtimeVersions(asString(request['parent']), site), request),
+  ListLocations: (_cloud, request, site) => page('locations', locations(asString(request['name']), site), request),
   GetGuestAttributes: guestAttributes,
 };
 
-function acceleratorTypes(parent: string): readonly JsonObject[] {
-  parseZone(parent);
-  return ACCELERATOR_TYPES.map(({ type, generation, topology }) => ({
-    name: `${parent}/acceleratorTypes/${type}`,
-    type,
-    acceleratorConfigs: [{ type: GENERATION_FACTS[generation].apiEnum, topology }],
-  }));
+function acceleratorTypes(parent: string, site: Site): readonly JsonObject[] {
+  const offered = site.zones()[parseZone(parent).zone]?.acceleratorTypes;
+  return ACCELERATOR_TYPES.filter(({ type }) => offered?.includes(type) ?? true).map(
+    ({ type, generation, topology }) => ({
+      name: `${parent}/acceleratorTypes/${type}`,
+      type,
+      acceleratorConfigs: [{ type: GENERATION_FACTS[generation].apiEnum, topology }],
+    }),
+  );
 }
 
-function runtimeVersions(parent: string): readonly JsonObject[] {
-  parseZone(parent);
-  const versions = new Set(Object.values(GENERATION_FACTS).map((facts) => facts.defaultRuntime));
-  return [...versions].map((version) => ({ name: `${parent}/runtimeVersions/${version}`, version }));
+function runtimeVersions(parent: string, site: Site): readonly JsonObject[] {
+  const offered = site.zones()[parseZone(parent).zone]?.runtimeVersions;
+  const known = Object.values(GENERATION_FACTS).map((facts) => facts.defaultRuntime);
+  return [...new Set(offered ?? known)].map((version) => ({ name: `${parent}/runtimeVersions/${version}`, version }));
+}
+
+/** @param project `projects/P` */
+function locations(project: string, site: Site): readonly JsonObject[] {
+  return Object.keys(site.zones()).map((zone) => ({ name: `${project}/locations/${zone}`, locationId: zone }));
 }
 
 /** Host keys as the guest agent posts them: namespace `hostkeys`, key `ssh-ed25519`. No worker ids, or "", means all. */
-function guestAttributes(cloud: TpuCloud, request: JsonObject, hostKeys: HostKeys): Answer {
+function guestAttributes(cloud: TpuCloud, request: JsonObject, { hostKeys }: Site): Answer {
   const node = cloud.getNode(asString(request['name']));
   const ids = Array.isArray(request['workerIds']) ? request['workerIds'].map((id: JsonValue) => String(id)) : [];
   const keys = hostKeys(node.name);

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
+import type { Certificates } from '../access/certificates.js';
 import type { JsonObject } from '../json.js';
 import { listenFailure } from '../listen-failure.js';
-import { ApiError } from './api-error.js';
+import { ApiError, errorBody } from './api-error.js';
 import type { Gateway } from './gateway.js';
 import { answerJson } from './grpc-server.js';
 
@@ -11,15 +12,21 @@ export interface RestServer {
   close(): Promise<void>;
 }
 
-/** Reads of the v2 REST API: lists and single resources, as an audit needs them. Other calls answer 501. */
-export async function startRestServer(gateway: Gateway, port: number): Promise<RestServer> {
-  const app = fastify({ forceCloseConnections: true });
+export interface RestOptions {
+  /** 0 for any. */
+  readonly port: number;
+  /** Absent: plain HTTP. */
+  readonly tls?: Certificates | undefined;
+  /** What is served beside Cloud TPU: the other APIs, the token service. */
+  readonly addOthers: (app: FastifyInstance) => void;
+}
+
+/** Reads of the v2 REST API: lists and single resources, as an audit needs them, and the APIs beside it. */
+export async function startRestServer(gateway: Gateway, { port, tls, addOthers }: RestOptions): Promise<RestServer> {
+  const app = fastify({ forceCloseConnections: true, ...(tls && { https: { key: tls.key, cert: tls.certificate } }) });
   addReads(app, gateway);
-  app.setErrorHandler((error, _request, reply) => sendError(reply, error));
-  app.setNotFoundHandler((request, reply) => {
-    const text = `${request.method} ${request.url}: the rehearsal cloud serves GET of nodes, queuedResources and operations`;
-    return sendError(reply, new ApiError('UNIMPLEMENTED', text));
-  });
+  addOthers(app);
+  app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
   const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('Cloud TPU (REST)', port, error, '--rest-port');
   });
@@ -30,24 +37,36 @@ const COLLECTIONS = {
   nodes: ['ListNodes', 'GetNode'],
   queuedResources: ['ListQueuedResources', 'GetQueuedResource'],
   operations: ['ListOperations', 'GetOperation'],
+  acceleratorTypes: ['ListAcceleratorTypes'],
+  runtimeVersions: ['ListRuntimeVersions'],
 } as const;
 
 function addReads(app: FastifyInstance, gateway: Gateway): void {
+  app.get('/v2/projects/:project/locations', (request) => {
+    const { project } = request.params as { readonly project: string };
+    return answer(gateway, request, 'ListLocations', { name: `projects/${project}`, ...paging(request) });
+  });
   for (const [collection, [list, get]] of Object.entries(COLLECTIONS)) {
-    const location = `/v2/projects/:project/locations/:zone`;
-    app.get(`${location}/${collection}`, (request) => {
+    const path = `/v2/projects/:project/locations/:zone/${collection}`;
+    app.get(path, (request) => {
       const parent = parentOf(request);
-      return answer(gateway, list, { parent, name: parent, ...paging(request) });
+      return answer(gateway, request, list, { parent, name: parent, ...paging(request) });
     });
-    app.get(`${location}/${collection}/:id`, (request) => {
+    if (get === undefined) continue;
+    app.get(`${path}/:id`, (request) => {
       const { id } = request.params as { readonly id: string };
-      return answer(gateway, get, { name: `${parentOf(request)}/${collection}/${id}` });
+      return answer(gateway, request, get, { name: `${parentOf(request)}/${collection}/${id}` });
     });
   }
 }
 
-async function answer(gateway: Gateway, method: string, request: JsonObject): Promise<JsonObject> {
-  return answerJson(await gateway('rest', method, request), 'v2');
+async function answer(
+  gateway: Gateway,
+  { headers }: FastifyRequest,
+  method: string,
+  request: JsonObject,
+): Promise<JsonObject> {
+  return answerJson(await gateway({ wire: 'rest', authorization: headers.authorization }, method, request), 'v2');
 }
 
 function parentOf(request: FastifyRequest): string {
@@ -62,8 +81,20 @@ function paging(request: FastifyRequest): JsonObject {
   return { pageSize: size, pageToken: query['pageToken'] ?? query['page_token'] ?? '' };
 }
 
-function sendError(reply: FastifyReply, error: unknown): FastifyReply {
-  const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
-  const { httpStatus, status, message } = refused;
-  return reply.status(httpStatus).send({ error: { code: httpStatus, message, status } });
+function sendError(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  const refused = error instanceof ApiError ? error : badRequest(error);
+  // Compute Engine alone still has the list of its first error format.
+  const isCompute = request.url.startsWith('/compute/');
+  return reply.status(refused.httpStatus).send(errorBody(refused, isCompute ? legacyReason(refused) : undefined));
+}
+
+/** A body that is not JSON is the caller's fault; anything else is ours. */
+function badRequest(error: unknown): ApiError {
+  const status = (error as { readonly statusCode?: number }).statusCode === 400 ? 'INVALID_ARGUMENT' : 'INTERNAL';
+  return new ApiError(status, error instanceof Error ? error.message : String(error));
+}
+
+function legacyReason({ status, info }: ApiError): string {
+  if (info?.reason === 'SERVICE_DISABLED') return 'accessNotConfigured';
+  return { NOT_FOUND: 'notFound', UNAUTHENTICATED: 'authError' }[status as string] ?? 'forbidden';
 }

@@ -1,0 +1,84 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessControl, GivenToken } from './access-control.js';
+import type { Principal } from './principal.js';
+
+export interface TokenHooks {
+  readonly access: AccessControl;
+  readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+const REFRESH_PREFIX = '1//rehearsal-';
+
+/** What logs a principal in; by the name `current` whoever is that when a token is asked for. */
+export function refreshTokenOf(email: string): string {
+  return `${REFRESH_PREFIX}${email}`;
+}
+
+/** Google's text for each login that gives no token (reported in google-auth-library-nodejs #1961 and others, 2025). */
+const LOGIN_ERRORS = {
+  expired: { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' },
+  'reauthentication-needed': {
+    error: 'invalid_grant',
+    error_description: 'reauth related error (invalid_rapt)',
+    error_uri: 'https://support.google.com/a/answer/9368756',
+    error_subtype: 'invalid_rapt',
+  },
+} as const;
+
+/** Journalled: a test sees when a client took a new token. */
+export function giveToken({ access, record }: TokenHooks, principal: Principal, by: 'metadata' | 'login'): GivenToken {
+  const given = access.giveToken(principal);
+  record('token', principal.email, { by, serial: access.state.lastToken, seconds: given.expires_in });
+  return given;
+}
+
+/** Google's token endpoints: a refresh token becomes an access token, and a token says whose it is. */
+export function addTokenService(app: FastifyInstance, hooks: TokenHooks): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(body as string)));
+  });
+  // Of a person's login (oauth2.googleapis.com), and of one through another company's (sts.googleapis.com).
+  for (const path of ['/token', '/v1/oauthtoken']) app.post(path, (request, reply) => refresh(hooks, request, reply));
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/tokeninfo',
+    handler: (request, reply) => tokenInfo(hooks, request, reply),
+  });
+}
+
+function refresh(hooks: TokenHooks, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { grant_type: grant, refresh_token: token = '' } = (request.body ?? {}) as Readonly<Record<string, string>>;
+  if (grant !== 'refresh_token') {
+    return reply
+      .status(400)
+      .send({ error: 'unsupported_grant_type', error_description: `Invalid grant_type: ${grant}` });
+  }
+  const isOurs = token.startsWith(REFRESH_PREFIX);
+  const principal = isOurs ? hooks.access.principal(token.slice(REFRESH_PREFIX.length)) : undefined;
+  if (principal === undefined)
+    return reply.status(400).send({ error: 'invalid_grant', error_description: 'Bad Request' });
+  if (principal.login !== 'ok') return reply.status(400).send(LOGIN_ERRORS[principal.login]);
+  return reply.send({ ...giveToken(hooks, principal, 'login'), scope: scopesOf(principal).join(' ') });
+}
+
+function tokenInfo({ access }: TokenHooks, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const given = { ...(request.query as object), ...(request.body as object | undefined) };
+  const { access_token: named } = given as { readonly access_token?: string };
+  const caller = access.bearer(named ?? (request.headers.authorization ?? '').replace(/^Bearer +/i, ''));
+  if (caller.kind === 'nobody') {
+    return reply.status(400).send({ error: 'invalid_token', error_description: 'Invalid Value' });
+  }
+  const { principal, until } = caller;
+  return reply.send({
+    scope: [...scopesOf(principal), 'https://www.googleapis.com/auth/userinfo.email'].join(' '),
+    exp: String(Math.floor(until / 1000)),
+    expires_in: String(Math.floor((until - Date.now()) / 1000)),
+    email: principal.email,
+    email_verified: 'true',
+    access_type: 'offline',
+  });
+}
+
+export function scopesOf({ scopes }: Principal): readonly string[] {
+  return scopes.map((scope) => `https://www.googleapis.com/auth/${scope}`);
+}

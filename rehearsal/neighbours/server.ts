@@ -1,0 +1,78 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { AccessControl } from '../access/access-control.js';
+import { passFront } from '../access/google-front.js';
+import type { JsonObject } from '../json.js';
+import { isObject } from '../json.js';
+import type { ProjectFacts } from '../project/facts.js';
+import { ApiError } from '../tpu/api-error.js';
+import { COMPUTE } from './compute.js';
+import { ORG_POLICY } from './org-policy.js';
+import { RESOURCE_MANAGER } from './resource-manager.js';
+import type { NeighbourRoute } from './route.js';
+import { SERVICE_USAGE } from './service-usage.js';
+
+export interface NeighbourParts {
+  readonly access: AccessControl;
+  readonly facts: () => ProjectFacts;
+  readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+const ROUTES: readonly NeighbourRoute[] = [...RESOURCE_MANAGER, ...SERVICE_USAGE, ...COMPUTE, ...ORG_POLICY];
+
+/**
+ * The APIs that tell about the project: each at its own path, so that one base URL stands for all of them. What no route
+ * serves is answered 501, in Google's form.
+ */
+export function addNeighbours(app: FastifyInstance, parts: NeighbourParts): void {
+  app.all('/*', (request) => {
+    const path = new URL(request.url, 'http://rehearsal').pathname;
+    const found = findRoute(request.method, path);
+    if (found === undefined) {
+      throw new ApiError('UNIMPLEMENTED', `${request.method} ${path} is not served by the rehearsal cloud`);
+    }
+    return serve(parts, found, request);
+  });
+}
+
+interface FoundRoute {
+  readonly route: NeighbourRoute;
+  readonly path: Readonly<Record<string, string>>;
+}
+
+function findRoute(verb: string, path: string): FoundRoute | undefined {
+  for (const route of ROUTES) {
+    const groups = route.verb === verb ? route.path.exec(path)?.groups : undefined;
+    if (groups === undefined) continue;
+    const decoded = Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)] as const);
+    return { route, path: Object.fromEntries(decoded) };
+  }
+  return undefined;
+}
+
+function serve(parts: NeighbourParts, { route, path }: FoundRoute, request: FastifyRequest): JsonObject {
+  const { service, method, permission, hidesUnknownProjects } = route;
+  const resource = route.resource(path);
+  const facts = parts.facts();
+  const details = { method: `${service}/${method}`, wire: 'rest' };
+  try {
+    const caller = passFront(parts.access, facts, {
+      authorization: request.headers.authorization,
+      service,
+      method,
+      project: path['project'] ?? '',
+      ...(permission !== undefined && { permission }),
+      resource,
+      hidesUnknownProjects,
+      ...(route.deniedText && { deniedText: route.deniedText }),
+    });
+    const query = new URL(request.url, 'http://rehearsal').searchParams;
+    const body = isObject(request.body) ? request.body : {};
+    const answer = route.answer({ facts, path, query, body, caller });
+    parts.record('api-call', resource, { ...details, code: 'OK' });
+    return answer;
+  } catch (error) {
+    const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
+    parts.record('api-call', resource, { ...details, code: refused.status, message: refused.message });
+    throw refused;
+  }
+}

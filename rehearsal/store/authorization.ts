@@ -1,0 +1,81 @@
+import type { AccessControl, Caller } from '../access/access-control.js';
+import { isInScope, mayDo } from '../access/access-control.js';
+import type { StoreMethodName } from './calls.js';
+import { storeErrors } from './store-error.js';
+
+/** A call as whoever decides on rights sees it. */
+export interface AskedStoreCall {
+  readonly method: StoreMethodName;
+  readonly authorization: string | undefined;
+  /** It would take the place of an object that is there. */
+  readonly replaces: boolean;
+}
+
+/** What the store asks about its callers. */
+export interface StoreRights {
+  /** Throws StoreError where the caller may not. */
+  readonly authorize: (call: AskedStoreCall) => void;
+  /** Which of these the caller holds; none of them for a token that is not good. */
+  readonly granted: (authorization: string | undefined, permissions: readonly string[]) => readonly string[];
+}
+
+/** The permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11), the first missing one is named. */
+const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
+  'buckets.list': ['storage.buckets.list'],
+  'buckets.insert': ['storage.buckets.create'],
+  'buckets.get': ['storage.buckets.get'],
+  'buckets.patch': ['storage.buckets.update', 'storage.buckets.get'],
+  'buckets.delete': ['storage.buckets.delete'],
+  // Asked by anybody about themselves.
+  'buckets.testIamPermissions': [],
+  'objects.list': ['storage.objects.list'],
+  'objects.get': ['storage.objects.get'],
+  'objects.insert': ['storage.objects.create'],
+  // The session's address is the right to go on with it.
+  'objects.insert.resume': [],
+  'objects.insert.cancel': [],
+  'objects.patch': ['storage.objects.update', 'storage.objects.get'],
+  'objects.delete': ['storage.objects.delete'],
+  'objects.compose': ['storage.objects.create', 'storage.objects.get'],
+  'objects.copy': ['storage.objects.get', 'storage.objects.create'],
+  'objects.rewrite': ['storage.objects.get', 'storage.objects.create'],
+};
+const NOUNS: Readonly<Record<string, string>> = {
+  'storage.buckets.create': 'project',
+  'storage.buckets.list': 'project',
+  'storage.objects.list': 'bucket',
+};
+
+export function storeRights(access: AccessControl): StoreRights {
+  return {
+    authorize({ method, authorization, replaces }) {
+      const permissions = PERMISSIONS[method];
+      if (permissions.length === 0 && method !== 'buckets.testIamPermissions') return;
+      const caller = access.caller(authorization);
+      // Overwriting is deleting: a right to create alone is not enough.
+      const wanted = replaces ? [...permissions, 'storage.objects.delete'] : permissions;
+      refuse(caller, method, wanted);
+    },
+    granted(authorization, permissions) {
+      const caller = access.caller(authorization);
+      return permissions.filter((permission) => mayDo(caller, permission));
+    },
+  };
+}
+
+function refuse(caller: Caller, method: StoreMethodName, wanted: readonly string[]): void {
+  if (caller.kind === 'nobody' && caller.why !== 'no-token') throw storeErrors.badToken();
+  const missing = wanted.find((permission) => !mayDo(caller, permission));
+  if (caller.kind === 'nobody') throw storeErrors.anonymous(missing ?? 'storage.buckets.get', nounOf(missing ?? ''));
+  const isRead = /\.(get|list)$/.test(method);
+  const scopes = ['devstorage.full_control', 'devstorage.read_write', ...(isRead ? ['devstorage.read_only'] : [])];
+  if (!isInScope(caller, scopes)) throw storeErrors.outOfScope();
+  if (missing === undefined) return;
+  const who = caller.kind === 'principal' ? caller.principal.email : 'anybody';
+  throw storeErrors.denied(who, missing, nounOf(missing));
+}
+
+function nounOf(permission: string): string {
+  const noun = NOUNS[permission] ?? (permission.startsWith('storage.buckets.') ? 'bucket' : 'object');
+  return noun === 'project' ? 'Google Cloud project' : `Google Cloud Storage ${noun}`;
+}

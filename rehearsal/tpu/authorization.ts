@@ -1,0 +1,78 @@
+import type { AccessControl, Caller } from '../access/access-control.js';
+import { mayDo } from '../access/access-control.js';
+import { passFront } from '../access/google-front.js';
+import { asObject, asString } from '../json.js';
+import type { JsonObject, JsonValue } from '../json.js';
+import type { ProjectFacts } from '../project/facts.js';
+import { ApiError } from './api-error.js';
+import type { AskedCall } from './gateway.js';
+
+const SERVICE = 'tpu.googleapis.com';
+
+/**
+ * What each call needs. Queued resources have no permissions of their own: Google's reference names those of nodes
+ * (docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.queuedResources, 2026-11).
+ */
+const PERMISSIONS: Readonly<Record<string, string>> = {
+  ListNodes: 'tpu.nodes.list',
+  GetNode: 'tpu.nodes.get',
+  CreateNode: 'tpu.nodes.create',
+  DeleteNode: 'tpu.nodes.delete',
+  UpdateNode: 'tpu.nodes.update',
+  ListQueuedResources: 'tpu.nodes.list',
+  GetQueuedResource: 'tpu.nodes.get',
+  CreateQueuedResource: 'tpu.nodes.create',
+  DeleteQueuedResource: 'tpu.nodes.delete',
+  GetOperation: 'tpu.operations.get',
+  ListOperations: 'tpu.operations.list',
+  ListAcceleratorTypes: 'tpu.acceleratortypes.list',
+  ListRuntimeVersions: 'tpu.runtimeversions.list',
+  ListLocations: 'tpu.locations.list',
+  GetGuestAttributes: 'tpu.nodes.get',
+};
+
+/** Rights of a call to Cloud TPU; the facts are read at each call. Throws ApiError. */
+export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {
+  return ({ method, subject, request, authorization }) => {
+    const [, project = '', , location] = subject.split('/');
+    const caller = passFront(access, facts(), {
+      authorization,
+      service: SERVICE,
+      method: `google.cloud.tpu.v2.Tpu.${method}`,
+      project,
+      // A method that is not in the table is not served: it is refused for that, not for rights.
+      ...(PERMISSIONS[method] !== undefined && { permission: PERMISSIONS[method] }),
+      resource: subject,
+      ...(location !== undefined && { location }),
+      deniedText: (permission, resource) => `Permission '${permission}' denied on '${resource}' (or it may not exist).`,
+    });
+    for (const email of serviceAccounts(method, request)) checkServiceAccount(caller, facts(), email);
+  };
+}
+
+/** Those that a create call names for its hosts. The default one is asked for by nobody here. */
+function serviceAccounts(method: string, request: JsonObject): readonly string[] {
+  if (!method.startsWith('Create')) return [];
+  const specs = asObject(asObject(request['queuedResource'])['tpu'])['nodeSpec'];
+  const nodes = [
+    asObject(request['node']),
+    ...(Array.isArray(specs) ? specs.map((spec: JsonValue) => asObject(asObject(spec)['node'])) : []),
+  ];
+  return nodes.map((node) => asString(asObject(node['serviceAccount'])['email'])).filter((email) => email !== '');
+}
+
+/** In the words of Compute Engine, which makes the VMs; Cloud TPU's own were not found. */
+function checkServiceAccount(caller: Caller, facts: ProjectFacts, email: string): void {
+  const isThere = facts.serviceAccounts === 'any' || facts.serviceAccounts.includes(email);
+  if (isThere && mayDo(caller, 'iam.serviceAccounts.actAs')) return;
+  const user = caller.kind === 'principal' ? caller.principal.email : 'anybody';
+  const text =
+    `The user does not have access to service account '${email}'.  User: '${user}'.  ` +
+    'Ask a project owner to grant you the iam.serviceAccountUser role on the service account';
+  const metadata = { permission: 'iam.serviceAccounts.actAs', resource: `projects/-/serviceAccounts/${email}` };
+  throw new ApiError('PERMISSION_DENIED', text, {
+    reason: 'IAM_PERMISSION_DENIED',
+    domain: 'iam.googleapis.com',
+    metadata,
+  });
+}
