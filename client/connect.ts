@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { Unreachable } from '../cloud/temporal/why-unreachable.js';
 import type { CodecReferences } from '../cloud/codec/codec-references.js';
 import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
@@ -11,7 +13,8 @@ export interface TemporalOptions {
 
 /**
  * A Temporal Client from what is given and, where it is silent, from @temporalio/envconfig (TEMPORAL_*, temporal.toml;
- * TLS and API keys too). @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read; CodecKeyError.
+ * TLS and API keys too).
+ * @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read; CodecKeyError.
  */
 export async function connectTemporal(
   options: TemporalOptions,
@@ -24,25 +27,46 @@ export async function connectTemporal(
   const configured = await fromEnvironment(options);
   const address = options.address ?? configured.address ?? '127.0.0.1:7233';
   try {
-    const connection = await Connection.connect({ ...configured.options, address, connectTimeout: '5s' });
+    const connecting = Connection.connect({ ...configured.options, address, connectTimeout: '5s' });
+    const connection = await Promise.race([connecting, lastingRefusal(connecting, address, configured.options)]);
     const namespace = options.namespace ?? configured.namespace ?? 'default';
     const client = new Client({ connection, namespace, dataConverter });
     return { client, address, close: () => connection.close() };
   } catch (error) {
-    throw await unreachable(address, configured.options, error as Error);
+    if (error instanceof TemporalUnreachable) throw error;
+    const found = await look(address, configured.options);
+    throw unreachable(address, found ?? { why: (error as Error).message });
   }
 }
 
-/** The SDK says 'deadline' whatever the cause is: it is looked for here. */
-async function unreachable(address: string, options: ConnectionOptions, error: Error): Promise<TemporalUnreachable> {
-  const { whyUnreachable } = await import('../cloud/temporal/why-unreachable.js');
-  const tls = options.tls ?? options.apiKey !== undefined;
-  const found = await whyUnreachable({ address, tls });
-  return new TemporalUnreachable(
-    `Temporal at ${address} cannot be reached: ${found?.why ?? error.message}`,
-    found?.remedy,
-  );
+const LOOK_AFTER_MS = 700;
+
+/** Rejects early where waiting does not help, such as a certificate that is not trusted; else never settles. */
+async function lastingRefusal(
+  connecting: Promise<unknown>,
+  address: string,
+  options: ConnectionOptions,
+): Promise<never> {
+  const isOver = await Promise.race([
+    connecting.then(
+      () => true,
+      () => true,
+    ),
+    sleep(LOOK_AFTER_MS, false, { ref: false }),
+  ]);
+  const found = isOver ? undefined : await look(address, options);
+  if (found?.isLasting) throw unreachable(address, found);
+  return new Promise(() => undefined);
 }
+
+/** The SDK says 'deadline' whatever the cause is: it is looked for here. */
+async function look(address: string, options: ConnectionOptions): Promise<Unreachable | undefined> {
+  const { whyUnreachable } = await import('../cloud/temporal/why-unreachable.js');
+  return whyUnreachable({ address, tls: options.tls ?? options.apiKey !== undefined });
+}
+
+const unreachable = (address: string, { why, remedy }: Pick<Unreachable, 'why'> & Partial<Unreachable>) =>
+  new TemporalUnreachable(`Temporal at ${address} cannot be reached: ${why}`, remedy);
 
 /** Not loaded where the caller has said everything and the environment says nothing: a start-up cost. */
 async function fromEnvironment(

@@ -180,6 +180,8 @@ export class JobClient {
     const memo: JobMemo = { name: spec.name, slice, contentHash: hash };
     const attributes: Partial<Record<JobSearchAttribute, string>> = {
       JobPhase: JobPhase.Queued,
+      // Where the file names none, the worker that takes the job finds it by the quota file.
+      ...(spec.project === undefined ? {} : { JobProject: spec.project }),
       JobUser: spec.user ?? input.user ?? 'unknown',
       JobAccelerator: spec.tpu.accelerator,
       JobPool: spec.pool,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 
 type NamespaceServices = Pick<Connection, 'workflowService'>;
@@ -5,6 +6,9 @@ type NamespaceServices = Pick<Connection, 'workflowService'>;
 const DAY_MS = 86_400_000;
 /** People look at last week's jobs; a server's own default is a day or three. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS;
+
+const USABLE_TIMEOUT_MS = 60_000;
+const POLL_MS = 200;
 
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
@@ -23,7 +27,7 @@ export async function retentionOf(
   }
 }
 
-/** One that was made in between is as good. */
+/** Returns when the server takes calls for it. One that was made in between is as good. */
 export async function createNamespace(
   { workflowService }: NamespaceServices,
   namespace: string,
@@ -38,6 +42,21 @@ export async function createNamespace(
     });
   } catch (error) {
     if ((error as { code?: number }).code !== ALREADY_EXISTS) throw error;
+  }
+  await untilUsable({ workflowService }, namespace);
+}
+
+/** The parts of a server read a new namespace some seconds after it was made. */
+async function untilUsable({ workflowService }: NamespaceServices, namespace: string): Promise<void> {
+  const deadline = Date.now() + USABLE_TIMEOUT_MS;
+  for (;;) {
+    try {
+      await workflowService.countWorkflowExecutions({ namespace, query: '' });
+      return;
+    } catch (error) {
+      if ((error as { code?: number }).code !== NOT_FOUND || Date.now() > deadline) throw error;
+      await sleep(POLL_MS);
+    }
   }
 }
 

@@ -31,12 +31,12 @@ export async function withClient<T>(
 /** Of the local stack there is one way to get it up. */
 function unreachable(error: unknown, { label }: CliContext): unknown {
   if (!(error instanceof TemporalUnreachable) || label === undefined) return error;
-  const { message } = error;
+  const { message, remedy } = error;
   return new CliError(
     ExitCode.Unavailable,
     message,
-    'it is the Temporal server of your local stack, which is not up',
-    'start it with `jobctl dev up`, or set TEMPORAL_ADDRESS to use another',
+    ...(remedy === undefined ? [] : [remedy]),
+    'it is the Temporal server of your local stack: start it with `jobctl dev up`, or set TEMPORAL_ADDRESS to use another',
   );
 }
 

@@ -18,6 +18,8 @@ export interface TemporalTls {
 export interface Unreachable {
   readonly why: string;
   readonly remedy: string;
+  /** A matter of settings: waiting does not help. */
+  readonly isLasting?: true;
 }
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -31,11 +33,16 @@ export async function whyUnreachable(target: TemporalTarget): Promise<Unreachabl
   const { host, port } = placeOf(target.address);
   const refused = await failureOf(() => connectTcp({ host, port }), 'connect');
   if (refused !== undefined) return explainTcp(refused, target.address);
+  const found = await whyNoTls(host, port, target.tls ?? false);
+  return found && { ...found, isLasting: true };
+}
+
+async function whyNoTls(host: string, port: number, tls: boolean | TemporalTls): Promise<Unreachable | undefined> {
   const speaksTls =
     (await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect')) === undefined;
-  if (!target.tls) return speaksTls ? TLS_IS_NEEDED : undefined;
-  if (!speaksTls) return await explainRefusedTls(host, port, target.tls);
-  const { serverRootCACertificate: ca, serverNameOverride } = tlsOptionsOf(target.tls);
+  if (tls === false) return speaksTls ? TLS_IS_NEEDED : undefined;
+  if (!speaksTls) return await explainRefusedTls(host, port, tls);
+  const { serverRootCACertificate: ca, serverNameOverride } = tlsOptionsOf(tls);
   const options: TlsOptions = {
     ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
     ...(serverNameOverride === undefined ? {} : { servername: serverNameOverride }),
