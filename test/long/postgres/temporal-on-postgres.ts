@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
-import { mkdirSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
@@ -103,8 +103,29 @@ class TemporalServer {
 
   static async start(options: ServerOptions): Promise<TemporalServer> {
     const server = new TemporalServer(options, await freePortOffset());
+    server.#writeConfiguration();
     await server.launch();
     return server;
+  }
+
+  /** The file of deploy/temporal as it is, and over it what is not as in a container: where to listen. */
+  #writeConfiguration(): void {
+    const folder = join(this.#options.directory, CONFIG);
+    mkdirSync(folder, { recursive: true });
+    copyFileSync(join(DEPLOY, 'server.yaml'), join(folder, 'base.yaml'));
+    const port = (usual: number): number => usual + this.#portOffset;
+    const services = Object.entries(SERVICES).map(([name, [grpc, membership]]) => {
+      const rpc = { grpcPort: port(grpc), membershipPort: port(membership), bindOnLocalHost: true };
+      return [name, { rpc }];
+    });
+    const active = { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: this.address };
+    const native = {
+      services: Object.fromEntries(services) as object,
+      clusterMetadata: { clusterInformation: { active } },
+      dynamicConfigClient: { filepath: join(DEPLOY, 'dynamic.yaml'), pollInterval: '10s' },
+    };
+    // YAML holds JSON.
+    writeFileSync(join(folder, 'native.yaml'), JSON.stringify(native));
   }
 
   get pid(): number {
@@ -113,15 +134,10 @@ class TemporalServer {
 
   async launch(): Promise<void> {
     const { directory, executables, database } = this.#options;
-    const args = ['--root', dirname(DEPLOY), '--config', 'temporal', '--env', 'server', '--allow-no-auth', 'start'];
+    const args = ['--root', directory, '--config', CONFIG, '--env', 'native', '--allow-no-auth', 'start'];
     this.#process = BackgroundProcess.start(join(executables, 'temporal-server'), args, {
       logFile: join(directory, 'server.log'),
-      env: {
-        ...database.environment,
-        JOBCTL_TEMPORAL_CONFIG: DEPLOY,
-        JOBCTL_TEMPORAL_BIND: '127.0.0.1',
-        JOBCTL_TEMPORAL_PORT_OFFSET: String(this.#portOffset),
-      },
+      env: database.environment,
     });
   }
 
@@ -150,9 +166,16 @@ class TemporalServer {
   }
 }
 
+const CONFIG = 'config';
 const FRONTEND_PORT = 7233;
-/** Of deploy/temporal/server.yaml. */
-const SERVER_PORTS = [6933, 6934, 6935, 6939, FRONTEND_PORT, 7234, 7235, 7239];
+/** gRPC and membership port of each, as in deploy/temporal/server.yaml. */
+const SERVICES = {
+  frontend: [FRONTEND_PORT, 6933],
+  history: [7234, 6934],
+  matching: [7235, 6935],
+  worker: [7239, 6939],
+} as const;
+const SERVER_PORTS = Object.values(SERVICES).flat();
 const OFFSETS = { from: 10_000, to: 25_000 };
 
 /** So that servers of several tests, and a dev server at 7233, live beside each other. */
