@@ -66,13 +66,15 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
   const attribute = (name: JobSearchAttribute): string => String(execution.searchAttributes[name]?.[0] ?? '-');
   const { phaseSince = execution.startTime.getTime(), attempts = 0, label, outcome } = memo;
   const why = memo.why ?? (encryptedWith === undefined ? undefined : whyNot(encryptedWith));
+  // A job that another service started has no attributes until a worker has accepted it.
+  const isAccepted = execution.searchAttributes['JobPhase'] !== undefined;
   return {
     id: execution.workflowId,
     project: attribute('JobProject'),
     user: attribute('JobUser'),
     slice: memo.slice ?? attribute('JobAccelerator'),
     pool: attribute('JobPool'),
-    phase: phaseOf(execution, attribute('JobPhase') as JobPhase),
+    phase: phaseOf(execution, isAccepted ? (attribute('JobPhase') as JobPhase) : JobPhase.Queued),
     phaseSince: execution.closeTime?.getTime() ?? phaseSince,
     submittedAt: execution.startTime.getTime(),
     ...(execution.closeTime ? { endedAt: execution.closeTime.getTime() } : {}),

@@ -5,6 +5,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { FailureType } from '../domain/failure-types.js';
 import type { Outcome } from '../domain/job-state.js';
@@ -18,8 +19,8 @@ import type { JobInput } from './messages.js';
  * the workflow ends. It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
  */
 export async function job(input: JobInput): Promise<Outcome> {
-  const carry = (input.carry as JobCarry | undefined) ?? (await acceptOrFail(input));
-  const run = new JobRun(carry, input.files ?? {});
+  const carry = carriedBy(input) ?? (await acceptOrFail(input));
+  const run = new JobRun(carry, { job: input.job, files: input.files ?? {} });
   let cancellation: unknown;
   let end: Awaited<ReturnType<JobRun['live']>>;
   try {
@@ -46,4 +47,11 @@ export async function job(input: JobInput): Promise<Outcome> {
     message: outcome.cause?.message ?? 'failed',
     details: [outcome],
   });
+}
+
+/** What the run before left to this one. Only a job's own continue-as-new is believed. */
+function carriedBy(input: JobInput): JobCarry | undefined {
+  // A service may have sent anything, nothing too: acceptOrFail says what is wrong with it.
+  const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
+  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
 }

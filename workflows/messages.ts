@@ -3,12 +3,15 @@
  * workflows import this file (`jobctl/contract`), so it imports nothing that runs. All values are plain JSON.
  */
 import type { QueryDefinition, SignalDefinition } from '@temporalio/common';
-import type { JobPhase, Outcome } from '../domain/job-state.js';
+import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
 import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+
+export type { JobSpec, NotifyTarget } from '../domain/job-spec.js';
+export type { JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
 
 /** Workflow types. */
 export const WorkflowType = { Job: 'job', Slice: 'slice', Quota: 'quota', Janitor: 'janitor' } as const;
@@ -53,6 +56,27 @@ export interface JobInput {
   /** Set by the workflow itself when it continues as new (workflows/job/carry.ts). */
   readonly carry?: unknown;
 }
+
+/**
+ * The one argument of the signal that `notify` asks for: how the job ended. `run` is the first run id of the job's chain: two
+ * notices of one job and run are the same end told twice (an operator reset the job). `refused`: it was never a job of ours,
+ * since its file is wrong; `message` is what `jobctl validate` prints.
+ */
+export type JobNotice =
+  | {
+      readonly v: 1;
+      readonly job: string;
+      readonly run: string;
+      readonly result: JobResult;
+      readonly outcome: Outcome;
+    }
+  | {
+      readonly v: 1;
+      readonly job: string;
+      readonly run: string;
+      readonly result: 'refused';
+      readonly message: string;
+    };
 
 /** What the worker knows about the place the job runs in. Frozen when the job is accepted. */
 export interface JobSettings {

@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import type { NotifyTarget } from '../job-spec.js';
 import type { Path } from '../problem.js';
-import { section, text } from './fields.js';
 import type { Report } from './report.js';
+import type { JobFile } from './sections.js';
 
 /** What the server refuses would fail the job's workflow task for ever: 255 is what it keeps of an id on PostgreSQL. */
 const MAX_ID = 255;
@@ -11,24 +10,11 @@ const MAX_TARGETS = 10;
 /** Names that Temporal's SDKs keep for themselves. */
 const RESERVED_SIGNAL = /^__temporal/;
 
-const target = section({
-  workflow: section({
-    id: text.nullish().describe('Id of the workflow that is told, in the namespace of the job.'),
-    signal: text.nullish().describe('The signal it gets, with one argument: the notice (docs/contract.md).'),
-  }).nullish(),
-});
-
-export const notifySection = z.union([target, z.array(target)], {
-  error: 'a section {workflow: {id, signal}} or a list of such',
-});
-
-type TargetForm = z.infer<typeof target>;
+type NotifyForm = NonNullable<JobFile['notify']>;
+type TargetForm = Exclude<NotifyForm, readonly unknown[]>;
 
 /** Who is told when the job has ended. A target that is named twice is told once. */
-export function resolveNotify(
-  form: z.infer<typeof notifySection> | null | undefined,
-  report: Report,
-): readonly NotifyTarget[] {
+export function resolveNotify(form: JobFile['notify'], report: Report): readonly NotifyTarget[] {
   if (!form) return [];
   if (!Array.isArray(form)) return resolveTarget(form, ['notify'], report);
   if (form.length > MAX_TARGETS)

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../job-spec.js';
-import { notifySection } from './notify-section.js';
 import { duration, flag, oneOf, scalarText, section, text, textMap, texts, wholeNumber } from './fields.js';
 
 /**
@@ -111,6 +110,16 @@ const retries = section({
   task: wholeNumber(0, 10_000).nullish(),
 });
 
+const notifyTarget = section({
+  workflow: section({
+    id: text.nullish().describe('Id of the workflow that is told, in the namespace of the job.'),
+    signal: text.nullish().describe('The signal it gets, with one argument: the notice (docs/contract.md).'),
+  }).nullish(),
+});
+const notify = z.union([notifyTarget, z.array(notifyTarget)], {
+  error: 'a section {workflow: {id, signal}} or a list of such',
+});
+
 export const jobFileSchema = section({
   name: text.nullish().describe('The base of job ids.'),
   project: text.nullish().describe('The quota project.'),
@@ -121,7 +130,7 @@ export const jobFileSchema = section({
   env: textMap.nullish().describe('Environment of the command.'),
   grace: duration.nullish().describe('From SIGTERM to SIGKILL.'),
   retries: retries.nullish().describe('New attempts that each kind of failure may make.'),
-  notify: notifySection.nullish().describe('Who is told when the job has ended.'),
+  notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
   tpu: tpu.nullish(),
   setup: setup.nullish(),

@@ -1,16 +1,21 @@
 import { log, setHandler, workflowInfo } from '@temporalio/workflow';
-import { unitsOfJob } from '../../domain/job-units.js';
+import { contentHash } from '../../domain/content-hash.js';
+import { formatSlices, unitsOfJob } from '../../domain/job-units.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { lastRecord } from '../activity-options.js';
-import { describeQuery, type JobView } from '../messages.js';
+import { describeQuery, type JobInput, type JobView } from '../messages.js';
 import { placeName, Attempts, type AttemptResult } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
 import { jobDetails, type JobFacts } from './details.js';
 import { Gang, type GangLoss } from './gang.js';
 import { LeaseHold } from './lease-hold.js';
+import { tellOfEnd } from './notify.js';
 import { chainRunId, JobStory } from './story.js';
 
 export type LiveEnd = { readonly kind: 'outcome'; readonly outcome: Outcome } | { readonly kind: 'renew' };
+
+/** What was submitted, as `contentHash` takes it. */
+type JobSource = Pick<JobInput, 'job'> & { readonly files: NonNullable<JobInput['files']> };
 
 /** One run of a job's chain: puts lease, slices and attempts together and decides what an end of one of them means. */
 export class JobRun {
@@ -21,7 +26,7 @@ export class JobRun {
   readonly #attempts: Attempts;
   #spent: Spent;
 
-  constructor(carry: JobCarry, files: Readonly<Record<string, string>>) {
+  constructor(carry: JobCarry, source: JobSource) {
     const { spec, settings } = carry;
     this.#carried = carry;
     this.#spent = carry.spent;
@@ -37,9 +42,9 @@ export class JobRun {
     };
     this.#lease = new LeaseHold(spec.pool, demand, () => this.#gang.present, carry.lease);
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
-    this.#attempts = new Attempts({ job, spec, settings, files, story: this.#story }, carry.attempts);
+    this.#attempts = new Attempts({ job, spec, settings, files: source.files, story: this.#story }, carry.attempts);
     setHandler(describeQuery, () => this.#view());
-    if (!workflowInfo().continuedFromExecutionRunId) this.#begin();
+    if (!workflowInfo().continuedFromExecutionRunId) this.#begin(source);
     this.#story.describeBy(() => jobDetails(this.#facts()));
   }
 
@@ -62,11 +67,23 @@ export class JobRun {
     await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
     await this.#lease.letGo();
     this.#story.end(outcome);
+    const isStored = await this.#store(outcome);
+    if (!(await this.#notify(outcome)) || !isStored) return;
+    // Once more, for the lines that say who was told.
     await this.#store(outcome);
   }
 
-  /** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. */
-  async #store(outcome: Outcome): Promise<void> {
+  /** After the outcome was stored, so that who is told finds it. False: nobody is named. */
+  async #notify(outcome: Outcome): Promise<boolean> {
+    const { notify = [] } = this.#carried.spec;
+    const { result } = outcome;
+    const notice = { v: 1, job: workflowInfo().workflowId, run: chainRunId(), result, outcome } as const;
+    for (const line of await tellOfEnd(notify, notice)) this.#story.note(line);
+    return notify.length > 0;
+  }
+
+  /** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. False: it was not. */
+  async #store(outcome: Outcome): Promise<boolean> {
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
     try {
       await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({
@@ -74,8 +91,10 @@ export class JobRun {
         outcome,
         events: this.#story.events,
       });
+      return true;
     } catch (error) {
       log.error(`the outcome could not be stored: ${String(error)}`);
+      return false;
     }
   }
 
@@ -85,7 +104,7 @@ export class JobRun {
 
   // ----------------------------------------------------------------------------------------------------------------
 
-  #begin(): void {
+  #begin(source: JobSource): void {
     const { spec, settings } = this.#carried;
     this.#story.begin(
       {
@@ -94,7 +113,15 @@ export class JobRun {
         JobAccelerator: spec.tpu.accelerator,
         JobPool: spec.pool,
       },
-      { ...(settings.label === undefined ? {} : { label: settings.label }), attempts: 0, run: chainRunId() },
+      {
+        // As JobClient sets them at the start: a job that another service started has the same row.
+        name: spec.name,
+        slice: formatSlices(spec),
+        contentHash: contentHash(source),
+        ...(settings.label === undefined ? {} : { label: settings.label }),
+        attempts: 0,
+        run: chainRunId(),
+      },
     );
     this.#story.note(settings.quotaNote);
   }

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent, JobMemo } from '../messages.js';
+import type { JobEvent, JobMemo, JobNotice } from '../messages.js';
 import type { StoryCarry } from './carry.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
@@ -121,4 +121,14 @@ const MOST_EVENTS = 200;
 /** The first run id of this job's chain: what its leases and labels carry. */
 export function chainRunId(): string {
   return workflowInfo().firstExecutionRunId;
+}
+
+/** What lists show of a job that ended without ever having had a story. */
+export function endBeforeAccepted(notice: JobNotice): void {
+  const isRefused = notice.result === 'refused';
+  const phase = isRefused ? JobPhase.Failed : notice.result;
+  const why = isRefused ? notice.message : (notice.outcome.cause?.message ?? notice.result);
+  upsertSearchAttributes([{ key: PHASE, value: phase }]);
+  upsertMemo({ why, run: notice.run, ...(isRefused ? {} : { outcome: notice.outcome }) } satisfies Partial<JobMemo>);
+  setCurrentDetails(`**${phase}** ${why}`);
 }
