@@ -97,7 +97,7 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'dev', 'setup']);
+const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'setup']);
 
 /** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {
