@@ -1,8 +1,8 @@
 /**
- * The oldest Temporal server that jobctl runs on. 1.29.1 is what it is tested with; docs/operations.md says what was seen on
- * older ones.
+ * The oldest Temporal server that a job was seen to run on: the quick start, on the dev server of CLI 0.12.0 (2026-11-21).
+ * 1.29.1 is what everything is tested with.
  */
-export const OLDEST_SERVER = '1.24.0';
+export const OLDEST_SERVER = '1.23.0';
 
 /** Undefined where the server is new enough, or says a version that is no number (a build of one's own). */
 export function serverTooOld(version: string, oldest: string = OLDEST_SERVER): string | undefined {
