@@ -1,6 +1,6 @@
 import type { AccessControl, Caller } from '../access/access-control.js';
 import { isInScope, mayDo } from '../access/access-control.js';
-import type { StoreMethodName } from './calls.js';
+import type { StoreMethodName, StoreParts } from './calls.js';
 import { storeErrors } from './store-error.js';
 
 /** A call as whoever decides on rights sees it. */
@@ -15,8 +15,7 @@ export interface AskedStoreCall {
 export interface StoreRights {
   /** Throws StoreError where the caller may not. */
   readonly authorize: (call: AskedStoreCall) => void;
-  /** Which of these the caller holds; none of them for a token that is not good. */
-  readonly granted: (authorization: string | undefined, permissions: readonly string[]) => readonly string[];
+  readonly granted: StoreParts['granted'];
 }
 
 /** The permissions of each call (cloud.google.com/storage/docs/access-control/iam-json, 2026-11), the first missing one is named. */

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
-import type { StoreRights } from './authorization.js';
 import type { Buckets } from './buckets.js';
 import { listPage } from './listing.js';
 import { mediaOf } from './media.js';
@@ -35,7 +34,8 @@ export type StoreAnswer =
 export interface StoreParts {
   readonly buckets: Buckets;
   readonly uploads: ResumableUploads;
-  readonly granted: StoreRights['granted'];
+  /** Which of these the caller holds, by its header; none for a token that is not good. */
+  readonly granted: (authorization: string | undefined, permissions: readonly string[]) => readonly string[];
 }
 
 type StoreMethod = (parts: StoreParts, call: StoreCall) => StoreAnswer | Promise<StoreAnswer>;

@@ -1,0 +1,33 @@
+import { createInterface } from 'node:readline';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { listEverything } from '../../cloud/tpu/audit.js';
+import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import type { RehearsalEndpoints } from '../../rehearsal/index.js';
+
+// The adapters as a worker runs them: TLS trusted and credentials found by this process's environment alone, which must
+// stand when it starts. One line of JSON `[verb, ...arguments]` in, one of `{value}` or `{name, message}` out.
+const endpoints = JSON.parse(process.env['ENDPOINTS'] ?? '') as RehearsalEndpoints;
+const [host = '', port = ''] = endpoints.tpu.split(':');
+const tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: false } });
+const bucket = { endpoint: endpoints.store, bucket: 'clients', projectId: 'p' };
+const store = createStore(bucket);
+const ref = { googleProject: 'p', zone: 'us-central1-a', name: 'none', mode: 'tpu-vm' } as const;
+
+const VERBS: Readonly<Record<string, (...given: string[]) => Promise<unknown>>> = {
+  observe: async () => ({ ...(await tpu.observeSlice(ref)), at: undefined }),
+  makeBucket: () => ensureBucket(bucket),
+  write: async (name = '', text = '') => (await store.write(name, text, 'absent')).kind,
+  read: async (name = '') => (await store.read(name))?.toString(),
+  audit: () => listEverything({ restEndpoint: endpoints.rest, googleProject: 'p' }),
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const [verb = '', ...given] = JSON.parse(line) as string[];
+  const run = VERBS[verb] ?? (() => Promise.reject(new TypeError(`no verb '${verb}'`)));
+  const answer = await run(...given).then(
+    (value) => ({ value }),
+    ({ name, message }: Error) => ({ name, message }),
+  );
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+await tpu.close();
