@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
+import { registerDoctor } from './doctor/register-doctor.js';
 import { durationOption, outputOption, withConnection } from './options.js';
 import type { Invocation } from './invocation.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
@@ -11,6 +12,7 @@ import type { WorkerFlags } from './verbs/worker.js';
 /** The verbs for those who run jobctl. */
 export function registerOperatorVerbs(program: Command, invocation: Invocation): void {
   registerSetup(program, invocation);
+  registerDoctor(program, invocation);
   registerAudit(program, invocation);
   registerCodec(program, invocation);
   registerWorker(program, invocation);

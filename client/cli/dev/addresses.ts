@@ -61,8 +61,8 @@ export interface AddressWishes {
   readonly running: ReadonlySet<PartName>;
   /** Ports that the user asked for; no other is taken in their place. */
   readonly exact?: Readonly<Partial<Record<PortName, number>>> | undefined;
-  /** False where the Temporal server is somebody else's: its ports are then no news. */
-  readonly hasServer: boolean;
+  /** That the stack has: the ports of others are no news. */
+  readonly parts: readonly PartName[];
   readonly onProgress: (line: string) => void;
 }
 
@@ -89,10 +89,10 @@ export async function chooseAddresses(
 }
 
 /** One line for all: a second stack moves each of them. */
-function tellMoved(addresses: StackAddresses, { known, hasServer, onProgress }: AddressWishes): void {
+function tellMoved(addresses: StackAddresses, { known, parts, onProgress }: AddressWishes): void {
   const usual = known ?? { ...DEFAULT_PORTS, ssh: addresses.ssh };
   const moved = (Object.keys(usual) as (keyof typeof usual)[])
-    .filter((name) => addresses[name] !== usual[name] && (hasServer || OWNER_OF_PORT[name] !== 'server'))
+    .filter((name) => addresses[name] !== usual[name] && parts.includes(OWNER_OF_PORT[name]))
     .map((name) => `${PORT_TITLES[name]} ${usual[name]} -> ${addresses[name]}`);
   if (moved.length > 0) onProgress(`Ports that are in use, and those chosen instead: ${moved.join(', ')}`);
 }

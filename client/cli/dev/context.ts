@@ -1,18 +1,27 @@
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
 import { readJson } from './stack-record.js';
-import type { StackAddresses, StackRecord } from './stack-record.js';
+import type { RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
 
 /** What clients of a local stack need; kept in `context.json`. */
 export interface DevContext {
   readonly temporal: { readonly address: string; readonly namespace: string; readonly uiUrl: string | null };
-  readonly store: { readonly endpoint: string; readonly bucket: string };
-  readonly cloud: { readonly tpuEndpoint: string; readonly tpuRestEndpoint: string; readonly insecure: true };
-  readonly rehearsal: { readonly adminUrl: string; readonly journalDir: string };
+  /** Without endpoint: Google's. */
+  readonly store: { readonly endpoint?: string; readonly bucket: string };
+  readonly cloud: {
+    readonly tpuEndpoint?: string;
+    readonly tpuRestEndpoint?: string;
+    /** Of Google's other APIs. */
+    readonly googleApiEndpoint?: string;
+    readonly insecure: boolean;
+  };
+  /** Absent: the cloud is real, and what it holds is billed. */
+  readonly rehearsal?: { readonly adminUrl: string; readonly journalDir: string };
   readonly ssh: { readonly port: number; readonly privateKeyFile: string; readonly publicKeyFile: string };
   readonly googleProject: string;
-  readonly label: string;
+  /** Absent where the cloud is real. */
+  readonly label?: string;
   /** GET: 200 when the worker is ready. */
   readonly workerReadyUrl: string;
 }
@@ -54,21 +63,45 @@ export const readyUrlOf = ({ health }: StackAddresses): string => `${http(health
 export const adminUrlOf = ({ admin }: StackAddresses): string => http(admin);
 
 export function contextOf(home: StackHome, record: StackRecord): DevContext {
-  const { addresses } = record;
   return {
     temporal: { address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
+    ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
+    workerReadyUrl: readyUrlOf(record.addresses),
+  };
+}
+
+type CloudSide = Omit<DevContext, 'temporal' | 'workerReadyUrl'>;
+
+function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
+  return {
     store: { endpoint: http(addresses.store), bucket: DEV_BUCKET },
     cloud: { tpuEndpoint: `127.0.0.1:${addresses.tpu}`, tpuRestEndpoint: http(addresses.tpuRest), insecure: true },
     rehearsal: { adminUrl: adminUrlOf(addresses), journalDir: home.rehearsalDir },
-    ssh: {
-      port: addresses.ssh,
-      privateKeyFile: `${home.sshDir}/id_ed25519`,
-      publicKeyFile: `${home.sshDir}/id_ed25519.pub`,
-    },
+    ssh: { port: addresses.ssh, ...keyFiles(home) },
     googleProject: DEV_GOOGLE_PROJECT,
     label: DEV_LABEL,
-    workerReadyUrl: readyUrlOf(addresses),
   };
+}
+
+/** Of real TPU VMs. */
+const SSH_PORT = 22;
+
+function realSide(home: StackHome, real: RealCloud): CloudSide {
+  const { googleProject, bucket, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort = SSH_PORT } = real;
+  return {
+    store: { bucket, ...(storeEndpoint === undefined ? {} : { endpoint: storeEndpoint }) },
+    cloud: {
+      insecure: false,
+      ...(tpuEndpoint === undefined ? {} : { tpuEndpoint }),
+      ...(googleApiEndpoint === undefined ? {} : { tpuRestEndpoint: googleApiEndpoint, googleApiEndpoint }),
+    },
+    ssh: { port: sshPort, ...keyFiles(home) },
+    googleProject,
+  };
+}
+
+function keyFiles({ sshDir }: StackHome): { readonly privateKeyFile: string; readonly publicKeyFile: string } {
+  return { privateKeyFile: `${sshDir}/id_ed25519`, publicKeyFile: `${sshDir}/id_ed25519.pub` };
 }
 
 /** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
@@ -77,14 +110,16 @@ const REHEARSAL_CALLS_PER_SECOND = 200;
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { temporal, store, cloud, ssh, googleProject, label } = contextOf(home, record);
+  const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
+  const isReal = record.realCloud !== undefined;
   return {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
-    cloud: { ...cloud, callsPerSecond: REHEARSAL_CALLS_PER_SECOND },
+    cloud: { ...ofTheWorker, ...(isReal ? {} : { callsPerSecond: REHEARSAL_CALLS_PER_SECOND }) },
     ssh,
     googleProject,
-    label,
-    timings: DEV_TIMINGS,
+    // A real cloud has no label, and the waits of production.
+    ...(isReal ? {} : { label, timings: DEV_TIMINGS }),
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
   };

@@ -6,24 +6,29 @@ import { ensureRunning, stopPart } from './part.js';
 import type { StopOutcome } from './part.js';
 import { lockStack } from './stack-lock.js';
 import type { DevOptions } from './stack-lock.js';
-import { isRecordedAlive, PART_TITLES, rehearsalPart, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import { isRecordedAlive, PART_TITLES, partsOf, rehearsalPart, slotOf, STOP_GRACE_MS } from './stack-parts.js';
 import { PART_NAMES, readStackRecord } from './stack-record.js';
 import type { PartName } from './stack-record.js';
 
 export interface DevDownOptions extends DevOptions {
   /** Removes the data too: jobs, logs, the rehearsal's store. The caller has asked. */
   readonly purge?: boolean;
+  /** Of a stack on real Cloud TPU: also with slices that cost. */
+  readonly isSure?: boolean;
+  readonly confirm?: (question: string) => Promise<boolean>;
 }
 
 /**
  * Ends the processes of the stack, the last started first, and returns when nothing of them is left; the data stay unless `purge`.
  * Repeating is safe.
+ * @throws CliError where it is on real Cloud TPU, something is open there, and nobody is sure: then nothing was changed
  */
 export async function devDown(options: DevDownOptions = {}): Promise<void> {
   const { env = process.env, onProgress = () => undefined, purge = false } = options;
   const home = stackHome(env);
   const lock = await lockStack(home, onProgress);
   try {
+    await lookBeforeLeaving(home, options, onProgress);
     await stopAll(home, env, onProgress);
     if (purge) removeData(home, onProgress);
   } finally {
@@ -32,13 +37,28 @@ export async function devDown(options: DevDownOptions = {}): Promise<void> {
   removeIfEmpty(home.root);
 }
 
+async function lookBeforeLeaving(
+  home: StackHome,
+  { purge: isPurge = false, isSure = false, confirm }: DevDownOptions,
+  onProgress: (line: string) => void,
+): Promise<void> {
+  const record = readStackRecord(home);
+  if (record?.realCloud === undefined) return;
+  const { openWork, refuseToLeave } = await import('./open-work.js');
+  await refuseToLeave(await openWork(record), { isPurge, isSure, onProgress, confirm });
+}
+
 async function stopAll(home: StackHome, env: Environment, onProgress: (line: string) => void): Promise<void> {
-  if (readStackRecord(home) === undefined) {
+  const record = readStackRecord(home);
+  if (record === undefined) {
     onProgress(`No stack in ${home.root}`);
     return;
   }
   const failures: Error[] = [];
+  const wanted = partsOf(record);
   for (const name of PART_NAMES.toReversed()) {
+    // A server that is not wanted any more may still run; a rehearsal never does where the cloud is real.
+    if (name === 'rehearsal' && !wanted.includes(name)) continue;
     try {
       const outcome = name === 'rehearsal' ? await stopRehearsal(home, env, onProgress) : await stop(home, name);
       onProgress(`${PART_TITLES[name]}: ${outcome}`);

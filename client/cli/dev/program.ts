@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Environment } from './home.js';
 
@@ -21,6 +22,7 @@ export function programArguments(entry: string, args: readonly string[]): readon
   return [...loader, path, ...args];
 }
 
+const CREDENTIALS = 'GOOGLE_APPLICATION_CREDENTIALS';
 const FOREIGN = /^(TEMPORAL_|JOBCTL_|npm_|INIT_CWD$)/;
 
 /**
@@ -28,5 +30,10 @@ const FOREIGN = /^(TEMPORAL_|JOBCTL_|npm_|INIT_CWD$)/;
  * configuration names stays behind.
  */
 export function partEnvironment(env: Environment): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.test(name)));
+  const { [CREDENTIALS]: credentials } = env;
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.test(name))),
+    // It runs in another folder.
+    ...(credentials ? { [CREDENTIALS]: resolve(credentials) } : {}),
+  };
 }

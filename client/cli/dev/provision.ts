@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { TASK_QUEUE } from '../../../workflows/messages.js';
 import { ensureOwner } from '../../installation-owner.js';
-import { ensureJanitorSchedule } from '../../janitor-schedule.js';
+import { ensureJanitorSchedule, JANITOR_EVERY_MS } from '../../janitor-schedule.js';
 import { DEFAULT_RETENTION_MS, raiseRetention } from '../../namespace.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
@@ -10,18 +10,19 @@ import type { DevContext } from './context.js';
 /** What a stack needs beside its processes. Each step can be repeated. */
 
 /** The job bucket, and in it the installation's owner id; returns the id. */
-export async function provisionStore({ store, googleProject }: DevContext): Promise<string> {
+export async function provisionStore({ store, googleProject, rehearsal }: DevContext): Promise<string> {
   const { createStore, ensureBucket } = await import('../../../cloud/store/gcs.js');
   const options = { ...store, projectId: googleProject };
-  await ensureBucket(options);
+  // A real one is made where somebody said so, in the region that they named.
+  if (rehearsal !== undefined) await ensureBucket(options);
   return (await ensureOwner(createStore(options))).id;
 }
 
-/** The local stack's janitor sweeps every minute: its resources are cheap to list. */
-const SWEEP_EVERY_MS = 60_000;
+/** On a rehearsal, whose resources are cheap to list. */
+const REHEARSED_SWEEP_EVERY_MS = 60_000;
 
 /** Search attributes, the janitor's schedule, and for a server of our own the time that closed workflows are kept. */
-export async function provisionTemporal({ temporal }: DevContext, isOwnServer: boolean): Promise<void> {
+export async function provisionTemporal({ temporal, rehearsal }: DevContext, isOwnServer: boolean): Promise<void> {
   const { Client, Connection } = await import('@temporalio/client');
   const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s' }).catch(
     (err: unknown) => {
@@ -36,7 +37,8 @@ export async function provisionTemporal({ temporal }: DevContext, isOwnServer: b
     await ensureSearchAttributes(connection, temporal.namespace);
     if (isOwnServer) await raiseRetention(connection, temporal.namespace, DEFAULT_RETENTION_MS);
     const client = new Client({ connection, namespace: temporal.namespace });
-    await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs: SWEEP_EVERY_MS });
+    const everyMs = rehearsal === undefined ? JANITOR_EVERY_MS : REHEARSED_SWEEP_EVERY_MS;
+    await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs });
   } finally {
     await connection.close();
   }

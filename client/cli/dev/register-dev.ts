@@ -1,7 +1,11 @@
 import { createInterface } from 'node:readline/promises';
-import { Argument, InvalidArgumentError } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { billedLine } from './billed-line.js';
 import type { LogLine } from './logs.js';
+import type { CloudWish } from './real-cloud.js';
 import type { DevStatus } from './status.js';
 import { PART_NAMES } from './stack-record.js';
 import type { PartName } from './stack-record.js';
@@ -15,13 +19,24 @@ interface UpFlags {
   readonly temporalAddress?: string | false;
   readonly port?: number;
   readonly uiPort?: number;
+  readonly cloud?: 'rehearsal' | 'gcp';
+  readonly googleProject?: string;
+  readonly bucket?: string;
+  readonly zone?: string;
+  readonly createBucket?: true;
+  readonly tpuEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  readonly sshPort?: number;
 }
 
 /** Adds `dev up | down | status | logs`. Modules are loaded by the verb that is used. */
 export function registerDev(program: Command): void {
   const dev = program
     .command('dev')
-    .description('the local stack: a Temporal server, a rehearsed Cloud TPU and a worker, in the background');
+    .description(
+      'the local stack: a Temporal server, a worker and a rehearsed Cloud TPU (or the real one), in the background',
+    );
   registerUp(dev);
   registerDown(dev);
   registerStatus(dev);
@@ -40,17 +55,60 @@ function registerUp(dev: Command): void {
     .option('--no-temporal-address', 'our own Temporal server again')
     .option('--port <number>', 'port of our Temporal server (a free one at or after 7233)', portNumber)
     .option('--ui-port <number>', 'port of its Web UI (a free one at or after 8233)', portNumber)
-    .addHelpText('after', '\nExample:\n  jobctl dev up --quota examples/quota.toml\n')
+    .addOption(
+      new Option('--cloud <cloud>', 'REAL Cloud TPU with gcp, which costs; kept').choices(['rehearsal', 'gcp']),
+    )
+    .optionsGroup('With --cloud gcp:')
+    .option('--google-project <id>', 'JOBCTL_GOOGLE_PROJECT: else what credentials and gcloud name')
+    .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and outcomes')
+    .option('--create-bucket', 'make a bucket if none is named, in the region of --zone')
+    .option('--zone <zone>', 'where the slices will be')
+    .addOption(new Option('--tpu-endpoint <host:port>', 'JOBCTL_TPU_ENDPOINT').hideHelp())
+    .addOption(new Option('--google-api-endpoint <url>', 'JOBCTL_GOOGLE_API_ENDPOINT').hideHelp())
+    .addOption(new Option('--store-endpoint <url>', 'JOBCTL_STORE_ENDPOINT').hideHelp())
+    .addOption(new Option('--ssh-port <port>', 'of the hosts').argParser(portNumber).hideHelp())
+    .addHelpText('after', UP_NOTES)
     .action(async (flags: UpFlags) => {
       const { devUp } = await import('./up.js');
       await devUp({
         onProgress: progress,
+        ...cloudWish(flags),
+        ...(process.stdin.isTTY ? { confirm: ask } : {}),
         ...wish('quotaFile', flags.quota),
         ...wish('temporalAddress', flags.temporalAddress),
         ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
         ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),
       });
     });
+}
+
+const UP_NOTES = `
+Examples:
+  jobctl dev up --quota examples/quota.toml
+  jobctl dev up --cloud gcp --google-project my-project --bucket my-jobs
+`;
+
+/** Any flag of the real cloud means the real cloud: one that was passed over in silence would mislead. */
+function cloudWish(flags: UpFlags): { readonly cloud?: CloudWish } {
+  const { googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort, createBucket } = flags;
+  const named = Object.fromEntries(
+    Object.entries({ googleProject, bucket, zone, tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+  const isNamed = Object.keys(named).length > 0 || createBucket === true;
+  if (flags.cloud !== 'gcp' && isNamed) throw needsRealCloud();
+  if (flags.cloud === undefined) return {};
+  if (flags.cloud === 'rehearsal') return { cloud: { kind: 'rehearsal' } };
+  return { cloud: { kind: 'gcp', ...named, ...(createBucket === true ? { isBucketWanted: true } : {}) } };
+}
+
+function needsRealCloud(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'jobctl dev up: --google-project, --bucket, --create-bucket and --zone are for --cloud gcp',
+    'the rehearsal needs none of them',
+  );
 }
 
 /** commander gives `true` for a `--no-x` that is absent, `false` for one that is there. */
@@ -67,27 +125,39 @@ function registerDown(dev: Command): void {
     .command('down')
     .description('end the processes of the stack; jobs, logs and data stay for the next `dev up`')
     .option('--purge', 'remove the data too')
-    .option('-y, --yes', 'do not ask')
-    .addHelpText('after', '\nExample:\n  jobctl dev down --purge --yes\n')
+    .option('-y, --yes', 'do not ask; on real Cloud TPU: also with open jobs')
+    .addHelpText('after', DOWN_NOTES)
     .action(async (flags: { readonly purge?: true; readonly yes?: true }) => {
       const purge = flags.purge === true;
-      if (purge && flags.yes !== true && !(await isPurgeConfirmed())) {
+      const isSure = flags.yes === true;
+      if (purge && !isSure && !(await isPurgeConfirmed())) {
         progress('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes');
         process.exitCode = EXIT_REFUSED;
         return;
       }
       const { devDown } = await import('./down.js');
-      await devDown({ onProgress: progress, purge });
+      await devDown({ onProgress: progress, purge, isSure, ...(process.stdin.isTTY ? { confirm: ask } : {}) });
     });
 }
+
+const DOWN_NOTES = `
+Exit code 4: nothing was changed, since nobody agreed; on real Cloud TPU also where jobs or slices are open: they go on costing.
+
+Example:
+  jobctl dev down --purge --yes
+`;
 
 /** No terminal, no answer, no purge. */
 async function isPurgeConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const { stackHome } = await import('./home.js');
+  return ask(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);
+}
+
+async function ask(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);
+    const answer = await terminal.question(question);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     terminal.close();
@@ -129,7 +199,9 @@ export function statusText(status: DevStatus, now: number): string {
       .trimEnd(),
   );
   const server = status.uiUrl === null ? `Temporal: ${status.temporalAddress}` : `Temporal Web UI: ${status.uiUrl}`;
-  return [...lines, '', server, `State folder: ${status.home}`, ''].join('\n');
+  const real =
+    status.realCloud === undefined ? [] : [`${billedLine(status.realCloud)}; bucket ${status.realCloud.bucket}`];
+  return [...lines, '', ...real, server, `State folder: ${status.home}`, ''].join('\n');
 }
 
 function age(ms: number): string {

@@ -5,15 +5,20 @@ import type { StackHome } from './home.js';
 import type { Reservations } from './loopback.js';
 import { stopPart } from './part.js';
 import type { DevOptions } from './stack-lock.js';
-import { isRecordedAlive, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import type { CloudWish } from './real-cloud.js';
+import { isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
 import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
-import type { StackRecord } from './stack-record.js';
+import type { RealCloud, StackRecord } from './stack-record.js';
 
 export interface DevUpOptions extends DevOptions {
   /** A Bastion quota file; null: none from now on; absent: as the last time. */
   readonly quotaFile?: string | null;
   /** A Temporal server that runs already; null: one of our own; absent: as the last time. */
   readonly temporalAddress?: string | null;
+  /** Absent: as the last time, or the rehearsal. */
+  readonly cloud?: CloudWish;
+  /** Asks somebody at the terminal; absent: nobody is there. */
+  readonly confirm?: (question: string) => Promise<boolean>;
   /** Ports that must be these; absent: as the last time, or free ones. */
   readonly temporalPort?: number;
   readonly uiPort?: number;
@@ -24,6 +29,7 @@ export async function settleRecord(
   home: StackHome,
   options: DevUpOptions,
   reservations: Reservations,
+  realCloud: RealCloud | undefined,
   onProgress: (line: string) => void,
 ): Promise<StackRecord> {
   const known = readStackRecord(home);
@@ -37,10 +43,10 @@ export async function settleRecord(
     ...(options.uiPort === undefined ? {} : { temporalUi: options.uiPort }),
   };
   const running = new Set(PART_NAMES.filter((name) => isRecordedAlive(parts[name])));
-  const hasServer = temporalAddress === null;
-  const wishes = { known: known?.addresses, running, exact, hasServer, onProgress };
+  const cloud = realCloud === undefined ? {} : { realCloud };
+  const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
   const addresses = await chooseAddresses(home, reservations, wishes);
-  const record: StackRecord = { v: 1, addresses, temporalAddress, quotaFile, parts };
+  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, parts };
   writeStackRecord(home, record);
   return record;
 }

@@ -20,10 +20,15 @@ export const PART_TITLES: Readonly<Record<PartName, string>> = {
 /** From SIGTERM to SIGKILL. The worker hands its jobs over, the rehearsal ends the processes of its TPU VMs. */
 export const STOP_GRACE_MS: Readonly<Record<PartName, number>> = { server: 10_000, rehearsal: 15_000, worker: 20_000 };
 
-/** The parts that a stack has: no server of ours where an address is configured. */
-export function partsOf(record: Pick<StackRecord, 'temporalAddress'>): readonly PartName[] {
-  return record.temporalAddress === null ? PART_NAMES : PART_NAMES.filter((name) => name !== 'server');
+/** The parts that a stack has: no server of ours where an address is configured, no rehearsal where the cloud is real. */
+export function partsOf({ temporalAddress, realCloud }: PartChoice): readonly PartName[] {
+  const absent = new Set<PartName>();
+  if (temporalAddress !== null) absent.add('server');
+  if (realCloud !== undefined) absent.add('rehearsal');
+  return PART_NAMES.filter((name) => !absent.has(name));
 }
+
+type PartChoice = Pick<StackRecord, 'temporalAddress' | 'realCloud'>;
 
 export function isRecordedAlive(process: ProcessRecord | undefined): boolean {
   return process !== undefined && isAlive(process.identity);

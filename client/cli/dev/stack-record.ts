@@ -31,9 +31,23 @@ export interface StackAddresses {
   readonly subnetOctet: number;
 }
 
+/** Real Cloud TPU, for a stack that has no rehearsal. */
+export interface RealCloud {
+  readonly googleProject: string;
+  readonly bucket: string;
+  /** Others than Google's own, for tests: `host:port`, and URLs. */
+  readonly tpuEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  /** Of the hosts, absent: 22. */
+  readonly sshPort?: number;
+}
+
 export interface StackRecord {
   readonly v: 1;
   readonly addresses: StackAddresses;
+  /** Absent: the rehearsal. Chosen with the state folder and never changed: jobs and slices of two clouds do not mix. */
+  readonly realCloud?: RealCloud;
   /** Address of a Temporal server that is not ours; null: ours. */
   readonly temporalAddress: string | null;
   /** Absolute path; null: the unlimited pool `default`. */

@@ -4,7 +4,7 @@ import { stackHome } from './home.js';
 import type { DevOptions } from './stack-lock.js';
 import { isPartReady, isRecordedAlive, partsOf, slotOf } from './stack-parts.js';
 import { readStackRecord } from './stack-record.js';
-import type { PartName, StackAddresses, StackRecord } from './stack-record.js';
+import type { PartName, RealCloud, StackAddresses, StackRecord } from './stack-record.js';
 
 /**
  * `ready`: runs and answers. `not ready`: runs, does not answer. `dead`: ended by itself, or was killed; `dev up` starts it again.
@@ -30,6 +30,8 @@ export interface DevStatus {
   readonly temporalAddress: string | null;
   /** Of the Temporal Web UI; null where the server is not ours. */
   readonly uiUrl: string | null;
+  /** Absent: the rehearsal. */
+  readonly realCloud?: { readonly googleProject: string; readonly bucket: string };
   /** Empty when no stack was ever started in this state folder. */
   readonly parts: readonly PartStatus[];
 }
@@ -49,7 +51,15 @@ export async function devStatus({ env = process.env }: DevOptions = {}): Promise
     }),
   );
   const up = parts.every(({ state }) => state === 'ready');
-  return { home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record), parts };
+  return {
+    ...{ home: home.root, up, temporalAddress: temporalAddressOf(record), uiUrl: uiUrlOf(record) },
+    ...(record.realCloud === undefined ? {} : { realCloud: placeOf(record.realCloud) }),
+    parts,
+  };
+}
+
+function placeOf({ googleProject, bucket }: RealCloud): NonNullable<DevStatus['realCloud']> {
+  return { googleProject, bucket };
 }
 
 async function stateOf(name: PartName, record: StackRecord): Promise<PartState> {

@@ -1,3 +1,4 @@
+import { billedLine } from './billed-line.js';
 import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from './context.js';
 import type { DevContext } from './context.js';
 import { stackHome } from './home.js';
@@ -6,6 +7,8 @@ import { openReservations } from './loopback.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
 import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
+import { settleCloud } from './real-cloud.js';
+import type { CloudWish } from './real-cloud.js';
 import { absoluteOrNull, settleRecord } from './settle-record.js';
 import type { DevUpOptions } from './settle-record.js';
 import { lockStack } from './stack-lock.js';
@@ -20,7 +23,7 @@ import {
   workerPart,
 } from './stack-parts.js';
 import { readStackRecord, writeJson } from './stack-record.js';
-import type { PartName, StackRecord } from './stack-record.js';
+import type { PartName, RealCloud, StackRecord } from './stack-record.js';
 
 export type { DevUpOptions } from './settle-record.js';
 
@@ -36,6 +39,7 @@ export async function devUp(options: DevUpOptions = {}): Promise<DevContext> {
   try {
     const running = await runningAsWanted(home, options);
     if (running !== undefined) {
+      if (running.rehearsal === undefined) onProgress(billedLine(running));
       onProgress(`The local stack runs (state folder ${home.root})`);
       return running;
     }
@@ -57,13 +61,21 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
 }
 
 function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
-  const { temporalAddress, quotaFile, temporalPort, uiPort } = options;
+  const { temporalAddress, quotaFile, temporalPort, uiPort, cloud } = options;
   return (
+    isCloudAsWanted(record.realCloud, cloud) &&
     (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
     (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
     (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
     (uiPort === undefined || uiPort === record.addresses.temporalUi)
   );
+}
+
+function isCloudAsWanted(real: RealCloud | undefined, wish: CloudWish | undefined): boolean {
+  if (wish === undefined) return true;
+  if (wish.kind === 'rehearsal' || real === undefined) return wish.kind === 'rehearsal' && real === undefined;
+  const { googleProject = real.googleProject, bucket = real.bucket } = wish;
+  return googleProject === real.googleProject && bucket === real.bucket;
 }
 
 async function bringUp(
@@ -72,16 +84,18 @@ async function bringUp(
   env: Environment,
   onProgress: (line: string) => void,
 ): Promise<DevContext> {
+  const known = readStackRecord(home);
+  const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
   const reservations = openReservations();
   try {
-    const record = await settleRecord(home, options, reservations, onProgress);
+    const record = await settleRecord(home, options, reservations, realCloud, onProgress);
     const start = (name: PartName, part: Part): Promise<void> => startPart(home, name, part, onProgress);
     const server = await ourServer(home, record, env, onProgress);
     if (server === undefined) onProgress(`Temporal server: ${temporalAddressOf(record)}, as configured`);
     // Both to their end, also when one fails: what was started is written down and told.
     const first = await Promise.allSettled([
       server === undefined ? undefined : start('server', server),
-      start('rehearsal', rehearsalPart(home, record, env)),
+      realCloud === undefined ? start('rehearsal', rehearsalPart(home, record, env)) : undefined,
     ]);
     for (const result of first) if (result.status === 'rejected') throw result.reason;
     const context = contextOf(home, record);
@@ -92,12 +106,16 @@ async function bringUp(
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
     await start('worker', workerPart(home, record, env));
     writeJson(home.contextFile, context);
+    if (realCloud !== undefined) onProgress(REACHES_HOSTS);
     onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
     return context;
   } finally {
     reservations.release();
   }
 }
+
+const REACHES_HOSTS =
+  'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';
 
 /** Undefined where an address is configured. The CLI is there before anything is started: without one nothing is. */
 async function ourServer(

@@ -1,0 +1,77 @@
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { temporalAddressOf } from './context.js';
+import type { StackRecord } from './stack-record.js';
+import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
+
+/** What would go on costing money with nobody to look after it. */
+export interface OpenWork {
+  /** Ids. */
+  readonly jobs: readonly string[];
+  /** Resource names; of closed jobs too, whose slices are still being deleted. */
+  readonly slices: readonly string[];
+}
+
+const OPEN = "ExecutionStatus = 'Running' AND WorkflowType IN ('job', 'slice')";
+const SLICE_ID = /^slice\//;
+
+/** What is open in the stack's Temporal; undefined where it does not answer. */
+export async function openWork(record: StackRecord): Promise<OpenWork | undefined> {
+  const { connectTemporal } = await import('../../connect.js');
+  const options = { address: temporalAddressOf(record), namespace: DEV_NAMESPACE };
+  const temporal = await connectTemporal(options).catch(() => undefined);
+  if (temporal === undefined) return undefined;
+  try {
+    const ids: string[] = [];
+    for await (const { workflowId } of temporal.client.workflow.list({ query: OPEN })) ids.push(workflowId);
+    const slices = ids.filter((id) => SLICE_ID.test(id)).map((id) => id.replace(SLICE_ID, ''));
+    return { jobs: ids.filter((id) => !SLICE_ID.test(id)), slices };
+  } catch {
+    return undefined;
+  } finally {
+    await temporal.close();
+  }
+}
+
+export interface Leaving {
+  readonly isPurge: boolean;
+  /** Somebody said so already. */
+  readonly isSure: boolean;
+  readonly onProgress: (line: string) => void;
+  /** Absent: nobody is there to be asked. */
+  readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/**
+ * Before a stack on real Cloud TPU goes down.
+ * @throws CliError where something is open and nobody is sure; for a purge always: without its database nothing ends it
+ */
+export async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving): Promise<void> {
+  if (work !== undefined && work.jobs.length + work.slices.length === 0) return;
+  const { isPurge, isSure, onProgress, confirm } = leaving;
+  const state = work === undefined ? UNKNOWN : `${listed('job', work.jobs)} and ${listed('slice', work.slices)} open`;
+  const may = isPurge ? work === undefined && isSure : isSure;
+  if (may) return onProgress(`WARNING: ${state}. ${CONSEQUENCE}`);
+  if (!isPurge && (await confirm?.(`${state}. ${CONSEQUENCE}\nGo down all the same? [y/N] `))) return;
+  throw new CliError(
+    ExitCode.Refused,
+    `nothing was changed: ${state}`,
+    CONSEQUENCE,
+    'end them first: `jobctl cancel JOB`, and wait until `jobctl audit leaks` finds nothing',
+    isPurge ? PURGE_REASON : 'or go down all the same: jobctl dev down --yes',
+  );
+}
+
+const CONSEQUENCE =
+  'Slices cost until they are deleted, and while the stack is down nobody watches or deletes them; the next `jobctl dev up` goes on';
+const UNKNOWN = 'it is not known what is open, since the Temporal server does not answer';
+const PURGE_REASON = 'a purge forgets what they hold: jobctl could not even name it afterwards';
+
+const SHOWN = 5;
+
+function listed(noun: string, names: readonly string[]): string {
+  const plural = names.length === 1 ? noun : `${noun}s`;
+  if (names.length === 0) return `no ${plural}`;
+  const more = names.length > SHOWN ? ', ..' : '';
+  return `${names.length} ${plural} (${names.slice(0, SHOWN).join(', ')}${more})`;
+}

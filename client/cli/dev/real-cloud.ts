@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { bucketChecks, createBucketCommand } from '../doctor/access-checks.js';
+import { accessChecks } from '../doctor/checks.js';
+import { readFacts } from '../doctor/facts.js';
+import type { GoogleFacts } from '../doctor/facts.js';
+import type { Finding } from '../doctor/finding.js';
+import { openGoogleProject } from '../doctor/google.js';
+import { NOTHING_IN_PARTICULAR, regionOf } from '../doctor/wanted.js';
+import { billedLine } from './billed-line.js';
+import type { Environment, StackHome } from './home.js';
+import type { RealCloud, StackRecord } from './stack-record.js';
+
+/** The cloud that a stack is to have. */
+export type CloudWish = { readonly kind: 'rehearsal' } | RealCloudWish;
+
+export interface RealCloudWish {
+  readonly kind: 'gcp';
+  readonly googleProject?: string;
+  readonly bucket?: string;
+  /** In whose region a bucket is made. */
+  readonly zone?: string;
+  /** Makes a bucket where none is named. */
+  readonly isBucketWanted?: boolean;
+  /** Others than Google's, for tests. */
+  readonly tpuEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+  readonly sshPort?: number;
+}
+
+export interface CloudSettling {
+  readonly home: StackHome;
+  readonly known: StackRecord | undefined;
+  readonly wish: CloudWish | undefined;
+  readonly env: Environment;
+  readonly onProgress: (line: string) => void;
+  /** Absent: nobody is there to be asked. */
+  readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/**
+ * The real cloud that the stack is to have, looked at before anything is started; undefined: the rehearsal.
+ * @throws CliError where the state folder's stack has another cloud, or the project cannot run jobs, with every remedy
+ */
+export async function settleCloud(settling: CloudSettling): Promise<RealCloud | undefined> {
+  const { home, known, wish, env, onProgress } = settling;
+  refuseSwitch(home, known, wish);
+  if (wish?.kind !== 'gcp' && known?.realCloud === undefined) return undefined;
+  const wanted: RealCloudWish = { kind: 'gcp', ...known?.realCloud, ...(wish?.kind === 'gcp' ? wish : {}) };
+  const { port, bucket: configured } = await openGoogleProject(wanted, env);
+  const { googleProject } = port;
+  onProgress(billedLine({ googleProject }));
+  const named = wanted.bucket ?? configured;
+  const facts = await readFacts(port, { ...NOTHING_IN_PARTICULAR, ...(named === undefined ? {} : { bucket: named }) });
+  refuse(googleProject, accessChecks(facts), onProgress);
+  const bucket = named === undefined ? await newBucket(port, wanted, settling) : usableBucket(facts, onProgress);
+  return { googleProject, bucket, ...endpointsOf(wanted, env) };
+}
+
+/** Another cloud, project or bucket would leave the jobs of this folder without what they hold there. */
+function refuseSwitch({ root }: StackHome, known: StackRecord | undefined, wish: CloudWish | undefined): void {
+  if (known === undefined || wish === undefined) return;
+  const has = known.realCloud === undefined ? 'the rehearsal' : placeOf(known.realCloud);
+  const isOther = wish.kind === 'rehearsal' ? known.realCloud !== undefined : isOtherPlace(known.realCloud, wish);
+  if (!isOther) return;
+  throw new CliError(
+    ExitCode.Refused,
+    `the stack of ${root} is on ${has}, and stays there`,
+    'its jobs, logs and slices belong to that cloud',
+    'have a second stack in a folder of its own: JOBCTL_HOME=~/.local/state/jobctl-2 jobctl dev up ..',
+    'or remove this one with all its data: jobctl dev down --purge',
+  );
+}
+
+const placeOf = ({ googleProject, bucket }: RealCloud): string => `project ${googleProject} with bucket ${bucket}`;
+
+function isOtherPlace(known: RealCloud | undefined, wish: RealCloudWish): boolean {
+  if (known === undefined) return true;
+  const { googleProject = known.googleProject, bucket = known.bucket } = wish;
+  return googleProject !== known.googleProject || bucket !== known.bucket;
+}
+
+/** With every remedy at once. Warnings are told and stop nothing. */
+function refuse(googleProject: string, findings: readonly Finding[], onProgress: (line: string) => void): void {
+  const wrong = findings.filter(({ state }) => state === 'failed');
+  if (wrong.length > 0) {
+    throw new CliError(
+      ExitCode.Unavailable,
+      `project ${googleProject} cannot run jobs yet; nothing was started`,
+      ...wrong.flatMap(({ check, what, remedy }) => [`${check}: ${what}`, `  -> ${remedy}`]),
+      'all checks, with those of zone and network: jobctl doctor --gcp --help',
+    );
+  }
+  for (const { check, state, what, remedy } of findings) {
+    if (state === 'warning') onProgress(`warning: ${check}: ${what}${remedy === undefined ? '' : ` -> ${remedy}`}`);
+  }
+}
+
+function usableBucket(facts: GoogleFacts, onProgress: (line: string) => void): string {
+  const bucket = facts.rest?.bucket;
+  refuse(facts.googleProject, bucketChecks(facts, bucket, NOTHING_IN_PARTICULAR), onProgress);
+  return bucket?.name ?? '';
+}
+
+const SUFFIX_BYTES = 3;
+const LONGEST_BUCKET = 63;
+
+/** Offers one, and makes it where somebody agrees: a bucket costs, so it is never made unasked. */
+async function newBucket(google: GoogleProjectPort, wish: RealCloudWish, { confirm }: CloudSettling): Promise<string> {
+  const { googleProject } = google;
+  const suffix = randomBytes(SUFFIX_BYTES).toString('hex');
+  // Of a domain's project (`example.com:p`) a bucket takes neither dot nor colon.
+  const stem = `jobctl-${googleProject.replace(/[^a-z0-9-]/g, '-')}`;
+  const bucket = `${stem.slice(0, LONGEST_BUCKET - suffix.length - 1)}-${suffix}`;
+  const { zone } = wish;
+  if (zone !== undefined && (wish.isBucketWanted === true || (await confirm?.(bucketQuestion(bucket, zone))))) {
+    await google.createBucket(bucket, regionOf(zone));
+    return bucket;
+  }
+  const project = `--google-project ${googleProject}`;
+  throw new CliError(
+    ExitCode.Usage,
+    'no bucket is named; nothing was started',
+    'jobctl keeps what jobs write, and their outcomes, in a bucket of Cloud Storage (cents a month, until it is deleted)',
+    `make one: ${createBucketCommand(bucket, googleProject, zone)}`,
+    `and name it: jobctl dev up --cloud gcp ${project} --bucket ${bucket}`,
+    `or let jobctl make it: jobctl dev up --cloud gcp ${project} --create-bucket --zone ${zone ?? 'ZONE_OF_THE_SLICES'}`,
+  );
+}
+
+function bucketQuestion(bucket: string, zone: string): string {
+  return `No bucket is named. Make gs://${bucket} in ${regionOf(zone)} for logs and outcomes of jobs? [y/N] `;
+}
+
+function endpointsOf(wish: RealCloudWish, env: Environment): Omit<RealCloud, 'googleProject' | 'bucket'> {
+  const { tpuEndpoint = env['JOBCTL_TPU_ENDPOINT'], googleApiEndpoint = env['JOBCTL_GOOGLE_API_ENDPOINT'] } = wish;
+  const { storeEndpoint = env['JOBCTL_STORE_ENDPOINT'], sshPort } = wish;
+  return Object.fromEntries(
+    Object.entries({ tpuEndpoint, googleApiEndpoint, storeEndpoint, sshPort }).filter(([, value]) => value),
+  );
+}

@@ -1,0 +1,165 @@
+import type {
+  BucketFacts,
+  EffectivePolicy,
+  FirewallRule,
+  GoogleProjectPort,
+  Identity,
+  ProjectFacts,
+  QuotaLimit,
+  RegionQuota,
+  SubnetworkFacts,
+} from '../../../cloud/google-project/port.js';
+import { GoogleCallFailed } from '../../../cloud/google-project/port.js';
+import {
+  ACT_AS,
+  BUCKET_PERMISSIONS,
+  PROJECT_PERMISSIONS,
+  QUOTA_PROJECT_PERMISSION,
+} from '../../../cloud/google-project/roles.js';
+import type { Looked } from './finding.js';
+import { networkOf, regionOf } from './wanted.js';
+import type { Wanted } from './wanted.js';
+
+/** What Google says of a project, as far as a `Wanted` needs it. */
+export interface GoogleFacts {
+  readonly googleProject: string;
+  readonly identity: Looked<Identity>;
+  /** Absent where there is no login: each question would have the same answer. */
+  readonly rest?: ProjectAnswers;
+}
+
+export interface ProjectAnswers {
+  readonly project: Looked<ProjectFacts>;
+  readonly services: ReadonlyMap<string, Looked<boolean>>;
+  readonly granted: Looked<readonly string[]>;
+  /** Of the service account that the hosts are to run as; undefined: no such account. */
+  readonly grantedOnAccount: Looked<readonly string[] | undefined>;
+  /** Absent where its name is not known. */
+  readonly serviceAccount?: string;
+  readonly quotaLimits: Looked<readonly QuotaLimit[]>;
+  readonly hasNetwork: Looked<boolean>;
+  readonly firewallRules: Looked<readonly FirewallRule[]>;
+  readonly externalIpPolicy: Looked<EffectivePolicy>;
+  readonly osLoginPolicy: Looked<EffectivePolicy>;
+  readonly zones: readonly ZoneAnswers[];
+  /** Absent where no bucket is wanted. */
+  readonly bucket?: BucketAnswers;
+}
+
+export interface ZoneAnswers {
+  readonly zone: string;
+  readonly acceleratorTypes: Looked<readonly string[]>;
+  readonly runtimeVersions: Looked<readonly string[]>;
+  readonly subnetwork: Looked<SubnetworkFacts | undefined>;
+  readonly regionQuotas: Looked<readonly RegionQuota[]>;
+}
+
+export interface BucketAnswers {
+  readonly name: string;
+  readonly facts: Looked<BucketFacts | undefined>;
+  readonly granted: Looked<readonly string[] | undefined>;
+}
+
+export const SERVICES = ['tpu.googleapis.com', 'compute.googleapis.com', 'storage.googleapis.com'] as const;
+
+/** Asks all questions at once; none is asked twice, and none that fails keeps another from being asked. */
+export async function readFacts(google: GoogleProjectPort, wanted: Wanted): Promise<GoogleFacts> {
+  const identity = await look(google.identity());
+  const { googleProject } = google;
+  if (!identity.known) return { googleProject, identity };
+  const project = await look(google.project());
+  const serviceAccount = wanted.serviceAccount ?? (project.known ? defaultAccount(project.value) : undefined);
+  const [services, granted, grantedOnAccount, network, zones, bucket] = await Promise.all([
+    readServices(google),
+    look(
+      google.granted([...PROJECT_PERMISSIONS, QUOTA_PROJECT_PERMISSION, ACT_AS].map(({ permission }) => permission)),
+    ),
+    readAccount(google, serviceAccount),
+    readNetwork(google, wanted),
+    Promise.all(wanted.zones.map((zone) => readZone(google, zone, wanted))),
+    wanted.bucket === undefined ? undefined : readBucket(google, wanted.bucket),
+  ]);
+  return {
+    googleProject,
+    identity,
+    rest: {
+      ...{ project, services, granted, grantedOnAccount, zones, ...network },
+      ...(serviceAccount === undefined ? {} : { serviceAccount }),
+      ...(bucket === undefined ? {} : { bucket }),
+    },
+  };
+}
+
+/** Compute Engine's, which TPU VMs run as where none is named. */
+const defaultAccount = ({ number }: ProjectFacts): string => `${number}-compute@developer.gserviceaccount.com`;
+
+async function readServices(google: GoogleProjectPort): Promise<ReadonlyMap<string, Looked<boolean>>> {
+  const looks = SERVICES.map(async (service) => [service, await look(google.isServiceEnabled(service))] as const);
+  return new Map(await Promise.all(looks));
+}
+
+async function readAccount(
+  google: GoogleProjectPort,
+  email: string | undefined,
+): Promise<ProjectAnswers['grantedOnAccount']> {
+  if (email !== undefined) return look(google.grantedOnServiceAccount(email, [ACT_AS.permission]));
+  return { known: false, why: "the project's number is not known, so its default service account is not either" };
+}
+
+type NetworkAnswers = Pick<
+  ProjectAnswers,
+  'quotaLimits' | 'hasNetwork' | 'firewallRules' | 'externalIpPolicy' | 'osLoginPolicy'
+>;
+
+async function readNetwork(google: GoogleProjectPort, wanted: Wanted): Promise<NetworkAnswers> {
+  const network = networkOf(wanted);
+  const [quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy] = await Promise.all([
+    look(google.quotaLimits()),
+    network.includes('/') ? elsewhere(network) : look(google.hasNetwork(network)),
+    network.includes('/') ? elsewhere(network) : look(google.firewallRules()),
+    look(google.effectivePolicy('compute.vmExternalIpAccess')),
+    look(google.effectivePolicy('compute.requireOsLogin')),
+  ]);
+  return { quotaLimits, hasNetwork, firewallRules, externalIpPolicy, osLoginPolicy };
+}
+
+function elsewhere(network: string): { readonly known: false; readonly why: string } {
+  return { known: false, why: `${network} is of another project; ask there` };
+}
+
+async function readZone(google: GoogleProjectPort, zone: string, wanted: Wanted): Promise<ZoneAnswers> {
+  const region = regionOf(zone);
+  const subnetwork = wanted.subnetwork ?? networkOf(wanted);
+  const [acceleratorTypes, runtimeVersions, found, regionQuotas] = await Promise.all([
+    look(google.acceleratorTypes(zone)),
+    look(google.runtimeVersions(zone)),
+    subnetwork.includes('/') ? elsewhere(subnetwork) : look(google.subnetwork(region, subnetwork)),
+    look(google.regionQuotas(region)),
+  ]);
+  return { zone, acceleratorTypes, runtimeVersions, subnetwork: found, regionQuotas };
+}
+
+async function readBucket(google: GoogleProjectPort, name: string): Promise<BucketAnswers> {
+  const permissions = BUCKET_PERMISSIONS.map(({ permission }) => permission);
+  const [facts, granted] = await Promise.all([
+    look(google.bucket(name)),
+    look(google.grantedOnBucket(name, permissions)),
+  ]);
+  return { name, facts, granted };
+}
+
+async function look<T>(asked: Promise<T>): Promise<Looked<T>> {
+  try {
+    return { known: true, value: await asked };
+  } catch (error) {
+    if (!(error instanceof GoogleCallFailed)) throw error;
+    const { refusal, message } = error;
+    const { httpStatus } = error.error;
+    return {
+      known: false,
+      why: refusal?.what ?? message,
+      ...(refusal === undefined ? {} : { remedy: refusal.remedy, kind: refusal.kind }),
+      ...(httpStatus === undefined ? {} : { httpStatus }),
+    };
+  }
+}

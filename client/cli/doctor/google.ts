@@ -1,0 +1,59 @@
+import type { GoogleProjectPort } from '../../../cloud/google-project/port.js';
+import { CliError } from '../cli-error.js';
+import { readDevContext } from '../dev/context.js';
+import type { Environment } from '../dev/home.js';
+import { stackHome } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** Where a command learns which Google project is meant, and where Google's APIs are. */
+export interface GoogleFlags {
+  readonly googleProject?: string;
+  /** Stands for all of Google's APIs but Cloud Storage; for tests. */
+  readonly googleApiEndpoint?: string;
+  readonly storeEndpoint?: string;
+}
+
+export interface OpenedGoogleProject {
+  readonly port: GoogleProjectPort;
+  /** Of the environment, or of a local stack on real Cloud TPU. */
+  readonly bucket?: string;
+}
+
+/**
+ * Flags, then the environment, then the local stack where it is on real Cloud TPU, then what the credentials and gcloud name.
+ * @throws CliError where nobody names a project
+ */
+export async function openGoogleProject(flags: GoogleFlags, env: Environment): Promise<OpenedGoogleProject> {
+  const [{ createGoogleProject }, { defaultGoogleProject }] = await Promise.all([
+    import('../../../cloud/google-project/google-project.js'),
+    import('../../../cloud/google-project/login.js'),
+  ]);
+  const stack = readDevContext(stackHome(env));
+  const real = stack?.rehearsal === undefined ? stack : undefined;
+  const googleProject =
+    flags.googleProject ?? given(env['JOBCTL_GOOGLE_PROJECT']) ?? real?.googleProject ?? (await defaultGoogleProject());
+  if (googleProject === undefined) throw noProject();
+  const apiEndpoint =
+    flags.googleApiEndpoint ?? given(env['JOBCTL_GOOGLE_API_ENDPOINT']) ?? real?.cloud.googleApiEndpoint;
+  const storeEndpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? real?.store.endpoint;
+  const bucket = given(env['JOBCTL_BUCKET']) ?? real?.store.bucket;
+  return {
+    port: createGoogleProject({
+      googleProject,
+      ...(apiEndpoint === undefined ? {} : { apiEndpoint }),
+      ...(storeEndpoint === undefined ? {} : { storeEndpoint }),
+    }),
+    ...(bucket === undefined ? {} : { bucket }),
+  };
+}
+
+const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+function noProject(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'no Google Cloud project is named',
+    'neither by --google-project, JOBCTL_GOOGLE_PROJECT, the credentials, nor by gcloud',
+    "name it: --google-project ID; 'gcloud projects list' shows those that you may see",
+  );
+}

@@ -1,0 +1,30 @@
+import type { AcceleratorType } from '../../../domain/accelerators.js';
+import type { Pricing } from '../../../domain/slice.js';
+
+/** What is going to be asked of a Google project: by a job file, by flags, or nothing in particular. */
+export interface Wanted {
+  /** In order of preference; none: what depends on a zone cannot be looked at. */
+  readonly zones: readonly string[];
+  readonly accelerator?: AcceleratorType;
+  readonly slices: number;
+  readonly pricing: Pricing;
+  readonly runtimeVersion?: string;
+  /** Absent: `default`. A path (`projects/P/global/networks/N`) is a network of another project. */
+  readonly network?: string;
+  readonly subnetwork?: string;
+  /** Network tags of the hosts. */
+  readonly tags: readonly string[];
+  readonly externalIps: boolean;
+  /** Absent: the project's default one. */
+  readonly serviceAccount?: string;
+  readonly bucket?: string;
+}
+
+export const NOTHING_IN_PARTICULAR: Wanted = { zones: [], slices: 1, pricing: 'spot', tags: [], externalIps: true };
+
+export const DEFAULT_NETWORK = 'default';
+
+export const networkOf = ({ network }: Pick<Wanted, 'network'>): string => network ?? DEFAULT_NETWORK;
+
+/** `us-central1` of `us-central1-a`. */
+export const regionOf = (zone: string): string => zone.slice(0, zone.lastIndexOf('-'));

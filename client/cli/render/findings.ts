@@ -1,0 +1,21 @@
+import type { Finding } from '../doctor/finding.js';
+import { renderTable } from './table.js';
+
+const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', failed: 'FAILED' };
+
+/** A line each, its remedy on a line below it, and the count at the end. */
+export function renderFindings(findings: readonly Finding[], terminalWidth?: number): readonly string[] {
+  const rows = findings.flatMap(({ check, state, what, remedy }) => [
+    [MARKS[state], check, what],
+    ...(remedy === undefined ? [] : [['', '', `-> ${remedy}`]]),
+  ]);
+  return [...renderTable(rows, terminalWidth), '', tally(findings)];
+}
+
+function tally(findings: readonly Finding[]): string {
+  const counts = (Object.keys(MARKS) as Finding['state'][]).map((state) => {
+    const count = findings.filter((finding) => finding.state === state).length;
+    return `${count} ${state === 'warning' && count !== 1 ? 'warnings' : MARKS[state]}`;
+  });
+  return counts.join(', ');
+}
