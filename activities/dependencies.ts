@@ -3,6 +3,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { QuotaSource } from './quota-source.js';
+import type { WorkMeter } from './work-meter.js';
 
 /** What a worker hands to its activities: the ports, and the facts of its installation. */
 export interface ActivityDependencies {
@@ -11,6 +12,7 @@ export interface ActivityDependencies {
   readonly hosts: HostsPort;
   readonly installation: Installation;
   readonly quota: QuotaSource;
+  readonly meter: WorkMeter;
 }
 
 export interface Installation {

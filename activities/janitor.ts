@@ -14,8 +14,14 @@ import type { ActivityDependencies, Installation } from './dependencies.js';
 import { startReclaim } from './quota.js';
 import { describe, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
-export function janitorActivities({ tpu, installation }: ActivityDependencies): JanitorActivities {
-  return { sweep: () => sweep(Context.current().client, tpu, installation) };
+export function janitorActivities({ tpu, installation, meter }: ActivityDependencies): JanitorActivities {
+  return {
+    sweep: async () => {
+      const report = await sweep(Context.current().client, tpu, installation);
+      meter.swept(report);
+      return report;
+    },
+  };
 }
 
 /** Lists the cloud first, then asks about each workflow: what was created in between is not seen and so not judged. */

@@ -57,6 +57,10 @@ const configSchema = z.strictObject({
   /** Keys of the payload codec, by reference (docs/encryption.md). */
   codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
   healthPort: port.optional(),
+  /** Prometheus reads http://listenHost:metricsPort/metrics. */
+  metricsPort: port.optional(),
+  /** Where both ports listen. Neither asks for a password: another address than loopback is for a network of one's own. */
+  listenHost: z.string().default('127.0.0.1'),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   timings: timings.default({} as never),
 });
@@ -80,6 +84,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_SSH_USER: 'ssh.user',
   JOBCTL_SSH_PORT: 'ssh.port',
   JOBCTL_HEALTH_PORT: 'healthPort',
+  JOBCTL_METRICS_PORT: 'metricsPort',
+  JOBCTL_LISTEN_HOST: 'listenHost',
   JOBCTL_TASK_QUEUE: 'taskQueue',
   JOBCTL_CODEC_KEY: 'codec.key',
   JOBCTL_CODEC_DECODE_KEYS: 'codec.decodeKeys',

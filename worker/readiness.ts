@@ -63,7 +63,7 @@ export class HealthEndpoint {
     this.#server = server;
   }
 
-  static async listen(port: number): Promise<HealthEndpoint> {
+  static async listen(host: string, port: number): Promise<HealthEndpoint> {
     const server = createServer((request, response) => {
       const isReady = request.url === '/live' || endpoint.#reasons.length === 0;
       response.writeHead(isReady ? 200 : 503, { 'content-type': 'application/json' });
@@ -73,10 +73,12 @@ export class HealthEndpoint {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) =>
         reject(
-          new Error(`health port ${port} cannot be listened on: ${error.code}; choose another with --health-port`),
+          new Error(
+            `health port ${host}:${port} cannot be listened on: ${error.code}; choose another with --health-port`,
+          ),
         ),
       );
-      server.listen(port, '127.0.0.1', resolve);
+      server.listen(port, host, resolve);
     });
     return endpoint;
   }

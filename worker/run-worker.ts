@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker, type WorkerOptions } from '@temporalio/worker';
+import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import { quotaFileSource } from '../activities/quota-source.js';
 import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
@@ -10,9 +10,12 @@ import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { createStore } from '../cloud/store/gcs.js';
+import { meteredStore } from '../cloud/store/metered-store.js';
 import { createTpuPort } from '../cloud/tpu/google-tpu.js';
 import { ownerObject } from '../domain/store-layout.js';
 import type { WorkerConfig } from './config.js';
+import { createWorkerMeter, type WorkerMeter } from './metrics.js';
+import { countOpenJobs } from './open-jobs.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
@@ -24,12 +27,14 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
  */
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
-  const log = installTelemetry(config.logLevel);
-  const health = config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.healthPort);
+  const log = installTelemetry(config);
+  const meter = createWorkerMeter(Runtime.instance().metricMeter);
+  const health =
+    config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.listenHost, config.healthPort);
   const temporal = await connectWorker(config);
-  const ports = openPorts(config);
+  const ports = openPorts(config, meter);
   try {
-    const run: WorkerRun = { config, codec, temporal, ports, health, log, stop };
+    const run: WorkerRun = { config, codec, temporal, ports, meter, health, log, stop };
     await untilComplete(run);
     if (!stop.aborted) await poll(run);
   } finally {
@@ -50,19 +55,22 @@ interface WorkerRun {
   readonly codec: AesGcmPayloadCodec;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
+  readonly meter: WorkerMeter;
   readonly health: HealthEndpoint | undefined;
   readonly log: WorkerLog;
   readonly stop: AbortSignal;
 }
 
-function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig) {
+function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig, meter: WorkerMeter) {
+  const bucket = createStore({
+    ...definedOnly({ endpoint: store.endpoint }),
+    bucket: store.bucket,
+    projectId: googleProject,
+  });
   return {
-    store: createStore({
-      ...definedOnly({ endpoint: store.endpoint }),
-      bucket: store.bucket,
-      projectId: googleProject,
-    }),
+    store: meteredStore(bucket, meter.cloudCalls('storage')),
     tpu: createTpuPort({
+      onCall: meter.cloudCalls('tpu'),
       ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
       ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
     }),
@@ -94,11 +102,12 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
 
 const LOOK_AGAIN_MS = 1_000;
 
-async function poll({ config, codec, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
+async function poll({ config, codec, temporal, ports, meter, health, log, stop }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
   const activities = createActivities({
     ...ports,
+    meter,
     quota: quotaFileSource(config.pool, config.quotaFile),
     installation: {
       owner,
@@ -143,6 +152,7 @@ async function poll({ config, codec, temporal, ports, health, log, stop }: Worke
     namespace: temporal.namespace,
     owner,
   });
+  if (config.metricsPort !== undefined) void countOpenJobs(temporal.connection, temporal.namespace, meter, stop);
   const running = workers.map((worker) => worker.run());
   if (stop.aborted) shutDown();
   // One that dies takes the other along: half a worker would take jobs that it cannot serve.

@@ -1,13 +1,21 @@
 import { DefaultLogger, type LogLevel, Runtime } from '@temporalio/worker';
 import pino from 'pino';
+import { HISTOGRAM_BUCKETS } from '../domain/metric-names.js';
 
 export interface WorkerLog {
   info(message: string, fields?: object): void;
   warn(message: string, fields?: object): void;
 }
 
+export interface TelemetrySettings {
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Where Prometheus reads `/metrics`; absent: nowhere. */
+  readonly metricsPort?: number | undefined;
+  readonly listenHost: string;
+}
+
 /** One JSON line per record on stdout, the SDK's own and those of activities and workflows included. Once per process. */
-export function installTelemetry(level: 'debug' | 'info' | 'warn' | 'error'): WorkerLog {
+export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
   const log = pino({ level, base: { name: 'jobctl-worker' }, timestamp: pino.stdTimeFunctions.isoTime });
   const sdkLevel = level.toUpperCase() as LogLevel;
   Runtime.install({
@@ -15,7 +23,10 @@ export function installTelemetry(level: 'debug' | 'info' | 'warn' | 'error'): Wo
       const fields = Object.fromEntries(Object.entries(meta ?? {}).filter(([, value]) => typeof value !== 'bigint'));
       log[PINO_LEVEL[at]](fields, message);
     }),
-    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
+    telemetryOptions: {
+      logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} },
+      ...(metricsPort === undefined ? {} : { metrics: prometheus(`${listenHost}:${metricsPort}`) }),
+    },
     // The process itself turns signals into a graceful stop.
     shutdownSignals: [],
   });
@@ -26,3 +37,15 @@ export function installTelemetry(level: 'debug' | 'info' | 'warn' | 'error'): Wo
 }
 
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+const prometheus = (bindAddress: string) => ({
+  prometheus: {
+    bindAddress,
+    countersTotalSuffix: true,
+    unitSuffix: true,
+    useSecondsForDurations: true,
+    histogramBucketOverrides: Object.fromEntries(
+      Object.entries(HISTOGRAM_BUCKETS).map(([name, bounds]) => [name, [...bounds]]),
+    ),
+  },
+});

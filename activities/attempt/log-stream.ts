@@ -2,7 +2,14 @@ import { log } from '@temporalio/activity';
 import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
 import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
 import { logChunkObject, offsetOfChunk } from '../../domain/store-layout.js';
+import type { WorkMeter } from '../work-meter.js';
 import { pause } from './pause.js';
+
+/** Where a log goes, and who is told how late it came. */
+export interface Shipping {
+  readonly store: StorePort;
+  readonly meter: Pick<WorkMeter, 'logLag'>;
+}
 
 /**
  * Ships one host's output into the store, as objects named by the offset of their first byte. What is stored is an exact
@@ -14,6 +21,7 @@ import { pause } from './pause.js';
  */
 export class LogStream {
   readonly #store: StorePort;
+  readonly #meter: Pick<WorkMeter, 'logLag'>;
   readonly #prefix: string;
   readonly #host: string;
   readonly #signal: AbortSignal;
@@ -22,19 +30,22 @@ export class LogStream {
   #offset = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
+  /** When the first byte held back came in. */
+  #heldSince = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(store: StorePort, prefix: string, host: string, signal: AbortSignal) {
+  private constructor({ store, meter }: Shipping, prefix: string, host: string, signal: AbortSignal) {
     this.#store = store;
+    this.#meter = meter;
     this.#prefix = prefix;
     this.#host = host;
     this.#signal = signal;
   }
 
   /** @param signal ends the tries to reach a store that is away; what is then held back is read again from the host. */
-  static async open(store: StorePort, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
-    const stream = new LogStream(store, prefix, String(host), signal);
+  static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
+    const stream = new LogStream(shipping, prefix, String(host), signal);
     stream.#offset = await stream.#patiently(() => stream.#storedEnd());
     return stream;
   }
@@ -45,6 +56,7 @@ export class LogStream {
   }
 
   append(chunk: Buffer): void | Promise<void> {
+    if (this.#heldBytes === 0) this.#heldSince = Date.now();
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     if (this.#heldBytes >= CUT_BYTES) return this.flush();
@@ -65,6 +77,7 @@ export class LogStream {
       const name = logChunkObject(this.#prefix, this.#host, this.#offset);
       const { kind } = await this.#patiently(() => this.#store.write(name, bytes, 'absent', 'text/plain'));
       const end = kind === 'written' ? this.#offset + bytes.length : await this.#patiently(() => this.#storedEnd());
+      this.#meter.logLag((Date.now() - this.#heldSince) / 1000);
       this.#forget(end);
     }
   }
@@ -76,6 +89,8 @@ export class LogStream {
     this.#offset += all.length - rest.length;
     this.#held = rest.length > 0 ? [rest] : [];
     this.#heldBytes = rest.length;
+    // What is left came in while the rest was being written.
+    this.#heldSince = Date.now();
   }
 
   async #storedEnd(): Promise<number> {

@@ -35,7 +35,7 @@ export async function setUpHosts(dependencies: ActivityDependencies, input: Atte
 }
 
 async function setUpHost(
-  { store }: ActivityDependencies,
+  dependencies: ActivityDependencies,
   input: AttemptInput,
   caller: HostCaller,
   host: AttemptHost,
@@ -46,7 +46,12 @@ async function setUpHost(
   // Also without any module: an attempt starts only on hosts that answer.
   await caller.on(host.target, async () => undefined);
   for (const plan of plans) {
-    const stream = await LogStream.open(store, logPrefix(input.job.id, input.attempt, plan.name), host.number, signal);
+    const stream = await LogStream.open(
+      dependencies,
+      logPrefix(input.job.id, input.attempt, plan.name),
+      host.number,
+      signal,
+    );
     const outcome = await withRetries(
       () => caller.on(host.target, (connection) => apply(connection, plan, stream, signal)),
       signal,

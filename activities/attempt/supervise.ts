@@ -103,7 +103,7 @@ class Supervision {
     const at = { slice: target.slice, host: target.index };
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const [stream, started] = await Promise.all([
-      LogStream.open(this.#dependencies.store, prefix, host.number, this.#signal),
+      LogStream.open(this.#dependencies, prefix, host.number, this.#signal),
       this.#caller.on(target, (connection) => connection.startRun(this.#request(target, script))),
     ]);
     this.#streams.push(stream);

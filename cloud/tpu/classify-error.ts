@@ -20,6 +20,12 @@ export const Code = {
   Unauthenticated: 16,
 } as const;
 
+/** `RESOURCE_EXHAUSTED`, as gRPC writes it. */
+export function codeName(code: number | undefined): string {
+  const name = Object.entries(Code).find(([, number]) => number === code)?.[0] ?? 'Unknown';
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+}
+
 /** What is known of a failed call, whoever reported it: gRPC, an operation's `error`, or the auth library. */
 export type ApiError = Omit<GoogleError, 'httpStatus'>;
 

@@ -1,6 +1,6 @@
 import type { protos, v2 } from '@google-cloud/tpu';
 import { refusalText } from '../google-refusal.js';
-import { apiErrorOf, classifyReadError, type ApiError } from './classify-error.js';
+import { apiErrorOf, classifyReadError, codeName, type ApiError } from './classify-error.js';
 import { CallBudget, type CallRate } from './call-budget.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable } from './port.js';
@@ -19,6 +19,8 @@ export interface ApiSettings {
   readonly callTimeoutMs: number;
   /** Resources per page of a listing, 1 to 1000. */
   readonly pageSize: number;
+  /** Told of each call's end, with the name of its gRPC code. */
+  readonly onCall?: (method: string, code: string) => void;
 }
 
 type RawOperation = protos.google.longrunning.IOperation;
@@ -51,6 +53,7 @@ export class TpuApi {
   readonly #rate: CallRate;
   readonly #pageSize: number;
   readonly #callOptions: { readonly timeout: number };
+  readonly #onCall: (method: string, code: string) => void;
   readonly #budgets = new Map<string, CallBudget>();
 
   constructor(connection: TpuConnection, settings: ApiSettings) {
@@ -58,6 +61,7 @@ export class TpuApi {
     this.#rate = settings.budget;
     this.#pageSize = settings.pageSize;
     this.#callOptions = { timeout: settings.callTimeoutMs };
+    this.#onCall = settings.onCall ?? (() => undefined);
   }
 
   createNode(request: CreateNodeRequest): Promise<StartedOperation> {
@@ -160,9 +164,13 @@ export class TpuApi {
   ): Promise<T> {
     await this.#budgetOf(name ?? '').take();
     try {
-      return await run(await this.#connection.client());
+      const answer = await run(await this.#connection.client());
+      this.#onCall(method, 'OK');
+      return answer;
     } catch (error) {
-      throw new CallFailed(apiErrorOf(error), `${method} ${name}`);
+      const failure = apiErrorOf(error);
+      this.#onCall(method, codeName(failure.code));
+      throw new CallFailed(failure, `${method} ${name}`);
     }
   }
 

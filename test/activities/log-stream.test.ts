@@ -38,7 +38,8 @@ describe("the shipping of one host's output", function () {
       await Promise.all(chunks.map(async ({ name }) => (await store.read(name)) ?? Buffer.alloc(0))),
     );
   }
-  const open = (): Promise<LogStream> => LogStream.open(store, prefix, 0, new AbortController().signal);
+  const open = (): Promise<LogStream> =>
+    LogStream.open({ store, meter: { logLag: () => undefined } }, prefix, 0, new AbortController().signal);
   /** Feeds `output` from where the stream wants it, in pieces of `size`. */
   async function feed(stream: LogStream, output: Buffer, until: number, size: number): Promise<void> {
     for (let at = stream.position; at < until; at = stream.position)

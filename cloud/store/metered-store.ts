@@ -1,0 +1,24 @@
+import type { StorePort } from './port.js';
+
+/** Tells `onCall` of each call's end: `OK`, or the name of its error. */
+export function meteredStore(store: StorePort, onCall: (method: string, code: string) => void): StorePort {
+  const metered = async <T>(method: string, call: Promise<T>): Promise<T> => {
+    try {
+      const answer = await call;
+      onCall(method, 'OK');
+      return answer;
+    } catch (error) {
+      onCall(method, error instanceof Error ? error.name : 'Error');
+      throw error;
+    }
+  };
+  return {
+    bucket: store.bucket,
+    write: (...args) => metered('write', store.write(...args)),
+    replace: (...args) => metered('replace', store.replace(...args)),
+    read: (...args) => metered('read', store.read(...args)),
+    stat: (...args) => metered('stat', store.stat(...args)),
+    list: (...args) => metered('list', store.list(...args)),
+    remove: (...args) => metered('remove', store.remove(...args)),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * The metrics of a worker, one list for the code, docs/metrics.md and the alert rules (deploy/prometheus/alerts.yml; a test
+ * compares them). Histograms are of seconds; Prometheus adds `_bucket`, `_sum` and `_count` to their names.
+ */
+export const Metric = {
+  /** Gauge {phase}: open jobs of the namespace. Every worker says the same: take the maximum, not the sum. */
+  OpenJobs: 'jobctl_open_jobs',
+  /** Counter {result, by}: jobs that ended; `by` is whose failure it was, or `none`. */
+  JobsEnded: 'jobctl_jobs_ended_total',
+  /** Histogram {pool}: from asking for a lease to holding it. */
+  QueueTime: 'jobctl_queue_time_seconds',
+  /** Counter {end}: attempts that ended, and how. */
+  Attempts: 'jobctl_attempts_total',
+  /** Histogram {end}: one set-up of all hosts of an attempt. */
+  SetUpTime: 'jobctl_set_up_time_seconds',
+  /** Counter {pool}: leases granted. */
+  Grants: 'jobctl_grants_total',
+  /** Histogram: from a line's arrival at the worker to its being stored. */
+  LogLag: 'jobctl_log_lag_seconds',
+  /** Counter: resources of ours that no workflow knows, counted at each sweep of the janitor. */
+  LeaksFound: 'jobctl_leaks_found_total',
+  /** Counter: resources whose slice workflow was gone, and which a sweep had deleted. */
+  LeaksReclaimed: 'jobctl_leaks_reclaimed_total',
+  /** Counter: sweeps of the janitor that came to their end. */
+  Sweeps: 'jobctl_sweeps_total',
+  /** Counter {api, method, code}: calls to Google; code is gRPC's name, or the port's error. */
+  CloudCalls: 'jobctl_cloud_calls_total',
+} as const;
+export type Metric = (typeof Metric)[keyof typeof Metric];
+
+/** Upper bounds in seconds: log lag is of seconds, set-up of minutes, a queue of hours or days. */
+export const HISTOGRAM_BUCKETS: Readonly<Partial<Record<Metric, readonly number[]>>> = {
+  [Metric.QueueTime]: [1, 10, 60, 300, 900, 3_600, 4 * 3_600, 12 * 3_600, 24 * 3_600, 72 * 3_600],
+  [Metric.SetUpTime]: [1, 5, 15, 30, 60, 120, 300, 600, 1_200, 3_600],
+  [Metric.LogLag]: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900],
+};
