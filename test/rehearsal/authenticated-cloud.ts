@@ -169,9 +169,9 @@ export class ClientProcess {
   /** What the adapter returned. @throws Error with the adapter's name and message */
   async call(verb: string, ...given: readonly string[]): Promise<unknown> {
     this.#child.stdin.write(`${JSON.stringify([verb, ...given])}\n`);
-    const { value: line, done } = await this.#lines.next();
-    if (done === true) throw new Error(`the client process ended with ${this.#child.exitCode}`);
-    const answer = JSON.parse(line as string) as { value?: unknown; name?: string; message?: string };
+    const next = await this.#lines.next();
+    if (next.done === true) throw new Error(`the client process ended with ${this.#child.exitCode}`);
+    const answer = JSON.parse(next.value) as { value?: unknown; name?: string; message?: string };
     if (answer.name !== undefined) throw Object.assign(new Error(answer.message), { name: answer.name });
     return answer.value;
   }
