@@ -55,11 +55,11 @@ describe('jobctl audit leaks', () => {
     );
   });
 
-  it('prints name, zone, accelerator, state, age and job', () => {
+  it('prints name, project, zone, accelerator, state, age and job', () => {
     const found = leakedResources([node('long')], FATES, T0, GRACE_MS);
-    assert.deepEqual(renderAudit({ leaks: found, leases: [], leasesUnknown: 'no worker', ours: 3, all: 5 }, 'p'), [
-      'KIND  NAME        ZONE           ACCELERATOR   STATE  AGE  JOB   WHY',
-      'node  jc-long-g1  us-central1-a  v5litepod-16  READY  10m  long  its job closed 61 s ago',
+    assert.deepEqual(renderAudit({ leaks: found, leases: [], leasesUnknown: 'no worker', ours: 3, all: 5 }, ['p']), [
+      'KIND  NAME        PROJECT  ZONE           ACCELERATOR   STATE  AGE  JOB   WHY',
+      'node  jc-long-g1  p        us-central1-a  v5litepod-16  READY  10m  long  its job closed 61 s ago',
       'the leases could not be checked: no worker',
       '1 leak, 0 leases without a job: 3 of 5 resources in p are ours',
     ]);

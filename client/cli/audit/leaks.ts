@@ -17,6 +17,7 @@ export interface HeldLease {
 export interface LeakedResource {
   readonly kind: AuditedResource['kind'];
   readonly name: string;
+  readonly googleProject: string;
   readonly zone: string;
   readonly accelerator: string;
   readonly state: string;
@@ -46,7 +47,7 @@ export function leakedResources(
   now: EpochMs,
   graceMs: number,
 ): readonly LeakedResource[] {
-  return own.flatMap(({ kind, name, zone, accelerator, state, labels, createTime }) => {
+  return own.flatMap(({ kind, name, googleProject, zone, accelerator, state, labels, createTime }) => {
     const ownership = ownershipFrom(labels);
     const why = ownership
       ? leakReason(fates.get(jobKey(ownership)) ?? { kind: 'unknown' }, now, graceMs)
@@ -55,7 +56,7 @@ export function leakedResources(
     const ageMs = createTime === undefined ? Number.NaN : now - Date.parse(createTime);
     return [
       {
-        ...{ kind, name, zone, accelerator, state, why },
+        ...{ kind, name, googleProject, zone, accelerator, state, why },
         ...(Number.isNaN(ageMs) ? {} : { ageMs }),
         ...(ownership ? { job: ownership.job } : {}),
       },

@@ -13,13 +13,14 @@ export interface AuditReport {
   readonly all: number;
 }
 
-const TITLES = ['KIND', 'NAME', 'ZONE', 'ACCELERATOR', 'STATE', 'AGE', 'JOB', 'WHY'];
+const TITLES = ['KIND', 'NAME', 'PROJECT', 'ZONE', 'ACCELERATOR', 'STATE', 'AGE', 'JOB', 'WHY'];
 
-export function renderAudit(report: AuditReport, googleProject: string, width?: number): readonly string[] {
+export function renderAudit(report: AuditReport, googleProjects: readonly string[], width?: number): readonly string[] {
   const { leaks, leases, leasesUnknown, ours, all } = report;
-  const rows = leaks.map(({ kind, name, zone, accelerator, state, ageMs, job, why }) => [
+  const rows = leaks.map(({ kind, name, googleProject, zone, accelerator, state, ageMs, job, why }) => [
     kind,
     name,
+    googleProject,
     zone,
     accelerator,
     state,
@@ -38,6 +39,6 @@ export function renderAudit(report: AuditReport, googleProject: string, width?: 
     ...(leaseRows.length > 0 ? renderTable([['LEASE', 'STATE', 'SLICES', 'WHY'], ...leaseRows], width) : []),
     ...(leasesUnknown === undefined ? [] : [`the leases could not be checked: ${leasesUnknown}`]),
     `${count(leaks.length, 'leak')}, ${count(leases.length, 'lease')} without a job: ` +
-      `${ours} of ${count(all, 'resource')} in ${googleProject} are ours`,
+      `${ours} of ${count(all, 'resource')} in ${googleProjects.join(', ')} are ours`,
   ];
 }

@@ -1,7 +1,9 @@
 import type { Client } from '@temporalio/client';
+import type { StoreReader } from '../../../cloud/store/port.js';
 import { listEverything } from '../../../cloud/tpu/audit.js';
+import type { AuditedResource } from '../../../cloud/tpu/audit.js';
 import { ownershipFrom } from '../../../domain/identity.js';
-import { ownerObject } from '../../../domain/store-layout.js';
+import { googleProjectOf, googleProjectsPrefix, ownerObject } from '../../../domain/store-layout.js';
 import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/leaks.js';
 import type { HeldLease } from '../audit/leaks.js';
 import { CliError } from '../cli-error.js';
@@ -19,19 +21,16 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const context = resolveContext(flags);
-  const owner = await ownerOf(context);
-  const { googleProject, tpuRestEndpoint } = context;
-  if (googleProject === undefined) throw noProject();
+  const store = await openReader(storeOf(context, 'the id of this installation cannot be read'));
+  const owner = await ownerOf(store);
+  const googleProjects = await googleProjectsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {
     // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
-    const everything = await listEverything({
-      googleProject,
-      ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }),
-    });
+    const everything = await listAll(googleProjects, context);
     return judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
   });
   if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, googleProject, process.stdout.columns).join('\n')}\n`);
+  else process.stdout.write(`${renderAudit(report, googleProjects, process.stdout.columns).join('\n')}\n`);
   return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 
@@ -57,16 +56,38 @@ async function judge(
 }
 
 /** Whose resources are ours is kept in the store, not in Temporal: the audit must not depend on what it judges. */
-async function ownerOf(context: CliContext): Promise<string> {
-  const place = storeOf(context, 'the id of this installation cannot be read');
-  const owner = (await (await openReader(place)).read(ownerObject))?.toString('utf8').trim();
+async function ownerOf(store: StoreReader): Promise<string> {
+  const owner = (await store.read(ownerObject))?.toString('utf8').trim();
   if (owner) return owner;
   throw new CliError(
     ExitCode.NotFound,
-    `gs://${place.bucket}/${ownerObject} is not there, so nothing can be known as ours`,
+    `gs://${store.bucket}/${ownerObject} is not there, so nothing can be known as ours`,
     'no installation of jobctl was set up with this bucket',
     'is --bucket right? `jobctl dev up` sets a local one up',
   );
+}
+
+/** The one that a flag names; else the configured one and all in which a job was ever accepted, which the store knows too. */
+async function googleProjectsOf(
+  flags: AuditFlags,
+  { googleProject }: CliContext,
+  store: StoreReader,
+): Promise<readonly string[]> {
+  if (flags.googleProject !== undefined) return [flags.googleProject];
+  const remembered = (await store.list(googleProjectsPrefix)).map(({ name }) => googleProjectOf(name));
+  const all = new Set([...(googleProject === undefined ? [] : [googleProject]), ...remembered]);
+  if (all.size === 0) throw noProject();
+  return [...all];
+}
+
+/** One that cannot be listed fails the audit: a part of the truth would pass for all of it. */
+async function listAll(
+  googleProjects: readonly string[],
+  { tpuRestEndpoint }: CliContext,
+): Promise<readonly AuditedResource[]> {
+  const endpoint = tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint };
+  const listings = googleProjects.map((googleProject) => listEverything({ googleProject, ...endpoint }));
+  return (await Promise.all(listings)).flat();
 }
 
 function noProject(): CliError {
