@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { readToken, signToken } from './access-token.js';
 import type { Principal } from './principal.js';
 import { DEFAULT_PRINCIPAL, hasScope, holds } from './principal.js';
@@ -29,6 +30,13 @@ export function initialAccess(): AccessState {
     lastToken: 0,
     revokedUpTo: 0,
   };
+}
+
+/** The headers of a call that say who makes it, and whom it is counted for. */
+export interface CallHeaders {
+  readonly authorization: string | undefined;
+  /** `x-goog-user-project`: a project in place of the caller's own. */
+  readonly userProject: string | undefined;
 }
 
 /** Who makes a call, by the token that came with it. */
@@ -90,6 +98,14 @@ export class AccessControl {
     const { until } = content;
     return until <= this.#now() ? { kind: 'nobody', why: 'expired-token' } : { kind: 'principal', principal, until };
   }
+}
+
+export function callHeaders(headers: IncomingHttpHeaders): CallHeaders {
+  const userProject = headers['x-goog-user-project'];
+  return {
+    authorization: headers.authorization,
+    userProject: Array.isArray(userProject) ? userProject[0] : userProject,
+  };
 }
 
 export function mayDo(caller: Caller, permission: string): boolean {

@@ -1,13 +1,12 @@
 import type { ProjectFacts } from '../project/facts.js';
 import type { ErrorInfo } from '../tpu/api-error.js';
 import { ApiError } from '../tpu/api-error.js';
-import type { AccessControl, Caller } from './access-control.js';
+import type { AccessControl, Caller, CallHeaders } from './access-control.js';
 import { isInScope, mayDo } from './access-control.js';
 
 /** A call of one of Google's APIs, as its front sees it before the API does. */
 export interface FrontCall {
-  /** The header. */
-  readonly authorization: string | undefined;
+  readonly headers: CallHeaders;
   /** Such as `tpu.googleapis.com`. */
   readonly service: string;
   /** The RPC's full name, for the refusal's details. */
@@ -43,14 +42,15 @@ const CREDENTIAL_ADVICE =
   'See https://developers.google.com/identity/sign-in/web/devconsole-project.';
 
 /**
- * What Google's front refuses, in its order: no or bad credentials, scopes, the project, the service that is not enabled,
+ * What Google's front refuses, in its order: no or bad credentials, scopes, the project that is to be billed, the project, the service that is not enabled,
  * the location, the permission. Texts and reasons as people reported them (docs/rehearsal.md names the sources).
  * @returns who called. @throws ApiError
  */
 export function passFront(access: AccessControl, facts: ProjectFacts, call: FrontCall): Caller {
-  const caller = access.caller(call.authorization);
+  const caller = access.caller(call.headers.authorization);
   if (caller.kind === 'nobody') throw unauthenticated(caller.why, call);
   if (!isInScope(caller, call.scopes ?? [])) throw insufficientScope(call);
+  if (!mayBeCountedFor(caller, call)) throw userProjectDenied(call);
   if (!isKnownProject(facts, call.project)) throw unknownProject(call);
   if (facts.disabledServices.includes(call.service)) throw serviceDisabled(facts, call);
   if (call.location !== undefined && facts.deniedLocations.includes(call.location)) throw locationDenied(call);
@@ -76,6 +76,24 @@ function unauthenticated(why: NoCaller['why'], call: FrontCall): ApiError {
   const [text, reason] = TOKEN_REFUSALS[why];
   const metadata = { service: call.service, method: call.method };
   return new ApiError('UNAUTHENTICATED', `${text} ${CREDENTIAL_ADVICE}`, googleInfo(reason, metadata));
+}
+
+/** Who names a project that its calls are counted for must be allowed to use it. */
+function mayBeCountedFor(caller: Caller, { headers }: FrontCall): boolean {
+  return headers.userProject === undefined || mayDo(caller, 'serviceusage.services.use');
+}
+
+function userProjectDenied({ service, headers: { userProject = '' } }: FrontCall): ApiError {
+  const text =
+    `Caller does not have required permission to use project ${userProject}. Grant the caller the ` +
+    'roles/serviceusage.serviceUsageConsumer role, or a custom role with the serviceusage.services.use permission, by ' +
+    `visiting https://console.developers.google.com/iam-admin/iam/project?project=${userProject} and then retry. ` +
+    'Propagation of the new permission may take a few minutes.';
+  return new ApiError(
+    'PERMISSION_DENIED',
+    text,
+    googleInfo('USER_PROJECT_DENIED', { consumer: `projects/${userProject}`, service }),
+  );
 }
 
 function insufficientScope({ service, method }: FrontCall): ApiError {

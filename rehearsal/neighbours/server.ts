@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { AccessControl } from '../access/access-control.js';
+import { callHeaders } from '../access/access-control.js';
 import { passFront } from '../access/google-front.js';
 import type { JsonObject } from '../json.js';
 import { isObject } from '../json.js';
@@ -56,7 +57,7 @@ function serve(parts: NeighbourParts, { route, path }: FoundRoute, request: Fast
   const details = { method: `${service}/${method}`, wire: 'rest' };
   try {
     const caller = passFront(parts.access, facts, {
-      authorization: request.headers.authorization,
+      headers: callHeaders(request.headers),
       service,
       method,
       project: path['project'] ?? '',

@@ -1,4 +1,4 @@
-import type { AccessControl, Caller } from '../access/access-control.js';
+import type { AccessControl, Caller, CallHeaders } from '../access/access-control.js';
 import { isInScope, mayDo } from '../access/access-control.js';
 import type { StoreMethodName, StoreParts } from './calls.js';
 import { storeErrors } from './store-error.js';
@@ -6,7 +6,7 @@ import { storeErrors } from './store-error.js';
 /** A call as whoever decides on rights sees it. */
 export interface AskedStoreCall {
   readonly method: StoreMethodName;
-  readonly authorization: string | undefined;
+  readonly headers: CallHeaders;
   /** It would take the place of an object that is there. */
   readonly replaces: boolean;
 }
@@ -40,6 +40,7 @@ const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'objects.rewrite': ['storage.objects.get', 'storage.objects.create'],
 };
 const NOUNS: Readonly<Record<string, string>> = {
+  'serviceusage.services.use': 'project',
   'storage.buckets.create': 'project',
   'storage.buckets.list': 'project',
   'storage.objects.list': 'bucket',
@@ -47,13 +48,16 @@ const NOUNS: Readonly<Record<string, string>> = {
 
 export function storeRights(access: AccessControl): StoreRights {
   return {
-    authorize({ method, authorization, replaces }) {
+    authorize({ method, headers, replaces }) {
       const permissions = PERMISSIONS[method];
       if (permissions.length === 0 && method !== 'buckets.testIamPermissions') return;
-      const caller = access.caller(authorization);
-      // Overwriting is deleting: a right to create alone is not enough.
-      const wanted = replaces ? [...permissions, 'storage.objects.delete'] : permissions;
-      refuse(caller, method, wanted);
+      const wanted = [
+        ...(headers.userProject === undefined ? [] : ['serviceusage.services.use']),
+        ...permissions,
+        // Overwriting is deleting: a right to create alone is not enough.
+        ...(replaces ? ['storage.objects.delete'] : []),
+      ];
+      refuse(access.caller(headers.authorization), method, wanted);
     },
     granted(authorization, permissions) {
       const caller = access.caller(authorization);

@@ -47,7 +47,7 @@ export class Buckets {
     if (this.#buckets.has(name)) throw storeErrors.bucketTaken(name);
     const now = new Date().toISOString();
     const fixed = { kind: 'storage#bucket', id: name, name, metageneration: '1', timeCreated: now, updated: now };
-    const resource = { location: 'US', storageClass: 'STANDARD', ...request, ...fixed };
+    const resource = { storageClass: 'STANDARD', ...request, ...placeOf(request['location']), ...fixed };
     this.#save(resource);
     return this.#open(resource);
   }
@@ -89,4 +89,11 @@ export class Buckets {
     this.#lastGeneration = now > this.#lastGeneration ? now : this.#lastGeneration + 1n;
     return String(this.#lastGeneration);
   }
+}
+
+/** As Cloud Storage writes it: in capitals, and of which kind. */
+function placeOf(asked: unknown): { readonly location: string; readonly locationType: string } {
+  const location = typeof asked === 'string' ? asked.toUpperCase() : 'US';
+  if (['US', 'EU', 'ASIA'].includes(location)) return { location, locationType: 'multi-region' };
+  return { location, locationType: location.includes('-') ? 'region' : 'dual-region' };
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { callHeaders } from '../access/access-control.js';
 import type { Certificates } from '../access/certificates.js';
 import { listenFailure } from '../listen-failure.js';
 import type { StoreRights } from './authorization.js';
@@ -92,8 +93,8 @@ async function run(
   subject: string,
 ): Promise<StoreAnswer> {
   const { method } = route;
-  const { authorization } = call.headers;
-  hooks.rights.authorize({ method, authorization, replaces: replacesObject(parts, route, call.query) });
+  const headers = callHeaders(call.headers);
+  hooks.rights.authorize({ method, headers, replaces: replacesObject(parts, route, call.query) });
   const refusal = hooks.refusal(route.method, subject);
   if (refusal !== undefined && !refusal.afterEffect) throw refusal.error;
   const answer = await STORE_METHODS[method](parts, call);

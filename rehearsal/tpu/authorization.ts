@@ -33,10 +33,10 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
 
 /** Rights of a call to Cloud TPU; the facts are read at each call. Throws ApiError. */
 export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {
-  return ({ method, subject, request, authorization }) => {
+  return ({ method, subject, request, headers }) => {
     const [, project = '', , location] = subject.split('/');
     const caller = passFront(access, facts(), {
-      authorization,
+      headers,
       service: SERVICE,
       method: `google.cloud.tpu.v2.Tpu.${method}`,
       project,

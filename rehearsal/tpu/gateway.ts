@@ -1,3 +1,4 @@
+import type { CallHeaders } from '../access/access-control.js';
 import type { JsonObject } from '../json.js';
 import { ApiError } from './api-error.js';
 import type { TpuCloud } from './cloud.js';
@@ -8,8 +9,7 @@ import { methodOf, subjectOf } from './methods.js';
 /** How a call came, and by whom. */
 export interface Via {
   readonly wire: 'grpc' | 'rest';
-  /** The header, if there was one. */
-  readonly authorization?: string | undefined;
+  readonly headers: CallHeaders;
 }
 
 /** A call as whoever decides on rights sees it. */
@@ -18,7 +18,7 @@ export interface AskedCall {
   /** The resource's or the parent's full name. */
   readonly subject: string;
   readonly request: JsonObject;
-  readonly authorization: string | undefined;
+  readonly headers: CallHeaders;
 }
 
 export interface GatewayParts {
@@ -36,10 +36,10 @@ export type Gateway = (via: Via, method: string, request: JsonObject) => Promise
 
 /** The one door to the cloud: rights, refusals that were asked for, the call, the journal, the disk; then the answer. */
 export function createGateway(parts: GatewayParts): Gateway {
-  return async ({ wire, authorization }, method, request) => {
+  return async ({ wire, headers }, method, request) => {
     const subject = subjectOf(method, request);
     try {
-      parts.authorize({ method, subject, request, authorization });
+      parts.authorize({ method, subject, request, headers });
       const answer = call(parts, method, request, subject);
       parts.record('api-call', subject, { method, code: 'OK', wire });
       return answer;

@@ -73,8 +73,9 @@ function qualified(service: string, type: string): string {
 
 function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
   return (call, callback) => {
-    const [authorization] = call.metadata.get('authorization');
-    gateway({ wire: 'grpc', authorization: authorization?.toString() }, method, call.request).then(
+    const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
+    const headers = { authorization: header('authorization'), userProject: header('x-goog-user-project') };
+    gateway({ wire: 'grpc', headers }, method, call.request).then(
       (answer) => callback(null, answerJson(answer, version)),
       (error: unknown) => callback(grpcError(error)),
     );

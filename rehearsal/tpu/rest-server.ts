@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fastify from 'fastify';
+import { callHeaders } from '../access/access-control.js';
 import type { Certificates } from '../access/certificates.js';
 import type { JsonObject } from '../json.js';
 import { listenFailure } from '../listen-failure.js';
@@ -66,7 +67,7 @@ async function answer(
   method: string,
   request: JsonObject,
 ): Promise<JsonObject> {
-  return answerJson(await gateway({ wire: 'rest', authorization: headers.authorization }, method, request), 'v2');
+  return answerJson(await gateway({ wire: 'rest', headers: callHeaders(headers) }, method, request), 'v2');
 }
 
 function parentOf(request: FastifyRequest): string {

@@ -110,6 +110,18 @@ describe('a rehearsal with authentication', () => {
       assert.equal(text, "Permission denied on 'locations/us-central1-a' (or it may not exist).");
     });
 
+    it('a call that is to be counted for a project that the caller may not use', async () => {
+      const url = `${cloud.endpoints.rest}/v2/${NODE}`;
+      const headers = { 'x-goog-user-project': 'billed' };
+      const refused = await cloud.ask(url, { headers, token: await cloud.become({ permissions: ['tpu.*'] }) });
+      assert.match(
+        refused.text,
+        /Caller does not have required permission to use project billed\. .*USER_PROJECT_DENIED/,
+      );
+      const permissions = ['tpu.*', 'serviceusage.services.use'];
+      assert.equal((await cloud.ask(url, { headers, token: await cloud.become({ permissions }) })).status, 404);
+    });
+
     it('a service account that the caller may not act as', async () => {
       const token = await cloud.become({ roles: ['roles/tpu.admin'] });
       const node = { runtimeVersion: 'any', acceleratorType: 'v5litepod-8', serviceAccount: { email: 'sa@p.iam' } };
@@ -268,6 +280,14 @@ describe('a rehearsal with authentication', () => {
       assert.deepEqual(some.json, { kind, permissions: ['storage.objects.get'] });
       const none = await cloud.ask(url, { token: await cloud.become() });
       assert.deepEqual(none.json, { kind });
+    });
+
+    it('refuses who may not use the project that is to be billed', async () => {
+      const token = await cloud.become({ roles: ['roles/storage.admin'] });
+      const url = `${cloud.endpoints.store}/storage/v1/b/shelf/o`;
+      const refused = await cloud.ask(url, { token, headers: { 'x-goog-user-project': 'billed' } });
+      assert.match(refused.text, /does not have serviceusage\.services\.use access to the Google Cloud project/);
+      assert.equal((await cloud.ask(url, { token })).status, 200);
     });
 
     it('refuses scopes that do not reach it', async () => {
