@@ -91,6 +91,10 @@ const INSTALL_ENSUREPIP = `  as_root=
       $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y "python$version-venv"
   } || exit 1`;
 
+/**
+ * `--no-compile`, as uv does by default: Python compiles what a program imports, when it does. With jax[cpu] that takes 8.7 s
+ * off pip's 12.8 s of processor time, and adds 1.4 s to the first import.
+ */
 function installStep(path: string, requirementsFile: string, requirements: Buffer): ModuleStep {
   const name = posix.basename(requirementsFile);
   return {
@@ -99,7 +103,7 @@ function installStep(path: string, requirementsFile: string, requirements: Buffe
     script: `v=${shellPath(path)}
 file=${shellPath(`~/${name}`)}
 if command -v uv > /dev/null; then exec uv pip install --python "$v/bin/python" -r "$file"; fi
-exec "$v/bin/python" -m pip install --disable-pip-version-check --no-input -r "$file"
+exec "$v/bin/python" -m pip install --no-compile --disable-pip-version-check --no-input -r "$file"
 `,
   };
 }
