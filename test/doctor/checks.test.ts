@@ -92,8 +92,15 @@ describe('the checks of a Google project', () => {
       says: ['failed project: p is being deleted (DELETE_REQUESTED)'],
     },
     'a project that is hidden or missing': {
-      facts: { project: { known: false, why: 'The caller does not have permission', httpStatus: 403 } },
+      facts: {
+        granted: known([]),
+        project: { known: false, why: 'The caller does not have permission', httpStatus: 403 },
+      },
       says: ['failed project: project p does not exist, or this login has no right to see it'],
+    },
+    'a project that the login has rights on and cannot see': {
+      facts: { project: { known: false, why: 'not allowed', httpStatus: 403, kind: 'no-permission' } },
+      says: ['warning project: could not look: not allowed'],
     },
     'an API that is off': {
       facts: { services: new Map([['tpu.googleapis.com', known(false)]]) },

@@ -42,22 +42,24 @@ export function memberOf({ identity }: GoogleFacts): string {
 
 const FORBIDDEN_OR_MISSING: ReadonlySet<number | undefined> = new Set([403, 404]);
 
-export function projectCheck(googleProject: string, { project }: ProjectAnswers): Finding {
+export function projectCheck(googleProject: string, { project, granted }: ProjectAnswers): Finding {
   const check = 'project';
   if (project.known) {
     const { number, state } = project.value;
     if (state === 'ACTIVE') return ok(check, `${googleProject} (number ${number})`);
-    return failed(
-      check,
-      `${googleProject} is being deleted (${state})`,
-      `run 'gcloud projects undelete ${googleProject}', or take another`,
-    );
+    const remedy = `run 'gcloud projects undelete ${googleProject}', or take another`;
+    return failed(check, `${googleProject} is being deleted (${state})`, remedy);
   }
-  const isAboutProject =
-    project.kind === undefined || project.kind === 'no-permission' || project.kind === 'unknown-project';
-  if (!isAboutProject || !FORBIDDEN_OR_MISSING.has(project.httpStatus)) return couldNotLook(check, project);
+  // Who has rights on it need not have the right to see what it is.
+  const isThere = granted.known && granted.value.length > 0;
+  if (isThere || !isAboutProject(project)) return couldNotLook(check, project);
   const { what, remedy } = unknownProjectWords(googleProject);
   return failed(check, what, remedy);
+}
+
+function isAboutProject({ kind, httpStatus }: NotLooked): boolean {
+  const isItself = kind === undefined || kind === 'no-permission' || kind === 'unknown-project';
+  return isItself && FORBIDDEN_OR_MISSING.has(httpStatus);
 }
 
 export function serviceChecks(googleProject: string, { services, bucket }: ProjectAnswers): readonly Finding[] {

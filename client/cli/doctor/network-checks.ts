@@ -82,7 +82,8 @@ function firewallCheck(googleProject: string, { firewallRules }: ProjectAnswers,
     );
   }
   const ranges = [...new Set(open.flatMap(({ sourceRanges }) => sourceRanges))];
-  const rule = `${first.name} lets tcp:22 in from ${ranges.join(', ')}`;
+  const rules = open.length === 1 ? `${first.name} lets` : `${open.map(({ name }) => name).join(', ')} let`;
+  const rule = `${rules} tcp:22 in from ${ranges.join(', ')}`;
   if (wanted.externalIps && !ranges.some((range) => ANYWHERE.has(range))) {
     return warning(
       check,

@@ -5,9 +5,10 @@ const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: '
 
 /** A line each, its remedy on a line below it, and the count at the end. */
 export function renderFindings(findings: readonly Finding[], terminalWidth?: number): readonly string[] {
-  const rows = findings.flatMap(({ check, state, what, remedy }) => [
+  const rows = findings.flatMap(({ check, state, what, remedy }, index) => [
     [MARKS[state], check, what],
-    ...(remedy === undefined ? [] : [['', '', `-> ${remedy}`]]),
+    // One command may mend several: it stands below the last of them.
+    ...(remedy === undefined || remedy === findings[index + 1]?.remedy ? [] : [['', '', `-> ${remedy}`]]),
   ]);
   return [...renderTable(rows, terminalWidth), '', tally(findings)];
 }
