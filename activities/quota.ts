@@ -26,16 +26,15 @@ import type {
 } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { LeaseOutbox } from './lease-outbox.js';
-import type { WorkMeter } from './work-meter.js';
 import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
 
 const client = (): WorkflowClient => Context.current().client;
 
-export function quotaActivities({ installation, quota, tpu, meter }: ActivityDependencies): QuotaActivities {
+export function quotaActivities({ installation, quota, tpu }: ActivityDependencies): QuotaActivities {
   const outbox = new LeaseOutbox(installation.taskQueue);
   return {
     sendLease: (message) => outbox.send(client(), message),
-    deliver: (batch) => deliver(client(), installation, meter, batch),
+    deliver: (batch) => deliver(client(), installation, batch),
     loadPool: async (pool) => ({ ...(await quota.load(pool)), timings: installation.timings }),
     readOpenWork: (pool) => readOpenWork(client(), tpu, installation, pool),
     inspectHolders: (questions) => inspectHolders(client(), questions),
@@ -50,7 +49,6 @@ const WIDTH = 20;
 async function deliver(
   temporal: WorkflowClient,
   installation: Installation,
-  meter: WorkMeter,
   batch: Deliveries,
 ): Promise<DeliveryReport> {
   const closedJobs: LeaseId[] = [];
@@ -60,8 +58,7 @@ async function deliver(
       temporal.workflow.getHandle(lease.job).signal(grantedSignal, { run: lease.run, number: lease.number, epoch }),
     );
     // A grant to a job that has ended is no error: the lease comes back (facts/production.md 2, the first of two bugs).
-    if (wasHeard) meter.granted(lease.pool);
-    else closedJobs.push(lease);
+    if (!wasHeard) closedJobs.push(lease);
   });
   await eachOf(batch.answers, WIDTH, async ({ slice, isHeld }) => {
     await signalIfOpen(() =>

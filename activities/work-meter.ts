@@ -4,6 +4,5 @@ import type { JanitorReport, SetUpEnd } from './contract.js';
 export interface WorkMeter {
   setUp(seconds: number, end: SetUpEnd['kind'] | 'error'): void;
   logLag(seconds: number): void;
-  granted(pool: string): void;
   swept(report: Pick<JanitorReport, 'reclaimed' | 'unknown'>): void;
 }

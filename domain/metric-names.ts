@@ -1,6 +1,6 @@
 /**
  * The metrics of a worker, one list for the code, docs/metrics.md and the alert rules (deploy/prometheus/alerts.yml; a test
- * compares them). Histograms are of seconds; Prometheus adds `_bucket`, `_sum` and `_count` to their names.
+ * compares them), as Prometheus shows them; to histograms it adds `_bucket`, `_sum` and `_count`.
  */
 export const Metric = {
   /** Gauge {phase}: open jobs of the namespace. Every worker says the same: take the maximum, not the sum. */
@@ -13,7 +13,7 @@ export const Metric = {
   Attempts: 'jobctl_attempts_total',
   /** Histogram {end}: one set-up of all hosts of an attempt. */
   SetUpTime: 'jobctl_set_up_time_seconds',
-  /** Counter {pool}: leases granted. */
+  /** Counter {pool}: leases granted, counted by the pool's workflow when it decides. */
   Grants: 'jobctl_grants_total',
   /** Histogram: from a line's arrival at the worker to its being stored. */
   LogLag: 'jobctl_log_lag_seconds',
@@ -34,3 +34,6 @@ export const HISTOGRAM_BUCKETS: Readonly<Partial<Record<Metric, readonly number[
   [Metric.SetUpTime]: [1, 5, 15, 30, 60, 120, 300, 600, 1_200, 3_600],
   [Metric.LogLag]: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900],
 };
+
+/** The name to make a counter with: the exporter adds `_total` to it. */
+export const counterName = (name: Metric): string => name.replace(/_total$/, '');

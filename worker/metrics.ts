@@ -1,6 +1,6 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { WorkMeter } from '../activities/work-meter.js';
-import { Metric } from '../domain/metric-names.js';
+import { counterName, Metric } from '../domain/metric-names.js';
 
 /** One call to Google: which API, which method, and gRPC's name of the code or the port's own error. */
 export type CloudCallHook = (method: string, code: string) => void;
@@ -12,12 +12,11 @@ export interface WorkerMeter extends WorkMeter {
 
 /** The worker's own metrics, beside those of the SDK, on the same endpoint (docs/metrics.md). */
 export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
-  const counter = (name: Metric) => meter.createCounter(name);
-  const seconds = (name: Metric) => meter.createHistogram(name, 'float', 's');
+  const counter = (name: Metric) => meter.createCounter(counterName(name));
+  const seconds = (name: Metric) => meter.createHistogram(name, 'float');
   const open = meter.createGauge(Metric.OpenJobs);
   const setUpTime = seconds(Metric.SetUpTime);
   const logLag = seconds(Metric.LogLag);
-  const grants = counter(Metric.Grants);
   const calls = counter(Metric.CloudCalls);
   const [found, reclaimed, sweeps] = [
     counter(Metric.LeaksFound),
@@ -27,7 +26,6 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   return {
     setUp: (time, end) => setUpTime.record(time, { end }),
     logLag: (time) => logLag.record(time),
-    granted: (pool) => grants.add(1, { pool }),
     swept: (report) => {
       sweeps.add(1);
       // Zero too: an alert on the increase of a series that is not there yet would miss its first value.

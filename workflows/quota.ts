@@ -12,6 +12,7 @@ import { leaseKey } from '../domain/lease.js';
 import { decide } from '../quota/decide.js';
 import { pool as outside } from './activity-options.js';
 import { count } from './markdown.js';
+import { meter } from './meter.js';
 import { leaseMessagesSignal, quotaStateQuery, wakeSignal, type QuotaInput } from './messages.js';
 import { LeaseBook, type LeaseBookCarry } from './quota/lease-book.js';
 import { describePool, type PoolState } from './quota/pool-state.js';
@@ -99,6 +100,7 @@ function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
     book.grant(id, tier, now);
     return book.get(id)?.lease ?? [];
   });
+  for (const { pool } of granted) meter.granted(pool);
   const { regrants, answers, reclaims, releases } = book.takePending();
   if (granted.length + regrants.length + answers.length + reclaims.length + releases.length === 0) return undefined;
   return { epoch: book.epoch, grants: [...granted, ...regrants], answers, reclaims, releases, restate: [] };

@@ -29,6 +29,7 @@ export class TestStack {
   readonly #directory: string;
   readonly #config: object;
   readonly #healthPort: number;
+  readonly #metricsPort: number;
   #worker: ChildProcess | undefined;
 
   private constructor(parts: StackParts) {
@@ -42,6 +43,7 @@ export class TestStack {
     this.#directory = parts.directory;
     this.#config = parts.config;
     this.#healthPort = parts.healthPort;
+    this.#metricsPort = parts.metricsPort;
   }
 
   static async start(options: StackOptions = {}): Promise<TestStack> {
@@ -59,11 +61,12 @@ export class TestStack {
     const store = createStore(storeOptions);
     const { id: owner } = await ensureOwner(store);
     const key = writeKeyPair(directory);
-    const healthPort = await freePort();
+    const [healthPort, metricsPort] = [await freePort(), await freePort()];
     const taskQueue = `e2e-${bucket}`;
     const pool = options.pool ?? 'default';
     const quotaFile = options.quota === undefined ? undefined : join(directory, 'quota.toml');
     if (quotaFile !== undefined) writeFileSync(quotaFile, options.quota as string);
+    const codec = options.codec ?? codecOfAllTests();
     const config = {
       temporal: { address: server.address, namespace: server.namespace },
       taskQueue,
@@ -74,12 +77,13 @@ export class TestStack {
       label: 'REHEARSAL',
       pool,
       ...(quotaFile === undefined ? {} : { quotaFile }),
-      ...(options.codec === undefined ? {} : { codec: options.codec }),
+      ...(codec === undefined ? {} : { codec }),
       healthPort,
+      metricsPort,
       logLevel: 'debug',
       timings: { ...SHORT, ...options.timings },
     };
-    const dataConverter = await jobDataConverter(options.codec ?? {});
+    const dataConverter = await jobDataConverter(codec ?? {});
     const client = new Client({ connection: server.connection, namespace: server.namespace, dataConverter });
     const jobs = await JobClient.connect({ client, taskQueue, store });
     const stack = new TestStack({
@@ -93,6 +97,7 @@ export class TestStack {
       directory,
       config,
       healthPort,
+      metricsPort,
     });
     if (!options.isNotReady) await stack.startWorker();
     return stack;
@@ -107,6 +112,11 @@ export class TestStack {
     const response = await fetch(`http://127.0.0.1:${this.#healthPort}/ready`);
     const answer = (await response.json()) as { ready: boolean; reasons: string[] };
     return { ...answer, ready: response.status === 200 && answer.ready };
+  }
+
+  /** The worker's page for Prometheus. */
+  async metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.#metricsPort}/metrics`)).text();
   }
 
   spawnWorker(): void {
@@ -176,6 +186,12 @@ interface StackParts {
   readonly directory: string;
   readonly config: object;
   readonly healthPort: number;
+  readonly metricsPort: number;
+}
+
+/** A key of this run: `JOBCTL_TEST_CODEC_KEY=ID:BASE64 npx mocha ..` runs the same tests with encrypted payloads. */
+function codecOfAllTests(): CodecReferences | undefined {
+  return process.env['JOBCTL_TEST_CODEC_KEY'] ? { key: 'env:JOBCTL_TEST_CODEC_KEY' } : undefined;
 }
 
 /** All of jobctl's waits, shortened together; the server's own timers run as they are. */

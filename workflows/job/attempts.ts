@@ -21,7 +21,7 @@ import type { EpochMs } from '../../domain/units.js';
 import { attemptRecord, bookkeeping, onClaimedWorker, stopping } from '../activity-options.js';
 import { count } from '../markdown.js';
 import type { JobSettings } from '../messages.js';
-import { jobMeter } from './job-meter.js';
+import { meter } from '../meter.js';
 import type { JobStory } from './story.js';
 
 export interface AttemptsCarry {
@@ -216,7 +216,7 @@ export class Attempts {
   async #close(input: AttemptInput, result: AttemptResult | { readonly kind: 'cancelled' }): Promise<void> {
     this.#isOpen = false;
     this.#previousEnd = result.kind;
-    jobMeter.attemptEnded(result.kind);
+    meter.attemptEnded(result.kind);
     await this.#record(input, result.kind);
   }
 

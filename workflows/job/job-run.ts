@@ -3,12 +3,12 @@ import { contentHash } from '../../domain/content-hash.js';
 import { formatSlices, unitsOfJob } from '../../domain/job-units.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { lastRecord } from '../activity-options.js';
+import { meter } from '../meter.js';
 import { describeQuery, type JobInput, type JobView } from '../messages.js';
 import { placeName, Attempts, type AttemptResult } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
 import { jobDetails, type JobFacts } from './details.js';
 import { Gang, type GangLoss } from './gang.js';
-import { jobMeter } from './job-meter.js';
 import { LeaseHold } from './lease-hold.js';
 import { tellOfEnd } from './notify.js';
 import { chainRunId, JobStory } from './story.js';
@@ -56,7 +56,7 @@ export class JobRun {
         this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}`);
         const askedAt = Date.now();
         await this.#lease.acquire();
-        jobMeter.queued(this.#carried.spec.pool, Date.now() - askedAt);
+        meter.queued(this.#carried.spec.pool, Date.now() - askedAt);
       }
       const outcome = await this.#useLease();
       if (outcome) return { kind: 'outcome', outcome };
@@ -70,7 +70,7 @@ export class JobRun {
     await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
     await this.#lease.letGo();
     this.#story.end(outcome);
-    jobMeter.ended(outcome);
+    meter.ended(outcome);
     const isStored = await this.#store(outcome);
     if (!(await this.#notify(outcome)) || !isStored) return;
     // Once more, for the lines that say who was told.

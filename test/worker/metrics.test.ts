@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Metric } from '../../domain/metric-names.js';
+import { WorkflowType } from '../../workflows/messages.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { plant } from '../end-to-end/planted.js';
+import { TestStack } from '../end-to-end/test-stack.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+
+describe("a worker's metrics", function () {
+  this.timeout(60_000);
+  let stack: TestStack;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start({ pool: 'metered' });
+  });
+  after(() => stack.stop());
+
+  it('count what a worker did, each under the name of the list, and are all there', async () => {
+    const leftBehind = await plant(stack, 'left-behind');
+    const [good, bad] = await Promise.all([
+      stack.jobs.submit({ job: jobFile('echo one; echo two', { pool: 'metered', setup: { modules: ['command'] } }) }),
+      stack.jobs.submit({ job: jobFile('exit 7', { pool: 'metered' }) }),
+    ]);
+    const outcomes = await Promise.all([stack.jobs.wait(good.id), stack.jobs.wait(bad.id)]);
+    assert.deepEqual(
+      outcomes.map(({ exitCode }) => exitCode),
+      [0, 7],
+      stack.tail(),
+    );
+    await stack.client.workflow.execute(WorkflowType.Janitor, {
+      workflowId: `janitor-${stack.taskQueue}`,
+      taskQueue: stack.taskQueue,
+      args: [{ v: 1 }],
+    });
+    await leftBehind.remove();
+    // The SDK publishes what it has gathered a moment later.
+    const page = await until('all of them are published', async () => {
+      const text = await stack.metrics();
+      return Object.values(Metric).every((name) => text.includes(name)) ? text : undefined;
+    });
+
+    const value = (name: string, ...labels: string[]): number => total(page, name, labels);
+    assert.equal(value(Metric.JobsEnded, 'result="succeeded"', 'by="none"'), 1);
+    assert.equal(value(Metric.JobsEnded, 'result="failed"', 'by="task"'), 1);
+    assert.equal(value(Metric.Attempts, 'end="exited"'), 2);
+    assert.equal(value(Metric.Grants, 'pool="metered"'), 2);
+    assert.equal(value(`${Metric.QueueTime}_count`, 'pool="metered"'), 2);
+    assert.equal(value(`${Metric.SetUpTime}_count`, 'end="ready"'), 2);
+    assert.equal(value(Metric.LeaksFound), 1);
+    assert.equal(value(Metric.LeaksReclaimed), 0);
+    assert.equal(value(Metric.Sweeps), 1);
+    assert.equal(value(Metric.CloudCalls, 'method="CreateQueuedResource"', 'code="OK"'), 2);
+    assert.ok(value(Metric.CloudCalls, 'api="storage"', 'method="write"', 'code="OK"') > 0);
+    assert.ok(value(`${Metric.LogLag}_count`) > 0);
+    assert.match(page, new RegExp(`^${Metric.OpenJobs}\\{.*phase="queued".*\\} \\d`, 'm'));
+    assert.match(page, new RegExp(`^${Metric.LogLag}_bucket\\{.*le="0\\.5".*\\}`, 'm'), 'with bounds of their own');
+    namedBy('deploy/prometheus/alerts.yml', page);
+  });
+
+  it('are all explained in docs/metrics.md', () => {
+    const text = readFileSync('docs/metrics.md', 'utf8');
+    assert.deepEqual(
+      Object.values(Metric).filter((name) => !text.includes(`\`${name}\``)),
+      [],
+    );
+  });
+});
+
+/** The sum of the series of a name that have these labels. */
+function total(page: string, name: string, labels: readonly string[]): number {
+  const series = page.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  const meant = series.filter((line) => labels.every((label) => line.includes(label)));
+  return meant.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+/** Metrics that only a failure makes; their names are the SDK's (facts/temporal.md 6). */
+const SELDOM = new Set(['temporal_workflow_task_execution_failed_total']);
+
+/** An alert on a metric that nobody publishes never fires. */
+function namedBy(file: string, page: string): void {
+  const expressions = readFileSync(file, 'utf8').replace(/^ *#.*$/gm, '');
+  const names = new Set(expressions.match(/\b(jobctl|temporal)_[a-z_]+/g) ?? []);
+  assert.ok(names.size > 6);
+  assert.deepEqual(
+    [...names].filter((name) => !SELDOM.has(name) && !new RegExp(`^${name}\\b`, 'm').test(page)),
+    [],
+  );
+}

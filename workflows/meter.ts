@@ -1,0 +1,19 @@
+import { metricMeter } from '@temporalio/workflow';
+import type { Outcome } from '../domain/job-state.js';
+import { counterName, Metric } from '../domain/metric-names.js';
+
+/** What workflows count of their own work (`domain/metric-names.ts`). Nothing is counted twice by a replay. */
+export const meter = {
+  queued(pool: string, ms: number): void {
+    metricMeter.createHistogram(Metric.QueueTime, 'float').record(ms / 1000, { pool });
+  },
+  attemptEnded(end: string): void {
+    metricMeter.createCounter(counterName(Metric.Attempts)).add(1, { end });
+  },
+  ended({ result, cause }: Outcome): void {
+    metricMeter.createCounter(counterName(Metric.JobsEnded)).add(1, { result, by: cause?.by ?? 'none' });
+  },
+  granted(pool: string): void {
+    metricMeter.createCounter(counterName(Metric.Grants)).add(1, { pool });
+  },
+};
