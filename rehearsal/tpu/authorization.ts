@@ -31,7 +31,11 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
   GetGuestAttributes: 'tpu.nodes.get',
 };
 
-/** Rights of a call to Cloud TPU; the facts are read at each call. Throws ApiError. */
+/**
+ * Rights of a call to Cloud TPU; the facts are read at each call. The words for a missing permission are the service's
+ * own of 2019 (tensorflow/tpu#296), their end that of most APIs today; what a create names as its resource was found
+ * nowhere. Throws ApiError.
+ */
 export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {
   return ({ method, subject, request, headers }) => {
     const [, project = '', , location] = subject.split('/');
