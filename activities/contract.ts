@@ -28,6 +28,12 @@ export interface AcceptJobInput {
   readonly input: JobInput;
 }
 
+/** What a job is held to from now on. */
+export interface AcceptedJob extends JobSettings {
+  /** The job's `tpu` with its pool's defaults in it. */
+  readonly tpu?: JobSpec['tpu'];
+}
+
 /** One slice of an attempt, ready. */
 export interface ReadySlice {
   readonly index: number;
@@ -95,7 +101,7 @@ export interface AttemptRecord {
 
 export interface JobActivities {
   /** Checks the job against this installation (project, pool, key), stores its spec, freezes its settings. */
-  acceptJob(input: AcceptJobInput): Promise<JobSettings>;
+  acceptJob(input: AcceptJobInput): Promise<AcceptedJob>;
   /** Names the queue of one live worker; its connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
@@ -211,6 +217,8 @@ export interface JanitorReport {
   readonly reclaimed: readonly string[];
   readonly unknown: readonly string[];
   readonly wokenPools: readonly string[];
+  /** Google projects that refused to be listed; what is ours there was not looked at. */
+  readonly unlisted: readonly string[];
   readonly stopped?: string;
 }
 export interface JanitorActivities {

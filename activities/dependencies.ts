@@ -2,6 +2,7 @@ import type { HostsPort, SshKey } from '../cloud/hosts/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
 import type { Timings } from '../domain/timings.js';
+import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
 import type { WorkMeter } from './work-meter.js';
 
@@ -13,6 +14,7 @@ export interface ActivityDependencies {
   readonly installation: Installation;
   readonly quota: QuotaSource;
   readonly meter: WorkMeter;
+  readonly pools: PoolSource;
 }
 
 export interface Installation {
@@ -20,6 +22,7 @@ export interface Installation {
   readonly owner: string;
   /** Said wherever a user could take a rehearsal for the real thing. */
   readonly label?: string;
+  /** Of jobs that name none and whose pool names none. */
   readonly googleProject: string;
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { OwnedResource, TpuPort } from '../cloud/tpu/port.js';
+import type { OwnedResource } from '../cloud/tpu/port.js';
 import { judgeResource, MOST_DELETIONS_PER_SWEEP } from '../domain/janitor.js';
 import {
   quotaWorkflowId,
@@ -11,22 +11,24 @@ import {
 } from '../workflows/messages.js';
 import type { JanitorActivities, JanitorReport } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
+import { listOwnedEverywhere } from './google-projects.js';
 import { startReclaim } from './quota.js';
 import { describe, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
-export function janitorActivities({ tpu, installation, meter }: ActivityDependencies): JanitorActivities {
+export function janitorActivities(dependencies: ActivityDependencies): JanitorActivities {
   return {
     sweep: async () => {
-      const report = await sweep(Context.current().client, tpu, installation);
-      meter.swept(report);
+      const report = await sweep(Context.current().client, dependencies);
+      dependencies.meter.swept(report);
       return report;
     },
   };
 }
 
 /** Lists the cloud first, then asks about each workflow: what was created in between is not seen and so not judged. */
-async function sweep(temporal: WorkflowClient, tpu: TpuPort, installation: Installation): Promise<JanitorReport> {
-  const owned = await tpu.listOwned(installation.googleProject, installation.owner);
+async function sweep(temporal: WorkflowClient, dependencies: ActivityDependencies): Promise<JanitorReport> {
+  const { installation } = dependencies;
+  const { owned, unlisted } = await listOwnedEverywhere(dependencies);
   const byName = [...new Map(owned.map((resource) => [resource.ref.name, resource])).values()];
   const verdicts = [];
   for (const resource of byName) verdicts.push({ resource, ...(await judge(temporal, resource)) });
@@ -35,11 +37,12 @@ async function sweep(temporal: WorkflowClient, tpu: TpuPort, installation: Insta
   const wokenPools = await wakePools(temporal, installation);
   if (orphans.length > MOST_DELETIONS_PER_SWEEP) {
     const stopped = `${orphans.length} resources look orphaned, more than ${MOST_DELETIONS_PER_SWEEP}: nothing was deleted; look with 'jobctl audit leaks'`;
-    return { resources: byName.length, reclaimed: [], unknown, wokenPools, stopped };
+    return { resources: byName.length, reclaimed: [], unknown, wokenPools, unlisted, stopped };
   }
   for (const { resource, memo } of orphans)
     await startReclaim(temporal, installation, memo?.lease ?? leaseOf(resource), resource.ref);
-  return { resources: byName.length, reclaimed: orphans.map(({ resource }) => resource.ref.name), unknown, wokenPools };
+  const reclaimed = orphans.map(({ resource }) => resource.ref.name);
+  return { resources: byName.length, reclaimed, unknown, wokenPools, unlisted };
 }
 
 async function judge(temporal: WorkflowClient, { ref, ownership }: OwnedResource) {

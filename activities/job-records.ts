@@ -1,16 +1,21 @@
 import { userInfo } from 'node:os';
+import { log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { unitsOfJob } from '../domain/job-units.js';
+import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import { formatProblems } from '../domain/problem.js';
 import { attemptObject, jobLogPrefix, outcomeObject, specObject } from '../domain/store-layout.js';
 import { canEverFit } from '../quota/decide.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { resolveProject } from '../quota/membership.js';
-import type { JobEvent, JobSettings } from '../workflows/messages.js';
+import type { JobEvent, JobInput } from '../workflows/messages.js';
 import { connectingKey } from './connecting-key.js';
-import type { AcceptJobInput, JobActivities, JobRef } from './contract.js';
+import type { AcceptedJob, AcceptJobInput, JobActivities, JobRef } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
+import { rememberGoogleProject } from './google-projects.js';
+import type { PoolSource } from './pool-source.js';
 
 type JobRecordActivities = Pick<JobActivities, 'acceptJob' | 'claimWorker' | 'recordAttempt' | 'recordOutcome'>;
 
@@ -34,14 +39,17 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
 }
 
 async function acceptJob(
-  { store, installation, quota }: ActivityDependencies,
+  { store, installation, quota, pools }: ActivityDependencies,
   { job, spec, input }: AcceptJobInput,
-): Promise<JobSettings> {
+): Promise<AcceptedJob> {
   const user = spec.user ?? input.user ?? 'unknown';
   const { config, problem } = await quota.load(spec.pool);
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   const project = projectOf(config, user, spec);
+  const tpu = await completeTpu(pools, spec.pool, job, input);
+  // Before any slice is asked for: from now on somebody looks for what is ours there.
+  await rememberGoogleProject(store, tpu.project ?? installation.googleProject);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
   return {
     owner: installation.owner,
@@ -54,7 +62,18 @@ async function acceptJob(
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
+    tpu,
   };
+}
+
+/** The job's `tpu` with its pool's defaults, all of it checked again together. */
+async function completeTpu(pools: PoolSource, pool: string, job: JobRef, input: JobInput): Promise<JobSpec['tpu']> {
+  const { defaults, problem } = await pools.load(pool);
+  if (!defaults) throw new Error(`pool ${pool}: no job can be accepted while its pool file is wrong: ${problem}`);
+  if (problem !== undefined) log.warn(`pool ${pool}: the last good pool file holds: ${problem}`);
+  const resolved = resolveJob(input.job, { pool: defaults });
+  if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
+  return bindJobName(resolved.spec, job.id).tpu;
 }
 
 function projectOf(config: QuotaConfig, user: string, spec: JobSpec): string {

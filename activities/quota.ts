@@ -1,6 +1,5 @@
 import { Context, heartbeat, log } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { TpuPort } from '../cloud/tpu/port.js';
 import { JobPhase } from '../domain/job-state.js';
 import type { LeaseId } from '../domain/lease.js';
 import type { SliceRef } from '../domain/slice.js';
@@ -25,18 +24,20 @@ import type {
   QuotaActivities,
 } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
+import { listOwnedEverywhere } from './google-projects.js';
 import { LeaseOutbox } from './lease-outbox.js';
 import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
 
 const client = (): WorkflowClient => Context.current().client;
 
-export function quotaActivities({ installation, quota, tpu }: ActivityDependencies): QuotaActivities {
+export function quotaActivities(dependencies: ActivityDependencies): QuotaActivities {
+  const { installation, quota } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
   return {
     sendLease: (message) => outbox.send(client(), message),
     deliver: (batch) => deliver(client(), installation, batch),
     loadPool: async (pool) => ({ ...(await quota.load(pool)), timings: installation.timings }),
-    readOpenWork: (pool) => readOpenWork(client(), tpu, installation, pool),
+    readOpenWork: (pool) => readOpenWork(client(), dependencies, pool),
     inspectHolders: (questions) => inspectHolders(client(), questions),
   };
 }
@@ -125,11 +126,10 @@ async function inspectHolders(temporal: WorkflowClient, questions: readonly Hold
 /** Cloud first, then workflows: what was created in between has an open workflow that the second listing shows. */
 async function readOpenWork(
   temporal: WorkflowClient,
-  tpu: TpuPort,
-  installation: Installation,
+  dependencies: ActivityDependencies,
   pool: string,
 ): Promise<OpenWork> {
-  const owned = await tpu.listOwned(installation.googleProject, installation.owner);
+  const { owned } = await listOwnedEverywhere(dependencies);
   const jobs = await openJobs(temporal, pool);
   const slices = await openSlices(temporal, pool);
   const known = new Set(slices.map(({ ref }) => ref.name));

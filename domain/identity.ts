@@ -81,6 +81,8 @@ const LABELS = {
   generation: 'jobctl-generation',
   spec: 'jobctl-spec',
 } as const;
+/** How many labels we put on a resource. */
+export const OWN_LABELS = Object.keys(LABELS).length;
 /** No label of a user's may start with it. */
 export const OWN_LABEL_PREFIX = 'jobctl-';
 

@@ -1,4 +1,4 @@
-import type { AllocationMode, Pricing } from './slice.js';
+import type { AllocationMode, DataDisk, Pricing } from './slice.js';
 
 /** The setup modules that are built. Their order in a job file is the order in which they run. */
 export const MODULE_NAMES = ['ssh', 'gcsfuse', 'docker', 'conda', 'venv', 'command'] as const;
@@ -21,8 +21,9 @@ export interface JobSpec {
     readonly accelerator: string;
     /** Prefix of resource names; absent = `jc`. */
     readonly name?: string;
-    /** In order of preference; one at least. */
+    /** In order of preference. None: the pool's, until the worker that accepts the job has put them in. */
     readonly zones: readonly string[];
+    /** The Google Cloud project; absent = the worker's. */
     readonly project?: string;
     readonly runtimeVersion: string;
     readonly pricing: Pricing | 'any';
@@ -34,9 +35,12 @@ export interface JobSpec {
     readonly subnetwork?: string;
     readonly externalIps: boolean;
     readonly serviceAccount?: string;
+    /** URLs. */
     readonly scopes?: readonly string[];
     readonly reservation?: string;
+    /** Absent = the type's usual one. */
     readonly topology?: string;
+    readonly dataDisks?: readonly DataDisk[];
   };
   readonly modules: readonly ModuleName[];
   readonly remoteUser?: string;

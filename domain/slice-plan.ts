@@ -4,7 +4,7 @@ import type { Pricing, SlicePlan } from './slice.js';
 
 export interface SlicePlace {
   readonly owner: string;
-  /** The installation's Google project, used where the job names none. */
+  /** The worker's Google project, used where neither the job nor its pool names one. */
   readonly googleProject: string;
   readonly zone: string;
   readonly name: string;
@@ -26,6 +26,7 @@ export function slicePlan(spec: JobSpec, place: SlicePlace): SlicePlan {
     ...(tpu.subnetwork === undefined ? {} : { subnetwork: tpu.subnetwork }),
     ...(tpu.serviceAccount === undefined ? {} : { serviceAccount: tpu.serviceAccount }),
     ...(tpu.scopes === undefined ? {} : { scopes: tpu.scopes }),
+    ...(tpu.dataDisks === undefined ? {} : { dataDisks: tpu.dataDisks }),
   };
   return {
     ref: {

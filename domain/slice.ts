@@ -5,6 +5,16 @@ export type AllocationMode = 'queued-resources' | 'tpu-vm';
 /** What Google bills a slice as. `preemptible` is the old form of spot and lives 24 hours at most. */
 export type Pricing = 'spot' | 'ondemand' | 'preemptible' | 'reserved';
 
+export const DISK_MODES = ['read-write', 'read-only'] as const;
+
+/** An existing disk that is attached to every host of a slice. */
+export interface DataDisk {
+  /** Its name, for the disk of that name in the slice's own project and zone; or `projects/P/zones/Z/disks/NAME`. */
+  readonly source: string;
+  /** One VM at a time may write to a disk (Google's "single-writer mode"). */
+  readonly mode: (typeof DISK_MODES)[number];
+}
+
 /** Where one slice is found in the cloud. The queued resource and its node carry the same name. */
 export interface SliceRef {
   /** The Google Cloud project id, not the quota project. */
@@ -36,12 +46,16 @@ export interface SlicePlan {
   readonly topology?: string;
   readonly runtimeVersion: string;
   readonly pricing: Pricing;
+  /** A name in the slice's own project and zone, or a path; used with `reserved` alone. */
   readonly reservation?: string;
   readonly network?: string;
   readonly subnetwork?: string;
   readonly externalIps: boolean;
+  /** An email; `default` is Compute Engine's default service account. */
   readonly serviceAccount?: string;
+  /** URLs; none = all of Google Cloud's. */
   readonly scopes?: readonly string[];
+  readonly dataDisks?: readonly DataDisk[];
   readonly tags: readonly string[];
   /** The user's labels; ownership labels are added by the adapter. */
   readonly labels: Readonly<Record<string, string>>;

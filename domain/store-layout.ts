@@ -6,6 +6,13 @@ export const attemptObject = (job: string, attempt: number): string => `jobs/${j
 /** A local file of the submitter's (requirements), by content. */
 export const fileObject = (sha256: string): string => `files/${sha256}`;
 export const ownerObject = 'system/owner';
+/**
+ * One object for each Google project in which a job was accepted, empty: where the janitor, a quota workflow without memory
+ * and the audit look for what is ours. Not in Temporal, which forgets jobs; an operator removes it with the project.
+ */
+export const googleProjectsPrefix = 'system/google-projects/';
+export const googleProjectObject = (googleProject: string): string => `${googleProjectsPrefix}${googleProject}`;
+export const googleProjectOf = (objectName: string): string => objectName.slice(googleProjectsPrefix.length);
 
 /** Of all attempts. */
 export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;

@@ -1,4 +1,3 @@
-import { parse } from 'toml';
 import { canonicalGeneration } from '../domain/job-file/accelerator.js';
 import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Mapping } from '../domain/job-file/plain-tree.js';
@@ -11,6 +10,7 @@ import { nominalQuota } from './nominal-quota.js';
 import { isSameProject } from './quota-config.js';
 import type { QuotaConfig, QuotaProject } from './quota-config.js';
 import { TomlPositions } from './toml-positions.js';
+import { located, readToml } from './toml-text.js';
 
 export type ParsedQuotaFile =
   | { readonly ok: true; readonly config: QuotaConfig; readonly warnings: readonly string[] }
@@ -26,35 +26,7 @@ export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
   const reader = new QuotaFileReader(tree.value);
   if (reader.problems.length === 0) return { ok: true, config: reader.config, warnings: reader.warnings };
-  const problems = reader.problems.map((problem) => ({ file, ...positions.locate(problem) }));
-  return {
-    ok: false,
-    problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
-  };
-}
-
-type Toml = { readonly ok: true; readonly value: Mapping } | { readonly ok: false; readonly problem: Problem };
-
-function readToml(text: string, positions: TomlPositions): Toml {
-  try {
-    return { ok: true, value: parse(text) as Mapping };
-  } catch (error) {
-    const own = error as TomlError;
-    const start = own.location?.start ?? positions.syntaxError ?? own;
-    const place = { line: start.line ?? 1, column: start.column ?? 1 };
-    const message = positions.syntaxError?.message ?? own.message;
-    return { ok: false, problem: { path: [], ...place, message: `not TOML: ${message}` } };
-  }
-}
-
-/** What `toml` 5 throws: a position in one of two places, or none. */
-interface TomlError extends Partial<TomlPlace> {
-  readonly message: string;
-  readonly location?: { readonly start: TomlPlace };
-}
-interface TomlPlace {
-  readonly line: number;
-  readonly column: number;
+  return { ok: false, problems: located(reader.problems, file, positions) };
 }
 
 const TABLES = ['toml-schema', 'total_resources', 'project_membership', 'project_resources'] as const;

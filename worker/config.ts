@@ -51,11 +51,13 @@ const configSchema = z.strictObject({
   }),
   googleProject: z.string().min(1),
   label: z.string().optional(),
-  /** The pool that `quotaFile` divides. */
+  /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
   pool: z.string().default('default'),
   quotaFile: z.string().optional(),
   /** Keys of the payload codec, by reference (docs/encryption.md). */
   codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
+  /** docs/pool-file.md */
+  poolFile: z.string().optional(),
   healthPort: port.optional(),
   /** Prometheus reads http://listenHost:metricsPort/metrics. */
   metricsPort: port.optional(),
@@ -79,6 +81,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
   JOBCTL_GOOGLE_PROJECT: 'googleProject',
   JOBCTL_QUOTA_FILE: 'quotaFile',
+  JOBCTL_POOL_FILE: 'poolFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
   JOBCTL_SSH_USER: 'ssh.user',

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { NativeConnection } from '@temporalio/worker';
+import type { PoolSource } from '../activities/pool-source.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
 import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
@@ -14,8 +15,12 @@ export async function whatIsMissing(outside: {
   readonly store: StorePort;
   readonly tpu: TpuPort;
   readonly googleProject: string;
+  readonly pools: PoolSource;
+  readonly pool: string;
 }): Promise<readonly string[]> {
-  const { connection, namespace, store, tpu, googleProject } = outside;
+  const { connection, namespace, store, tpu, pools, pool } = outside;
+  const { defaults, problem } = await pools.load(pool);
+  const googleProjects = new Set([outside.googleProject, defaults?.googleProject ?? outside.googleProject]);
   const checks = [
     whatTemporalLacks(connection, namespace),
     check(`bucket ${store.bucket}`, async () =>
@@ -23,12 +28,15 @@ export async function whatIsMissing(outside: {
         ? undefined
         : `has no installation's owner id (${ownerObject}): run 'jobctl setup server'`,
     ),
-    check(`Cloud TPU of project ${googleProject}`, async () => {
-      await tpu.listOwned(googleProject, 'nobody');
-      return undefined;
-    }),
+    ...[...googleProjects].map((googleProject) =>
+      check(`Cloud TPU of project ${googleProject}`, async () => {
+        await tpu.listOwned(googleProject, 'nobody');
+        return undefined;
+      }),
+    ),
   ];
-  return (await Promise.all(checks)).filter((sentence) => sentence !== undefined);
+  const found = [...(await Promise.all(checks)), problem === undefined ? undefined : `pool ${pool}: ${problem}`];
+  return found.filter((sentence) => sentence !== undefined);
 }
 
 async function check(what: string, look: () => Promise<string | undefined>): Promise<string | undefined> {

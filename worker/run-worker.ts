@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
+import { poolFileSource } from '../activities/pool-source.js';
 import { quotaFileSource } from '../activities/quota-source.js';
 import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
@@ -61,7 +62,7 @@ interface WorkerRun {
   readonly stop: AbortSignal;
 }
 
-function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig, meter: WorkerMeter) {
+function openPorts({ store, cloud, ssh, googleProject, pool, poolFile }: WorkerConfig, meter: WorkerMeter) {
   const bucket = createStore({
     ...definedOnly({ endpoint: store.endpoint }),
     bucket: store.bucket,
@@ -75,6 +76,7 @@ function openPorts({ store, cloud, ssh, googleProject }: WorkerConfig, meter: Wo
       ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
     }),
     hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
+    pools: poolFileSource(pool, poolFile),
   };
 }
 
@@ -90,7 +92,12 @@ function endpointOf(address: string, insecure: boolean) {
 async function untilComplete({ config, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
   let before = '';
   while (!stop.aborted) {
-    const reasons = await whatIsMissing({ ...temporal, ...ports, googleProject: config.googleProject });
+    const reasons = await whatIsMissing({
+      ...temporal,
+      ...ports,
+      googleProject: config.googleProject,
+      pool: config.pool,
+    });
     if (reasons.length === 0) return;
     if (health) health.reasons = reasons;
     const now = reasons.join('; ');

@@ -8,6 +8,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { eachOf } from '../../activities/workflow-lookup.js';
 import { quotaActivities } from '../../activities/quota.js';
 import { quotaFileSource } from '../../activities/quota-source.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -37,13 +38,16 @@ export async function quotaRates(): Promise<QuotaRates> {
   const connection = await NativeConnection.connect({ address: server.address });
   const [host = '', port] = rehearsal.endpoints.tpu.split(':');
   const tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
+  const storeOptions = { endpoint: rehearsal.endpoints.store, bucket: 'bench-quota', projectId: 'bench' };
+  await ensureBucket(storeOptions);
+  const store = createStore(storeOptions);
   const installation = { ...INSTALLATION, timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 } };
   const worker = await Worker.create({
     connection,
     taskQueue: INSTALLATION.taskQueue,
     workflowsPath: fileURLToPath(new URL('./quick-jobs.ts', import.meta.url)),
     activities: {
-      ...quotaActivities({ installation, quota: quotaFileSource('default', undefined), tpu } as never),
+      ...quotaActivities({ installation, quota: quotaFileSource('default', undefined), tpu, store } as never),
       step: async () => undefined,
     },
     maxCachedWorkflows: 1_000,

@@ -1,9 +1,10 @@
 import type { protos } from '@google-cloud/tpu';
 import { findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
 import { labelsOf } from '../../domain/identity.js';
-import type { Pricing, SlicePlan, SliceRef } from '../../domain/slice.js';
+import type { DataDisk, Pricing, SlicePlan, SliceRef } from '../../domain/slice.js';
 
 type Node = protos.google.cloud.tpu.v2.INode;
+type AttachedDisk = protos.google.cloud.tpu.v2.IAttachedDisk;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
@@ -50,28 +51,45 @@ function tierOf(plan: SlicePlan, parent: string): protos.google.cloud.tpu.v2.IQu
   }
 }
 
-const reservationPath = (reservation: string, parent: string): string =>
-  reservation.includes('/') ? reservation : `${parent}/reservations/${reservation}`;
+/** A name is of the slice's own project; `projects/OWNER/reservations/NAME` is another's in the slice's zone. */
+function reservationPath(reservation: string, parent: string): string {
+  const [projects, owner, reservations, name] = reservation.split('/');
+  if (owner === undefined) return `${parent}/reservations/${reservation}`;
+  if (projects !== 'projects' || reservations !== 'reservations') return reservation;
+  return `${zonePath(owner, parent.slice(parent.lastIndexOf('/') + 1))}/reservations/${name}`;
+}
 
 function schedulingOf(pricing: Pricing): protos.google.cloud.tpu.v2.ISchedulingConfig {
   return { spot: pricing === 'spot', preemptible: pricing === 'preemptible', reserved: pricing === 'reserved' };
 }
 
 function nodeOf(plan: SlicePlan): Node {
-  const { network, subnetwork, externalIps, serviceAccount, scopes, tags, labels, metadata } = plan;
+  const { network, subnetwork, externalIps, tags, labels, metadata } = plan;
   return {
     description: `jobctl job ${plan.ownership.job}`,
     ...acceleratorOf(plan),
     runtimeVersion: plan.runtimeVersion,
     networkConfig: { ...(network && { network }), ...(subnetwork && { subnetwork }), enableExternalIps: externalIps },
-    ...((serviceAccount || scopes) && {
-      serviceAccount: { ...(serviceAccount && { email: serviceAccount }), ...(scopes && { scope: [...scopes] }) },
-    }),
+    ...serviceAccountOf(plan),
+    ...(plan.dataDisks && { dataDisks: plan.dataDisks.map((disk) => attachedDisk(disk, plan.ref)) }),
     tags: [...tags],
     metadata: { ...metadata },
     // Ours last: no label of the user's may change whose the slice is.
     labels: { ...labels, ...labelsOf(plan.ownership) },
   };
+}
+
+/** Compute Engine's default service account is the one that is not named. */
+function serviceAccountOf({ serviceAccount, scopes }: SlicePlan): Node {
+  const email = serviceAccount === 'default' ? undefined : serviceAccount;
+  if (email === undefined && scopes === undefined) return {};
+  return { serviceAccount: { ...(email && { email }), ...(scopes && { scope: [...scopes] }) } };
+}
+
+/** The API wants a disk's full path. */
+function attachedDisk({ source, mode }: DataDisk, { googleProject, zone }: SliceRef): AttachedDisk {
+  const sourceDisk = source.includes('/') ? source : `projects/${googleProject}/zones/${zone}/disks/${source}`;
+  return { sourceDisk, mode: mode === 'read-only' ? 'READ_ONLY' : 'READ_WRITE' };
 }
 
 /** Google takes a type's name, or a generation with a topology, never both. */

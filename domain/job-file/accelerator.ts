@@ -16,6 +16,47 @@ export function acceleratorNamed(name: string): AcceleratorType | undefined {
   return findAccelerator(canonicalName(name));
 }
 
+/** The type of so many chips that a generation and a topology mean, as the API and gcloud's `--type` and `--topology` take them. */
+export function acceleratorOfTopology(generation: string, topology: string): AcceleratorType | undefined {
+  const name = canonicalGeneration(generation.trim());
+  const types = ACCELERATOR_TYPES.filter((accelerator) => accelerator.generation === name);
+  return types.find((type) => type.topology === topology) ?? types.find((type) => hasTopology(type, topology));
+}
+
+/** Generations whose larger slices come in several shapes (cloud.google.com/tpu/docs/types-topologies, v5e, 2026). */
+const SHAPED: readonly Generation[] = ['v4', 'v5p'];
+/** Chips of the cube of which they are made. */
+const CUBE = 4;
+
+/**
+ * Whether slices of `type` can have that topology: the usual one, or for v4 and v5p another AxBxC of cubes of as many chips
+ * with A <= B <= C, which may end in _twisted or _untwisted.
+ */
+export function hasTopology(type: AcceleratorType, topology: string): boolean {
+  const [shape = '', variant] = topology.split('_');
+  const isVariant = variant === 'twisted' || variant === 'untwisted';
+  if (variant === undefined && shape === type.topology) return true;
+  if (!SHAPED.includes(type.generation) || !/^\d+x\d+x\d+$/.test(shape)) return false;
+  const axes = shape.split('x').map(Number);
+  const isOfCubes = axes.every((axis, index) => axis > 0 && axis % CUBE === 0 && axis >= (axes[index - 1] ?? 0));
+  const chips = axes.reduce((product, axis) => product * axis, 1);
+  return isOfCubes && chips === type.chips && (variant === undefined || isVariant);
+}
+
+/** The usual topologies of a generation, for a message. */
+export function topologiesOf(generation: string): string {
+  const name = canonicalGeneration(generation.trim());
+  const types = ACCELERATOR_TYPES.filter((type) => type.generation === name);
+  return `usual: ${types.map(({ type, topology }) => `${topology} (${type})`).join(', ')}`;
+}
+
+/** What to write instead of a topology that slices of `type` do not have. */
+export function topologyHint({ type, generation, chips, topology }: AcceleratorType): string {
+  const usual = `${type} has ${chips} chips: ${topology} is the usual one`;
+  if (!SHAPED.includes(generation) || chips < CUBE ** 3) return `${usual}, and the only one`;
+  return `${usual}, others are AxBxC, multiples of ${CUBE}, A <= B <= C`;
+}
+
 function canonicalName(name: string): string {
   const word = name.trim().toLowerCase().replace(/^tpu-/, '');
   const dash = word.lastIndexOf('-');

@@ -1,10 +1,12 @@
-import type { JobFile } from './sections.js';
+import { DISK_MODES } from '../slice.js';
 import type { Report } from './report.js';
+import type { DataDiskForm, TpuForm } from './tpu-form.js';
 
-type TpuForm = NonNullable<JobFile['tpu']>;
+/** Undefined: no such value. */
+type ReadFlag = (value: string) => Partial<TpuForm> | undefined;
 
 /** Flags of `gcloud compute tpus tpu-vm create` that have a key in `tpu` (gcloud reference, 2026), with how they are read. */
-const FLAGS: Readonly<Record<string, (value: string) => Partial<TpuForm>>> = {
+const FLAGS: Readonly<Record<string, ReadFlag>> = {
   '--network': (network) => ({ network }),
   '--subnetwork': (subnetwork) => ({ subnetwork }),
   '--service-account': (service_account) => ({ service_account }),
@@ -13,7 +15,9 @@ const FLAGS: Readonly<Record<string, (value: string) => Partial<TpuForm>>> = {
   '--labels': (labels) => ({ labels: pairsOf(labels) }),
   '--metadata': (metadata) => ({ metadata: pairsOf(metadata) }),
   '--version': (version) => ({ version }),
+  '--type': (accelerator) => ({ accelerator }),
   '--topology': (topology) => ({ topology }),
+  '--data-disk': diskOf,
   '--reservation': (reservation) => ({ reservation }),
   '--internal-ips': () => ({ external_ips: false }),
   '--spot': () => ({ pricing: 'spot' }),
@@ -32,10 +36,21 @@ function pairsOf(text: string): Record<string, string> {
   );
 }
 
+/** `source=NAME,mode=read-only`: one disk; the flag may be there several times. */
+function diskOf(text: string): Partial<TpuForm> | undefined {
+  const { source, mode = 'read-write', ...others } = pairsOf(text);
+  const known = DISK_MODES.find((word) => word === mode);
+  if (!source || known === undefined || Object.keys(others).length > 0) return undefined;
+  return { data_disks: [{ source, mode: known }] };
+}
+
 /** `tpu` with the keys that its `flags` stand for; a key that the file gives itself wins. What has no key is a problem. */
 export function applyCreateFlags(tpu: TpuForm, report: Report): TpuForm {
   const given = Object.fromEntries(Object.entries(tpu).filter(([, value]) => value !== null && value !== undefined));
-  return (tpu.flags ?? []).reduce<TpuForm>((form, flag, index) => ({ ...keysOf(flag, index, report), ...form }), given);
+  const flags = (tpu.flags ?? []).map((flag, index) => keysOf(flag, index, report));
+  const data_disks: DataDiskForm[] = flags.flatMap((keys) => keys.data_disks ?? []);
+  const once = flags.reduceRight<TpuForm>((later, keys) => ({ ...later, ...keys }), {});
+  return { ...once, ...(data_disks.length > 0 && { data_disks }), ...given };
 }
 
 function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {
@@ -46,7 +61,11 @@ function keysOf(flag: string, index: number, report: Report): Partial<TpuForm> {
     report.wrong(path, flag, 'no flag that jobctl understands', `understood: ${Object.keys(FLAGS).join(', ')}`);
     return {};
   }
-  if (WITHOUT_VALUE.has(name) === (value === undefined)) return read(value ?? '');
+  if (WITHOUT_VALUE.has(name) === (value === undefined)) {
+    const keys = read(value ?? '');
+    if (keys === undefined) report.wrong(path, flag, 'no disk', 'write --data-disk=source=DISK,mode=read-only');
+    return keys ?? {};
+  }
   const hint = WITHOUT_VALUE.has(name) ? `write ${name}` : `write ${name}=VALUE`;
   report.wrong(path, flag, WITHOUT_VALUE.has(name) ? 'a flag that takes no value' : 'a flag without its value', hint);
   return {};

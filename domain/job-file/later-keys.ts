@@ -15,7 +15,6 @@ export const LATER_KEYS: Readonly<Record<string, string>> = {
   timeouts: 'jobctl cancel ends a job',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',
-  'tpu.data_disks': 'the boot disk has 100 GB',
 };
 
 /** Values by which a key of LATER_KEYS asks for what is done anyway. */

@@ -8,6 +8,8 @@ export class Report {
   readonly problems: Problem[] = [];
   readonly warnings: string[] = [];
   readonly #dropped: ReadonlySet<string>;
+  /** Other files that gave a value, by its path. */
+  readonly #givers = new Map<string, string>();
 
   /** @param dropped paths that are reported already and were left out of the form */
   constructor(dropped: readonly Path[]) {
@@ -20,12 +22,30 @@ export class Report {
   }
 
   problem(path: Path, value: unknown, message: string, hint?: string): void {
-    this.problems.push({ path, value, message, ...(hint === undefined ? {} : { hint }) });
+    const file = this.#giverOf(path);
+    this.problems.push({
+      ...(file === undefined ? {} : { file }),
+      path,
+      value,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+
+  /** What is wrong at or below these paths is a problem of `file`, whoever's file is checked. */
+  givenBy(file: string, paths: readonly Path[]): void {
+    for (const path of paths) this.#givers.set(formatPath(path), file);
+  }
+
+  #giverOf(path: Path): string | undefined {
+    const at = path.findIndex((_, depth) => this.#givers.has(formatPath(path.slice(0, depth + 1))));
+    return at === -1 ? undefined : this.#givers.get(formatPath(path.slice(0, at + 1)));
   }
 
   /** A word that is none of `allowed`. */
   notAllowed(path: Path, value: string, allowed: readonly string[]): void {
-    this.problems.push(notAllowed(path, value, allowed));
+    const { message, hint } = notAllowed(path, value, allowed);
+    this.problem(path, value, message, hint);
   }
 
   missing(path: Path, hint: string): void {

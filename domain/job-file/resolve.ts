@@ -5,15 +5,18 @@ import type { Problem } from '../problem.js';
 import { secondsOf } from './fields.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
-import { refuseLaterKeys } from './later-keys.js';
+import { LATER_KEYS, refuseLaterKeys } from './later-keys.js';
 import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
 import { resolveNotify } from './notify-section.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { given, textValues } from './plain-values.js';
+import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
+import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
 import { resolveTpu } from './tpu-section.js';
+import type { ResolvedTpu } from './tpu-section.js';
 
 export type ResolvedJob =
   | {
@@ -23,12 +26,16 @@ export type ResolvedJob =
       readonly spec: JobSpec;
       /** What the user should know; nothing is wrong. */
       readonly warnings: readonly string[];
+      /** Keys of `tpu` that the file does not give and a pool file may; none where the pool's defaults are in. */
+      readonly leftToPool: readonly string[];
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
 export interface ResolveOptions {
   /** The submitter's environment, for `${oc.env:X}`. Absent in a workflow, where such a reference is a problem. */
   readonly env?: Environment;
+  /** The defaults of the job's pool: then the spec is complete. Absent: what the file leaves out may be the pool's to say. */
+  readonly pool?: PoolDefaults;
 }
 
 /** Retry budgets of a file that names none. */
@@ -49,14 +56,18 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const built = refuseLaterKeys(interpolated.tree);
-  const { form, problems, dropped } = checkForm(built.tree);
+  const { form, problems, dropped } = checkForm(JOB_FILE, built.tree);
   const report = new Report(dropped);
-  const spec = resolveForm(form, report);
+  const found = resolveTpu(form.tpu, { slices: form.slices ?? 1, pool: options.pool }, report);
+  const spec = resolveForm(form, found, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
   const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
-  return { ok: true, raw: environment.tree, spec, warnings: [...environment.warnings, ...report.warnings] };
+  const warnings = [...environment.warnings, ...report.warnings];
+  return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };
 }
+
+const JOB_FILE = { schema: jobFileSchema, title: 'a job file', laterKeys: Object.keys(LATER_KEYS) };
 
 /** Deeper than any job file, and shallow enough for what walks through it. */
 const MAX_DEPTH = 30;
@@ -80,9 +91,8 @@ function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
   return first.toSorted((a, b) => compare(a.path, b.path));
 }
 
-function resolveForm(form: JobFile, report: Report): JobSpec | undefined {
+function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Report): JobSpec | undefined {
   const name = resolveName(form, report);
-  const found = resolveTpu(form.tpu, report);
   const modules = resolveModules(form, report);
   const ssh = resolveSsh(form, report);
   const venv = resolveVenv(form, modules, report);

@@ -2,39 +2,48 @@ import type { z } from 'zod';
 import { nearestWord } from '../nearest-word.js';
 import { formatPath, showValue } from '../problem.js';
 import type { Path, Problem } from '../problem.js';
-import { LATER_KEYS } from './later-keys.js';
 import { valueAt, without } from './plain-tree.js';
-import { jobFileSchema } from './sections.js';
-import type { JobFile } from './sections.js';
 
-/**
- * Checks the form of a job file. What is wrong is reported and left out, so that the rest can be checked for sense:
- * `dropped` names what was left out, since a key that is wrong is not a key that is missing.
- */
-export function checkForm(tree: unknown): FormCheck {
-  const checked = jobFileSchema.safeParse(tree);
-  if (checked.success) return { form: checked.data, problems: [], dropped: [] };
-  const problems = checked.error.issues.flatMap((issue) => problemsOf(issue, tree));
-  const dropped = problems.map((problem) => problem.path);
-  const rest = dropped.reduce<unknown>((remaining, path) => without(remaining, path), tree);
-  return { form: jobFileSchema.parse(rest), problems, dropped };
+/** A kind of file: its form, and how messages speak of it. */
+export interface FileKind<Schema extends z.ZodType> {
+  readonly schema: Schema;
+  /** Such as `a job file`. */
+  readonly title: string;
+  /** Dotted keys that are known words and not of the schema. */
+  readonly laterKeys?: readonly string[];
 }
 
-export interface FormCheck {
-  readonly form: JobFile;
+/**
+ * Checks the form of a file. What is wrong is reported and left out, so that the rest can be checked for sense: `dropped`
+ * names what was left out, since a key that is wrong is not a key that is missing.
+ */
+export function checkForm<Schema extends z.ZodType>(
+  kind: FileKind<Schema>,
+  tree: unknown,
+): FormCheck<z.output<Schema>> {
+  const checked = kind.schema.safeParse(tree);
+  if (checked.success) return { form: checked.data, problems: [], dropped: [] };
+  const problems = checked.error.issues.flatMap((issue) => problemsOf(issue, tree, kind));
+  const dropped = problems.map((problem) => problem.path);
+  const rest = dropped.reduce<unknown>((remaining, path) => without(remaining, path), tree);
+  return { form: kind.schema.parse(rest), problems, dropped };
+}
+
+export interface FormCheck<Form> {
+  readonly form: Form;
   readonly problems: readonly Problem[];
   readonly dropped: readonly Path[];
 }
 
 type Issue = z.core.$ZodIssue;
 
-function problemsOf(issue: Issue, tree: unknown): Problem[] {
+function problemsOf(issue: Issue, tree: unknown, kind: FileKind<z.ZodType>): Problem[] {
   const branch = issue.code === 'invalid_union' ? branchMeant(issue) : undefined;
-  if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, tree));
+  if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, tree, kind));
   const path = issue.path.filter((segment) => typeof segment !== 'symbol');
   const value = valueAt(tree, path);
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownKey(path, key, valueAt(tree, [...path, key])));
+    return issue.keys.map((key) => unknownKey(kind, [...path, key], valueAt(tree, [...path, key])));
   if (value === undefined) return [{ path, message: 'is missing' }];
   if (issue.code === 'invalid_value') return [notAllowed(path, value, issue.values.map(String))];
   return [{ path, value, message: `${showValue(value)} is not ${issue.message}` }];
@@ -58,30 +67,32 @@ export function notAllowed(path: Path, value: unknown, allowed: readonly string[
   return { path, value, message: `${showValue(value)} is not one of the allowed words`, hint: lines.join('\n') };
 }
 
-function unknownKey(parent: Path, key: string, value: unknown): Problem {
-  const known = keysOf(parent);
+function unknownKey(kind: FileKind<z.ZodType>, path: Path, value: unknown): Problem {
+  const parent = path.slice(0, -1);
+  const key = String(path.at(-1));
+  const known = keysOf(kind, parent);
   const nearest = nearestWord(key, known);
   const lines = [`known here: ${known.join(', ')}`];
   if (nearest !== undefined) lines.unshift(`did you mean ${nearest}?`);
-  const elsewhere = nearest === undefined ? sectionsWith(key) : [];
+  const elsewhere = nearest === undefined ? sectionsWith(kind, key) : [];
   if (elsewhere.length > 0) lines.unshift(`${key} belongs to: ${elsewhere.join(', ')}`);
-  const place = parent.length === 0 ? 'a job file' : formatPath(parent);
-  return { path: [...parent, key], value, at: 'key', message: `no such key in ${place}`, hint: lines.join('\n') };
+  const place = parent.length === 0 ? kind.title : formatPath(parent);
+  return { path, value, at: 'key', message: `no such key in ${place}`, hint: lines.join('\n') };
 }
 
 /** The keys that the section at `path` knows, those of later versions included. */
-function keysOf(path: Path): readonly string[] {
+function keysOf({ schema, laterKeys = [] }: FileKind<z.ZodType>, path: Path): readonly string[] {
   const prefix = path.filter((segment) => typeof segment === 'string').join('.');
-  const later = Object.keys(LATER_KEYS).filter((key) => key.slice(0, Math.max(key.lastIndexOf('.'), 0)) === prefix);
-  return [...shapeKeys(path), ...later.map((key) => key.slice(key.lastIndexOf('.') + 1))];
+  const later = laterKeys.filter((key) => key.slice(0, Math.max(key.lastIndexOf('.'), 0)) === prefix);
+  return [...shapeKeys(schema, path), ...later.map((key) => key.slice(key.lastIndexOf('.') + 1))];
 }
 
-function sectionsWith(key: string): string[] {
-  return shapeKeys([]).filter((name) => shapeKeys([name]).includes(key));
+function sectionsWith({ schema }: FileKind<z.ZodType>, key: string): string[] {
+  return shapeKeys(schema, []).filter((name) => shapeKeys(schema, [name]).includes(key));
 }
 
-function shapeKeys(path: Path): string[] {
-  let schema: unknown = jobFileSchema;
+function shapeKeys(top: z.ZodType, path: Path): string[] {
+  let schema: unknown = top;
   for (const segment of path) schema = childSchema(bare(schema), segment);
   return Object.keys(optionWith('shape', bare(schema))?.shape ?? {});
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../job-spec.js';
 import { duration, flag, oneOf, scalarText, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { tpuSection } from './tpu-form.js';
 
 /**
  * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). Form only: what a value means is checked
@@ -12,29 +13,6 @@ const job = section({
     .nullish()
     .describe('The environment module, where setup.modules is not given.'),
   remote_user: text.nullish().describe('Login user on the hosts.'),
-});
-
-const tpu = section({
-  accelerator: text.nullish().describe('TPU type, such as v5litepod-16 (alias v5e-16).'),
-  allocation_mode: oneOf(['queued-resources', 'tpu-vm']).nullish(),
-  name: text.nullish().describe('Prefix of resource names; jc without it.'),
-  zone: text.nullish(),
-  zones: texts.nullish().describe('In order of preference.'),
-  project: text.nullish().describe('The Google Cloud project.'),
-  version: text.nullish().describe('Runtime version; each generation has a default.'),
-  pricing: text.nullish().describe('spot, ondemand, preemptible or reserved.'),
-  startup_script: text.nullish(),
-  tags: texts.nullish(),
-  metadata: textMap.nullish().describe('Instance metadata.'),
-  labels: textMap.nullish(),
-  flags: texts.nullish().describe('Extra flags of gcloud compute tpus tpu-vm create; those that have a key here.'),
-  network: text.nullish(),
-  subnetwork: text.nullish(),
-  external_ips: flag.nullish(),
-  service_account: text.nullish(),
-  scopes: texts.nullish(),
-  reservation: text.nullish(),
-  topology: text.nullish(),
 });
 
 const setup = section({
@@ -132,7 +110,7 @@ export const jobFileSchema = section({
   retries: retries.nullish().describe('New attempts that each kind of failure may make.'),
   notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
-  tpu: tpu.nullish(),
+  tpu: tpuSection.nullish(),
   setup: setup.nullish(),
   ssh: ssh.nullish(),
   gcsfuse: gcsfuse.nullish(),

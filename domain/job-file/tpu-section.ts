@@ -1,50 +1,107 @@
-import { GENERATION_FACTS } from '../accelerators.js';
+import { GENERATION_FACTS, GENERATIONS } from '../accelerators.js';
 import type { AcceleratorType } from '../accelerators.js';
-import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX } from '../identity.js';
+import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../identity.js';
 import type { JobSpec } from '../job-spec.js';
 import type { Path } from '../problem.js';
-import type { Pricing } from '../slice.js';
-import { acceleratorHint, acceleratorNamed } from './accelerator.js';
+import {
+  acceleratorHint,
+  acceleratorNamed,
+  acceleratorOfTopology,
+  canonicalGeneration,
+  hasTopology,
+  topologyHint,
+  topologiesOf,
+} from './accelerator.js';
+import { resolveCapacity } from './capacity-keys.js';
+import { GOOGLE_PROJECT } from './cloud-path.js';
 import { applyCreateFlags } from './create-flags.js';
-import { notBuilt } from './later-keys.js';
+import { resolveDataDisks } from './data-disks.js';
+import { resolveNetwork } from './network-keys.js';
 import { given, textValues } from './plain-values.js';
+import { POOL_KEYS, withPoolDefaults } from './pool-defaults.js';
+import type { PoolDefaults } from './pool-defaults.js';
 import type { Report } from './report.js';
-import type { JobFile } from './sections.js';
+import { resolveScopes, resolveServiceAccount } from './service-account.js';
+import type { TpuForm } from './tpu-form.js';
 
-type TpuForm = NonNullable<JobFile['tpu']>;
 type TpuSpec = JobSpec['tpu'];
 
-/** The `tpu` section with its defaults; undefined where accelerator or zones are not known, which is reported. */
-export function resolveTpu(form: JobFile['tpu'], report: Report): { tpu: TpuSpec; type: AcceleratorType } | undefined {
+/** Of the job, beside its `tpu`: how many slices it has, and the defaults of its pool, where they are known. */
+export interface TpuContext {
+  readonly slices: number;
+  readonly pool: PoolDefaults | undefined;
+}
+
+export interface ResolvedTpu {
+  readonly tpu: TpuSpec;
+  readonly type: AcceleratorType;
+  /** Keys that the file does not give and a pool file may. */
+  readonly leftToPool: readonly string[];
+}
+
+/** The `tpu` section with its defaults; undefined where the accelerator is not known, which is reported. */
+export function resolveTpu(
+  form: TpuForm | null | undefined,
+  { slices, pool }: TpuContext,
+  report: Report,
+): ResolvedTpu | undefined {
   if (form === null || form === undefined) {
     report.missing(['tpu'], 'a job needs the section tpu, with accelerator and zone');
     return undefined;
   }
-  const tpu = applyCreateFlags(form, report);
-  const type = resolveAccelerator(tpu, report);
-  const zones = resolveZones(tpu, report);
-  const spec = resolveRest(tpu, report);
+  const own = applyCreateFlags(form, report);
+  const type = resolveAccelerator(own, report);
+  const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
+  const zones = resolveZones(tpu, pool, report);
+  const spec = resolveRest(tpu, zones, report);
   if (type === undefined) return undefined;
   const runtimeVersion = tpu.version ?? GENERATION_FACTS[type.generation].defaultRuntime;
   warnOfRuntime(runtimeVersion, type, report);
-  return { type, tpu: { ...spec, accelerator: type.type, zones, runtimeVersion } };
+  const optional = withoutUndefined({
+    topology: resolveTopology(tpu, type, report),
+    dataDisks: resolveDataDisks(tpu, { zones, type, slices }, report),
+  });
+  const leftToPool = pool === undefined ? POOL_KEYS.filter((key) => !isSaid(own, key)) : [];
+  return { type, tpu: { ...spec, ...optional, accelerator: type.type, zones, runtimeVersion }, leftToPool };
+}
+
+/** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */
+export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
+  const { pricing, reservation, ...rest } = tpu;
+  const zones = resolveZones(rest, undefined, report);
+  // A pool may have a reservation beside another pricing: it is for jobs that ask for reserved.
+  resolveRest({ ...rest, reservation }, zones, report);
+  resolveCapacity({ pricing }, zones, report);
+  resolveDataDisks(rest, { zones, type: undefined, slices: 1 }, report);
+}
+
+function isSaid(tpu: TpuForm, key: string): boolean {
+  return given(key === 'zone' ? (tpu.zone ?? tpu.zones) : tpu[key as keyof TpuForm]) !== undefined;
 }
 
 function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | undefined {
   const path = ['tpu', 'accelerator'];
-  if (typeof tpu.accelerator !== 'string') {
+  const { accelerator, topology } = tpu;
+  if (typeof accelerator !== 'string') {
     report.missing(path, 'such as accelerator: v5litepod-16');
     return undefined;
   }
-  const type = acceleratorNamed(tpu.accelerator);
-  if (type === undefined) report.wrong(path, tpu.accelerator, 'no Cloud TPU type', acceleratorHint(tpu.accelerator));
+  const isGeneration = GENERATIONS.some((generation) => generation === canonicalGeneration(accelerator.trim()));
+  if (isGeneration && typeof topology === 'string') {
+    const type = acceleratorOfTopology(accelerator, topology);
+    if (type === undefined)
+      report.wrong(['tpu', 'topology'], topology, `no topology of ${accelerator}`, topologiesOf(accelerator));
+    return type;
+  }
+  const type = acceleratorNamed(accelerator);
+  if (type === undefined) report.wrong(path, accelerator, 'no Cloud TPU type', acceleratorHint(accelerator));
   return type;
 }
 
 /** Google's form of a zone: region, dash, letter. */
 const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
 
-function resolveZones(tpu: TpuForm, report: Report): readonly string[] {
+function resolveZones(tpu: TpuForm, pool: PoolDefaults | undefined, report: Report): readonly string[] {
   if (typeof tpu.zone === 'string' && Array.isArray(tpu.zones)) {
     report.problem(['tpu', 'zones'], tpu.zones, 'zone and zones are both given', 'keep zones, in order of preference');
   }
@@ -52,8 +109,15 @@ function resolveZones(tpu: TpuForm, report: Report): readonly string[] {
   tpu.zones?.forEach((zone, index) => checkZone(['tpu', 'zones', index], zone, report));
   const zones = tpu.zones ?? (typeof tpu.zone === 'string' ? [tpu.zone] : []);
   const isDropped = report.wasDropped(['tpu', 'zone']) || report.wasDropped(['tpu', 'zones']);
-  if (zones.length === 0 && !isDropped) report.missing(['tpu', 'zone'], 'such as zone: us-central1-a, or zones: [..]');
+  if (zones.length === 0 && pool !== undefined && !isDropped) noZone(pool, report);
   return [...new Set(zones)];
+}
+
+function noZone({ pool, file }: PoolDefaults, report: Report): void {
+  const there =
+    file === undefined ? `and pool '${pool}' has no pool file` : `and none in ${file}, the file of pool '${pool}'`;
+  const hint = 'write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md';
+  report.problem(['tpu', 'zone'], undefined, `no zone in the job file, ${there}`, hint);
 }
 
 function checkZone(path: Path, zone: string, report: Report): void {
@@ -64,56 +128,38 @@ function checkZone(path: Path, zone: string, report: Report): void {
   report.wrong(path, zone, 'no zone', hint);
 }
 
-const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const satisfies readonly Pricing[];
-
-function resolvePricing(tpu: TpuForm, report: Report): Pricing {
-  const path = ['tpu', 'pricing'];
-  const word = (tpu.pricing ?? 'spot').toLowerCase().replace(/[-_]/g, '');
-  const pricing = PRICINGS.find((known) => known === word);
-  if (word === 'any') {
-    const { message, hint } = notBuilt(`name one of ${PRICINGS.join(', ')}`, `'${tpu.pricing}'`);
-    report.problem(path, tpu.pricing, message, hint);
-  } else if (pricing === undefined) report.notAllowed(path, tpu.pricing ?? '', PRICINGS);
-  if (given(tpu.reservation) !== undefined && pricing !== undefined && pricing !== 'reserved') {
-    const message = `a reservation is used with pricing reserved only, and pricing is ${pricing}`;
-    report.problem(['tpu', 'reservation'], tpu.reservation, message, 'write pricing: reserved');
-  }
-  return pricing ?? 'spot';
-}
-
 const RESOURCE_PREFIX = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
-const GOOGLE_PROJECT = /^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$/;
 
-function resolveRest(tpu: TpuForm, report: Report): Omit<TpuSpec, 'accelerator' | 'zones' | 'runtimeVersion'> {
+type KeysOfOneType = 'accelerator' | 'zones' | 'runtimeVersion' | 'topology' | 'dataDisks';
+
+/** All that does not depend on the type of the slice. */
+function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {
   const name = given(tpu.name);
   if (name !== undefined && !RESOURCE_PREFIX.test(name)) {
-    report.wrong(
-      ['tpu', 'name'],
-      name,
-      'no resource name',
-      'small letters, digits and dashes; it starts with a letter',
-    );
+    const hint = 'small letters, digits and dashes; it starts with a letter';
+    report.wrong(['tpu', 'name'], name, 'no resource name', hint);
   }
   const project = given(tpu.project);
   if (project !== undefined && !GOOGLE_PROJECT.test(project)) {
     const hint = 'the id of a Google Cloud project: 6 to 30 small letters, digits and dashes';
     report.wrong(['tpu', 'project'], project, 'no Google Cloud project id', hint);
   }
+  const { allocationMode, pricing, reservation } = resolveCapacity(tpu, zones, report);
+  const { network, subnetwork, tags } = resolveNetwork(tpu, zones, report);
   const optional = {
     name,
     project,
     startupScript: given(tpu.startup_script),
-    network: given(tpu.network),
-    subnetwork: given(tpu.subnetwork),
-    serviceAccount: given(tpu.service_account),
-    scopes: given(tpu.scopes),
-    reservation: given(tpu.reservation),
-    topology: resolveTopology(tpu, report),
+    network,
+    subnetwork,
+    serviceAccount: resolveServiceAccount(tpu, report),
+    scopes: resolveScopes(tpu, report),
+    reservation,
   };
   return {
-    allocationMode: tpu.allocation_mode ?? 'tpu-vm',
-    pricing: resolvePricing(tpu, report),
-    tags: tpu.tags ?? [],
+    allocationMode,
+    pricing,
+    tags,
     metadata: resolveMetadata(tpu, report),
     labels: resolveLabels(tpu, report),
     externalIps: tpu.external_ips ?? true,
@@ -127,17 +173,10 @@ function withoutUndefined<Values extends Record<string, unknown>>(values: Values
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<Values>;
 }
 
-/** `4x4`: two axes for generations v2, v3, v5litepod and v6e, three for v4 and v5p. */
-function resolveTopology(tpu: TpuForm, report: Report): string | undefined {
+function resolveTopology(tpu: TpuForm, type: AcceleratorType, report: Report): string | undefined {
   const topology = given(tpu.topology);
-  const type = typeof tpu.accelerator === 'string' ? acceleratorNamed(tpu.accelerator) : undefined;
-  if (topology === undefined || type === undefined) return topology;
-  const chips = topology.split('x').reduce((product, axis) => product * Number(axis), 1);
-  const axes = type.topology.split('x').length;
-  if (!/^\d+(x\d+){1,2}$/.test(topology) || chips !== type.chips || topology.split('x').length !== axes) {
-    const hint = `it has ${type.chips} chips on ${axes} axes: ${type.topology} is the usual one`;
-    report.wrong(['tpu', 'topology'], topology, `no topology of ${type.type}`, hint);
-  }
+  if (topology !== undefined && !hasTopology(type, topology))
+    report.wrong(['tpu', 'topology'], topology, `no topology of ${type.type}`, topologyHint(type));
   return topology;
 }
 
@@ -156,8 +195,14 @@ function resolveMetadata(tpu: TpuForm, report: Report): Record<string, string> {
   return textValues(tpu.metadata);
 }
 
+/** Google's limit of labels on a resource, ours among them. */
+const MAX_LABELS = 64;
+
 function resolveLabels(tpu: TpuForm, report: Report): Record<string, string> {
   const labels = textValues(tpu.labels);
+  const most = MAX_LABELS - OWN_LABELS;
+  const count = Object.keys(labels).length;
+  if (count > most) report.problem(['tpu', 'labels'], labels, `has ${count} labels`, `${most} at most, beside ours`);
   for (const [key, value] of Object.entries(labels)) {
     const path = ['tpu', 'labels', key];
     if (key.startsWith(OWN_LABEL_PREFIX)) report.wrong(path, key, "one of jobctl's own labels", 'take another key');

@@ -32,13 +32,21 @@ export function readNodeSpec(queuedResource: JsonObject, parent: string): NodeRe
 export function readAccelerator(node: JsonObject, zone: string): AcceleratorType {
   const config = asObject(node['acceleratorConfig']);
   const name = asString(node['acceleratorType']);
-  const byConfig = ACCELERATOR_TYPES.find(
-    (type) => GENERATION_FACTS[type.generation].apiEnum === config['type'] && type.topology === config['topology'],
-  );
+  const byConfig = typeOfTopology(asString(config['type']), asString(config['topology']));
   const found = name === '' ? byConfig : findAccelerator(name);
   const label = name === '' ? `${asString(config['type'])} ${asString(config['topology'])}`.trim() : name;
   if (found === undefined) throw apiErrors.unknownAccelerator(label, zone);
   return found;
+}
+
+/** Of its own topology, else of as many chips on as many axes: larger slices come in several shapes. */
+function typeOfTopology(generation: string, topology: string): AcceleratorType | undefined {
+  const types = ACCELERATOR_TYPES.filter((type) => GENERATION_FACTS[type.generation].apiEnum === generation);
+  const axes = (topology.split('_')[0] ?? '').split('x').map(Number);
+  const chips = axes.reduce((product, axis) => product * axis, 1);
+  const isOfThatSize = (type: AcceleratorType): boolean =>
+    type.chips === chips && type.topology.split('x').length === axes.length;
+  return types.find((type) => type.topology === topology) ?? types.find(isOfThatSize);
 }
 
 export function checkRuntime(node: JsonObject): void {
@@ -57,7 +65,10 @@ export function makeNode(name: string, request: JsonObject, hosts: readonly Host
     state: 'CREATING',
     id: random63(),
     acceleratorType: accelerator.type,
-    acceleratorConfig: { type: GENERATION_FACTS[accelerator.generation].apiEnum, topology: accelerator.topology },
+    acceleratorConfig: {
+      type: GENERATION_FACTS[accelerator.generation].apiEnum,
+      topology: asString(asObject(request['acceleratorConfig'])['topology']) || accelerator.topology,
+    },
     createTime: new Date(now).toISOString(),
     networkConfig: { network: 'default', subnetwork: 'default', ...network },
     networkEndpoints: hosts.map((host) => ({

@@ -67,6 +67,8 @@ export class TestStack {
     const quotaFile = options.quota === undefined ? undefined : join(directory, 'quota.toml');
     if (quotaFile !== undefined) writeFileSync(quotaFile, options.quota as string);
     const codec = options.codec ?? codecOfAllTests();
+    const poolFile = options.poolFile === undefined ? undefined : join(directory, 'pool.toml');
+    if (poolFile !== undefined) writeFileSync(poolFile, options.poolFile as string);
     const config = {
       temporal: { address: server.address, namespace: server.namespace },
       taskQueue,
@@ -78,6 +80,7 @@ export class TestStack {
       pool,
       ...(quotaFile === undefined ? {} : { quotaFile }),
       ...(codec === undefined ? {} : { codec }),
+      ...(poolFile === undefined ? {} : { poolFile }),
       healthPort,
       metricsPort,
       logLevel: 'debug',
@@ -146,6 +149,11 @@ export class TestStack {
     return join(this.#directory, 'worker.log');
   }
 
+  /** Replaces the pool file that the stack was started with. */
+  writePoolFile(text: string): void {
+    writeFileSync(join(this.#directory, 'pool.toml'), text);
+  }
+
   /** What the worker wrote, for a failure's message. */
   tail(lines = 40): string {
     return readFileSync(this.workerLog, 'utf8').split('\n').slice(-lines).join('\n');
@@ -171,7 +179,9 @@ export interface StackOptions {
   readonly codec?: CodecReferences;
   /** Text of a Bastion quota file. */
   readonly quota?: string;
-  /** The pool it divides. The quota workflow of a pool is one per Temporal server: tests that share one name their own. */
+  /** Text of a pool file. */
+  readonly poolFile?: string;
+  /** The pool they are of. The quota workflow of a pool is one per Temporal server: tests that share one name their own. */
   readonly pool?: string;
 }
 

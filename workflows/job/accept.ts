@@ -13,9 +13,9 @@ import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { readableNotify } from '../../domain/job-file/readable-notify.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
-import type { AcceptJobInput } from '../../activities/contract.js';
+import type { AcceptedJob, AcceptJobInput } from '../../activities/contract.js';
 import { bookkeeping } from '../activity-options.js';
-import type { JobInput, JobNotice, JobSettings } from '../messages.js';
+import type { JobInput, JobNotice } from '../messages.js';
 import type { JobCarry } from './carry.js';
 import { uncheckedDetails } from './details.js';
 import { inputProblems, isOfKnownVersion } from './check-input.js';
@@ -49,10 +49,10 @@ async function checkAndAccept(input: JobInput): Promise<JobCarry> {
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
   setCurrentDetails(uncheckedDetails(workflowId));
-  const settings = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input });
+  const { tpu, ...settings } = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input });
   return {
     v: 1,
-    spec,
+    spec: { ...spec, tpu: tpu ?? spec.tpu },
     settings,
     submittedAt,
     story: { phase: JobPhase.Queued, phaseSince: submittedAt, events: [{ at: submittedAt, text: 'submitted' }] },
@@ -63,7 +63,7 @@ async function checkAndAccept(input: JobInput): Promise<JobCarry> {
   };
 }
 
-async function accept(question: AcceptJobInput): Promise<JobSettings> {
+async function accept(question: AcceptJobInput): Promise<AcceptedJob> {
   try {
     return await bookkeeping(`check the job against pool ${question.spec.pool}, store its spec`).acceptJob(question);
   } catch (error) {

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { GENERATIONS } from '../accelerators.js';
+import type { AcceleratorType } from '../accelerators.js';
+import { pricingNamed } from './capacity-keys.js';
+import { section, text } from './fields.js';
+import type { Report } from './report.js';
+import { tpuSection } from './tpu-form.js';
+import type { TpuForm } from './tpu-form.js';
+
+const versions = section(
+  Object.fromEntries(GENERATIONS.map((generation) => [generation, text.optional()])) as Record<
+    (typeof GENERATIONS)[number],
+    z.ZodOptional<typeof text>
+  >,
+);
+
+/** The keys of `tpu` for which a pool can have defaults: those that are no job's own, as accelerator and topology are. */
+export const poolTpuSection = tpuSection
+  .pick({
+    allocation_mode: true,
+    pricing: true,
+    startup_script: true,
+    tags: true,
+    metadata: true,
+    labels: true,
+    network: true,
+    subnetwork: true,
+    external_ips: true,
+    service_account: true,
+    scopes: true,
+    reservation: true,
+    data_disks: true,
+  })
+  .extend({
+    version: z.union([text, versions], { error: 'a runtime version, or a table of them by generation' }).nullish(),
+  });
+
+/** What a pool's file gives to jobs that leave it out. Plain JSON. */
+export interface PoolDefaults {
+  readonly pool: string;
+  /** The pool file, for messages; absent: the pool has none. */
+  readonly file?: string;
+  readonly googleProject?: string;
+  /** In order of preference. */
+  readonly zones?: readonly string[];
+  readonly tpu?: z.infer<typeof poolTpuSection>;
+}
+
+/** Keys of a job's `tpu` that a pool file may give. */
+export const POOL_KEYS: readonly string[] = ['zone', 'project', ...Object.keys(poolTpuSection.shape)];
+
+/**
+ * A job's `tpu` with the pool's defaults below it. The job's own value wins; labels and metadata are joined key by key, the
+ * tags of both are taken. `report` learns what the pool gave, so that a problem names its file.
+ * @param type of which generation the default runtime is; undefined where the job's is not known
+ */
+export function withPoolDefaults(
+  own: TpuForm,
+  pool: PoolDefaults,
+  type: AcceleratorType | undefined,
+  report: Report,
+): TpuForm {
+  const given = present(own);
+  const defaults = present(defaultsFor(given, pool, type));
+  report.givenBy(
+    pool.file ?? `pool '${pool.pool}'`,
+    Object.keys(defaults)
+      .filter((key) => !(key in given))
+      .map((key) => ['tpu', key]),
+  );
+  const { labels, metadata, tags } = defaults;
+  return {
+    ...defaults,
+    ...given,
+    ...(labels && { labels: { ...labels, ...given.labels } }),
+    ...(metadata && { metadata: { ...metadata, ...given.metadata } }),
+    ...(tags && { tags: [...new Set([...tags, ...(given.tags ?? [])])] }),
+  };
+}
+
+/** The pool's defaults without those that belong to a choice which the job has made otherwise. */
+function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | undefined): TpuForm {
+  const { version, ...tpu } = pool.tpu ?? {};
+  const defaults: TpuForm = {
+    ...tpu,
+    ...(version && { version: typeof version === 'string' ? version : type && version[type.generation] }),
+    ...(own.zone === undefined && own.zones === undefined && pool.zones && { zones: [...pool.zones] }),
+    ...(pool.googleProject !== undefined && { project: pool.googleProject }),
+  };
+  // What a reservation needs comes with its name; a subnetwork is a part of its network.
+  if (own.reservation !== undefined) Object.assign(defaults, { pricing: null, allocation_mode: null });
+  if (own.network !== undefined) Object.assign(defaults, { subnetwork: null });
+  if (!isReserved(own, tpu)) Object.assign(defaults, { reservation: null });
+  return defaults;
+}
+
+/** A pool's reservation is for its jobs of pricing reserved. */
+function isReserved(own: TpuForm, pool: TpuForm): boolean {
+  const word = own.pricing ?? pool.pricing;
+  return typeof word === 'string' ? pricingNamed(word) === 'reserved' : typeof pool.reservation === 'string';
+}
+
+/** `null` is the same as absent. */
+function present(form: TpuForm): TpuForm {
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== null && value !== undefined));
+}

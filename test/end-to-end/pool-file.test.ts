@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { JobInvalid } from '../../client/errors.js';
+import type { janitor } from '../../workflows/janitor.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+import { RehearsalAdmin } from './rehearsal-admin.js';
+import { TestStack } from './test-stack.js';
+
+const POOL = 'pool-file';
+const POOL_FILE = `
+google_project = "pool-project"
+zones = ["us-east5-a", "us-east5-b"]
+[tpu]
+network = "projects/host-project/global/networks/team"
+subnetwork = "team-east5"
+external_ips = false
+service_account = "trainer@pool-project.iam.gserviceaccount.com"
+scopes = ["cloud-platform"]
+pricing = "ondemand"
+allocation_mode = "queued-resources"
+tags = ["ssh"]
+data_disks = [{ source = "corpus", mode = "read-only" }]
+[tpu.labels]
+team = "vision"
+[tpu.metadata]
+cost-center = 7
+`;
+const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
+
+describe('the pool file', function () {
+  this.timeout(90_000);
+  let stack: TestStack;
+  let admin: RehearsalAdmin;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start({ pool: POOL, poolFile: 'zones = ["us-east5"]\n', isNotReady: true });
+    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  });
+  after(() => stack.stop());
+
+  const job = (command: string, tpu: object = {}): object => ({
+    name: 'pooled',
+    pool: POOL,
+    tpu: { accelerator: 'v5litepod-1', ...tpu },
+    command: { run: command },
+  });
+  const submit = async (file: object): Promise<string> => (await stack.jobs.submit({ job: file })).id;
+
+  /** The node as the API itself shows it. */
+  async function node(googleProject: string, zone: string, name: string): Promise<Record<string, unknown>> {
+    const path = `v2/projects/${googleProject}/locations/${zone}/nodes/${name}`;
+    return (await (await fetch(`${stack.rehearsal.endpoints.rest}/${path}`)).json()) as Record<string, unknown>;
+  }
+  const running = (id: string) =>
+    until('it runs', async () => {
+      const view = await stack.jobs.describe(id);
+      return view.phase === 'running' ? view : undefined;
+    });
+  async function nothingLeft(): Promise<void> {
+    await until('the cloud is empty', async () => {
+      const { nodes, queuedResources } = await admin.status();
+      return nodes.length + queuedResources.length === 0;
+    });
+  }
+
+  it('a worker that starts with a bad one is not ready, and says where it is wrong', async () => {
+    stack.spawnWorker();
+    const reasons = await until('it says what is wrong', async () => {
+      const answer = await stack.readiness().catch(() => undefined);
+      return answer && answer.reasons[0] !== 'starting' ? answer.reasons : undefined;
+    });
+    assert.match(
+      reasons.join('\n'),
+      /^pool pool-file: .*pool\.toml:1:10: zones\[0\]: 'us-east5' is no zone\n {2}us-east5 is a region/,
+    );
+    stack.writePoolFile(POOL_FILE);
+    await until('it is ready', async () => (await stack.readiness()).ready, 30_000);
+  });
+
+  it('a job without zone and project lands in the first zone of its pool, with all defaults in the node', async () => {
+    const id = await submit(job('sleep 60'));
+    const { spec, slices } = await running(id);
+    assert.deepEqual(
+      [spec.tpu.zones, spec.tpu.project, spec.tpu.pricing],
+      [['us-east5-a', 'us-east5-b'], 'pool-project', 'ondemand'],
+    );
+    const seen = await node('pool-project', 'us-east5-a', slices[0]?.ref.name ?? '');
+    assert.equal(seen['state'], 'READY', JSON.stringify(seen));
+    assert.deepEqual(
+      [seen['networkConfig'], seen['serviceAccount'], seen['dataDisks'], seen['tags']],
+      [
+        // Proto3 JSON leaves out what is false.
+        { network: 'projects/host-project/global/networks/team', subnetwork: 'team-east5' },
+        {
+          email: 'trainer@pool-project.iam.gserviceaccount.com',
+          scope: ['https://www.googleapis.com/auth/cloud-platform'],
+        },
+        [{ sourceDisk: 'projects/pool-project/zones/us-east5-a/disks/corpus', mode: 'READ_ONLY' }],
+        ['ssh'],
+      ],
+    );
+    assert.equal((seen['labels'] as Record<string, string>)['team'], 'vision');
+    assert.equal((seen['metadata'] as Record<string, string>)['cost-center'], '7');
+    await stack.jobs.cancel(id);
+    await nothingLeft();
+  });
+
+  it('what went wrong with the file later changes nothing; a combination that cannot be is refused with its file', async () => {
+    stack.writePoolFile('zones = [\n');
+    const id = await submit(job('true'));
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    assert.equal((await stack.jobs.describe(id)).spec.tpu.zones[0], 'us-east5-a');
+    stack.writePoolFile(`${POOL_FILE.replace('"read-only"', '"read-write"')}`);
+    const refused = await submit(job('true', { accelerator: 'v5litepod-16' }));
+    await assert.rejects(stack.jobs.wait(refused), (error) => {
+      assert.ok(error instanceof JobInvalid);
+      assert.match(error.message, /pool\.toml: tpu\.data_disks\[0\]\.mode: only one host can write to a disk/);
+      return true;
+    });
+    stack.writePoolFile(POOL_FILE);
+    await nothingLeft();
+  });
+
+  it('what a job leaves in another Google project is seen by the audit and reclaimed by the janitor', async () => {
+    const id = await submit(job('sleep 60', { project: 'far-project' }));
+    const [slice] = (await running(id)).slices;
+    assert.equal(slice?.ref.googleProject, 'far-project');
+    await admin.post('hold', { state: 'DELETING' });
+    for (const workflow of [`quota/${POOL}`, id, `slice/${slice?.ref.name}`])
+      await stack.client.workflow.getHandle(workflow).terminate('test');
+    const audit = await auditLeaks();
+    assert.match(audit, new RegExp(`node +${slice?.ref.name} +far-project +us-east5-a`), audit);
+    const report = await stack.client.workflow.execute<typeof janitor>('janitor', {
+      workflowId: `sweep-${Date.now()}`,
+      taskQueue: stack.taskQueue,
+      args: [{ v: 1 }],
+    });
+    assert.deepEqual([report.reclaimed, report.unlisted], [[slice?.ref.name], []]);
+    await admin.post('release', {});
+    await nothingLeft();
+  });
+
+  async function auditLeaks(): Promise<string> {
+    const { address, namespace } = stack.server;
+    const { rest, store } = stack.rehearsal.endpoints;
+    const flags = {
+      '--temporal-address': address,
+      '--namespace': namespace,
+      '--bucket': stack.store.bucket,
+      '--store-endpoint': store,
+      '--tpu-rest-endpoint': rest,
+      '--grace': '0s',
+    };
+    const args = ['--import', 'tsx', MAIN, 'audit', 'leaks', ...Object.entries(flags).flat()];
+    const env = { ...process.env, JOBCTL_GOOGLE_PROJECT: 'rehearsal' };
+    return promisify(execFile)(process.execPath, args, { env }).then(
+      () => 'no leak was found',
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
+        assert.equal(code, 1, stderr);
+        return stdout;
+      },
+    );
+  }
+});
