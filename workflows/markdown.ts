@@ -22,7 +22,7 @@ export function plain(text: string, most = MOST_TEXT): string {
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
     .replace(/\s+/g, ' ')
     .trim();
-  const characters = [...line];
+  const characters = Array.from(line);
   const short = characters.length <= most ? line : `${characters.slice(0, most - 2).join('')} ..`;
   return short.replace(SPECIAL, (character) => `\\${character}`);
 }

@@ -1,9 +1,9 @@
-import type { JobPhase } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent, JobSettings, SliceView } from '../messages.js';
+import type { JobSettings, SliceView } from '../messages.js';
 import type { AttemptsCarry } from './attempts.js';
 import type { LeaseCarry } from './lease-hold.js';
+import type { StoryCarry } from './story.js';
 
 /** Everything a job takes along when it continues as new. Plain JSON; of a later version only with an upgrader. */
 export interface JobCarry {
@@ -16,14 +16,6 @@ export interface JobCarry {
   readonly lease: LeaseCarry;
   readonly gang: { readonly slices: readonly SliceView[]; readonly zoneTry: number };
   readonly attempts: AttemptsCarry;
-}
-
-export interface StoryCarry {
-  readonly phase: JobPhase;
-  readonly phaseSince: EpochMs;
-  readonly events: readonly JobEvent[];
-  /** Why the last attempt or slice was lost. */
-  readonly setback?: string;
 }
 
 /** Attempts used up, by whose account they go on (DESIGN.md 2, "Separate budgets"). */

@@ -52,15 +52,14 @@ export function uncheckedDetails(id: string): string {
 function headline({ spec, settings }: JobFacts): string {
   const who = `**${plain(spec.name)}: ${formatSlices(spec)} for ${plain(settings.user, 60)}**`;
   const where = `project ${plain(settings.project, 60)}, pool ${plain(spec.pool, 60)}, priority ${spec.priority}`;
-  const label = settings.label === undefined ? '' : `\n\n**${plain(settings.label, 40)}: not on real Cloud TPUs**`;
-  return `${who} (${where})${label}`;
+  const label = settings.label === undefined ? '' : `**${plain(settings.label, 40)}: not on real Cloud TPUs**\n\n`;
+  return `${label}${who}, ${where}`;
 }
 
 function phaseNow(facts: JobFacts): string {
-  const { phase, phaseSince, why, attempt } = facts;
-  const number = attempt > 0 ? `, attempt ${attempt}` : '';
+  const { phase, phaseSince, why } = facts;
   const reason = why === undefined ? '' : `: ${plain(why)}`;
-  return `**${phase}** since ${utc(phaseSince)}${number}${reason}\n\n${nextStep(facts)}`;
+  return `**${phase}** since ${utc(phaseSince)}${reason}\n\n${nextStep(facts)}`;
 }
 
 /** What it waits for, and what somebody can do about it. */
@@ -148,12 +147,11 @@ const more = (number: number, noun: string, id: string): string =>
 
 // The rest ---------------------------------------------------------------------------------------------------------
 
-function budgets({ spec: { retries }, spent }: JobFacts): string {
-  const of = (used: number, allowed: number): string => `${used} of ${allowed}`;
+function budgets({ spec: { retries }, spent, attempt }: JobFacts): string {
   return [
-    `**Spent:** preemptions by the provider ${of(spent.preemption, retries.preemption)}`,
-    `failures of the infrastructure ${of(spent.infrastructure, retries.infrastructure)}`,
-    `repeated failures of the command ${of(spent.task, retries.task)}`,
+    `**Attempts:** ${attempt}. Used of its budgets: ${spent.preemption} of ${retries.preemption} preemptions by the provider`,
+    `${spent.infrastructure} of ${retries.infrastructure} failures of the infrastructure`,
+    `${spent.task} of ${retries.task} repetitions after a failure of the command`,
   ].join(', ');
 }
 
@@ -166,6 +164,6 @@ function places({ id, settings, phase }: JobFacts): string {
 const SHOWN_EVENTS = 6;
 
 function lastEvents(events: readonly JobEvent[]): string {
-  const shown = events.slice(-SHOWN_EVENTS).map(({ at, text }) => `- ${utc(at)} ${plain(text, 160)}`);
+  const shown = events.slice(-SHOWN_EVENTS).map(({ at, text }) => `- ${utc(at).slice(0, 19)} ${plain(text, 160)}`);
   return shown.length === 0 ? '' : ['**What happened last**', shown.join('\n')].join('\n\n');
 }

@@ -145,6 +145,7 @@ export class Gang {
     this.#onChange();
     const { id: lease, demand } = this.#lease();
     const memo: SliceMemo = { lease, demand, ref };
+    const label = this.#settings.label === undefined ? '' : `${this.#settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
     // job closes (facts/temporal.md, end).
     await CancellationScope.nonCancellable(async () => {
@@ -155,7 +156,9 @@ export class Gang {
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           memo: { ...memo },
           typedSearchAttributes: [{ key: POOL, value: lease.pool }],
-          staticSummary: inShort(`${plan.accelerator} in ${ref.zone} for ${lease.job}, generation ${generation}`),
+          staticSummary: inShort(
+            `${label}${plan.accelerator} in ${ref.zone} for ${lease.job}, generation ${generation}`,
+          ),
         });
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

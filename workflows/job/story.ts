@@ -4,7 +4,6 @@ import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobEvent, JobMemo, JobNotice } from '../messages.js';
-import type { StoryCarry } from './carry.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
@@ -113,6 +112,14 @@ export class JobStory {
       events: this.#events,
     };
   }
+}
+
+export interface StoryCarry {
+  readonly phase: JobPhase;
+  readonly phaseSince: EpochMs;
+  readonly events: readonly JobEvent[];
+  /** Why the last attempt or slice was lost. */
+  readonly setback?: string;
 }
 
 /** Carried and shown; the store keeps what was written before. About 20 KB at most. */

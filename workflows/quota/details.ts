@@ -19,7 +19,7 @@ export interface PoolInView {
 }
 
 const MOST_WAITING = 20;
-const MOST_LEASES = 20;
+const MOST_LEASES = 10;
 
 /**
  * A pool as the Temporal Web UI shows it under Current Details: units in use and free, the file in force, who is first in
@@ -27,7 +27,7 @@ const MOST_LEASES = 20;
  */
 export function poolDetails(view: PoolInView): string {
   return joinBlocks(
-    [headline(view), file(view), ...waitingTable(view), ...leaseTable(view)],
+    [headline(view), file(view), waitingTable(view), leaseTable(view)],
     'There is more: the query `state` has all leases',
   );
 }
@@ -55,8 +55,8 @@ function file({ config, problem }: PoolInView): string {
   return `**The quota file has a problem:** ${plain(problem)}\n\n${inForce}${config === undefined ? '' : ' (the last good one, in force until the file is mended)'}.`;
 }
 
-function waitingTable({ config, leased, waiting }: PoolInView): readonly string[] {
-  if (waiting.length === 0) return [];
+function waitingTable({ config, leased, waiting }: PoolInView): string {
+  if (waiting.length === 0) return '';
   const line = inLine(config ?? { kind: 'unlimited' }, waiting.map(toRequest), leased.map(toLease));
   const rows = line
     .slice(0, MOST_WAITING)
@@ -67,37 +67,42 @@ function waitingTable({ config, leased, waiting }: PoolInView): readonly string[
       cell(user),
       String(priority),
       formatUnits(units),
-      utc(submittedAt),
+      shortUtc(submittedAt),
     ]);
-  return [
-    `**Waiting**, first in line first; one that fits starts before one that does not fit`,
-    codeTable([['', 'JOB', 'PROJECT', 'USER', 'PRIO', 'ASKS FOR', 'SUBMITTED'], ...rows]),
-    rest(waiting.length - rows.length),
-  ];
+  return section(
+    '**Waiting**, first in line first; one that fits starts before one that does not',
+    [['', 'JOB', 'PROJECT', 'USER', 'PRIO', 'ASKS FOR', 'SUBMITTED (UTC)'], ...rows],
+    waiting.length - rows.length,
+  );
 }
 
-function leaseTable({ leased }: PoolInView): readonly string[] {
-  if (leased.length === 0) return [];
+function leaseTable({ leased }: PoolInView): string {
+  if (leased.length === 0) return '';
   const rows = leased
     .slice(0, MOST_LEASES)
     .map(({ lease, demand, state, startedAt }) => [
       lease.job,
       cell(demand.project),
       formatUnits(demand.units),
-      state === 'draining' ? 'until its slices are gone' : 'held',
-      startedAt === undefined ? '-' : utc(startedAt),
+      state === 'draining' ? 'draining' : 'held',
+      startedAt === undefined ? '-' : shortUtc(startedAt),
     ]);
-  return [
-    '**With a lease**',
-    codeTable([['JOB', 'PROJECT', 'UNITS', 'STATE', 'GRANTED'], ...rows]),
-    rest(leased.length - rows.length),
-  ];
+  return section(
+    '**With a lease**; one that drains counts until its slices are seen gone',
+    [['JOB', 'PROJECT', 'UNITS', 'STATE', 'GRANTED (UTC)'], ...rows],
+    leased.length - rows.length,
+  );
 }
 
-const rest = (number: number): string => (number > 0 ? `.. and ${number} more` : '');
+/** One block: a table is not shown without its title, nor what is left out of a table that is not shown. */
+function section(title: string, rows: readonly (readonly string[])[], leftOut: number): string {
+  return [title, codeTable(rows), ...(leftOut > 0 ? [`.. and ${leftOut} more`] : [])].join('\n\n');
+}
+
+const shortUtc = (at: EpochMs): string => utc(at).slice(0, 16);
 
 /** A name in a column. */
-const cell = (text: string): string => (text.length > 24 ? `${text.slice(0, 22)}..` : text);
+const cell = (text: string): string => (text.length > 16 ? `${text.slice(0, 14)}..` : text);
 
 export function toRequest({ lease, demand }: LeaseRow): QuotaRequest & { readonly job: string } {
   return { id: leaseKey(lease), job: lease.job, ...demand };

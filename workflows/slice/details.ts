@@ -32,7 +32,7 @@ export function sliceDetails(facts: SliceFacts): string {
       headline(facts),
       `**${STATES[stage.kind]}** since ${utc(since)}: ${doing(facts)}`,
       `**Lease:** ${lease.number} of job \`${lease.job}\` in the workflow \`quota/${plain(lease.pool, 60)}\`, ${leaseWord(facts)}`,
-      ...(stage.kind === 'ready' ? hostTable(stage.hosts, lease.job) : []),
+      stage.kind === 'ready' ? hostTable(stage.hosts, lease.job) : '',
     ],
     `There is more: \`jobctl status ${lease.job}\`, slice \`${ref.name}\``,
   );
@@ -82,11 +82,9 @@ function leaseWord({ isLeaseHeld }: SliceFacts): string {
 
 const MOST_HOSTS = 32;
 
-function hostTable(hosts: readonly SliceHost[], job: string): readonly string[] {
+function hostTable(hosts: readonly SliceHost[], job: string): string {
   const rows = hosts.slice(0, MOST_HOSTS).map((host) => [String(host.index), host.internalIp, host.externalIp ?? '-']);
+  const table = codeTable([['HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]);
   const rest = hosts.length - rows.length;
-  return [
-    codeTable([['HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]),
-    rest > 0 ? `.. and ${rest} more hosts: \`jobctl status ${job}\`` : '',
-  ];
+  return rest > 0 ? `${table}\n\n.. and ${rest} more hosts: \`jobctl status ${job}\`` : table;
 }
