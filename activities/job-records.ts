@@ -5,7 +5,7 @@ import { unitsOfJob } from '../domain/job-units.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatProblems } from '../domain/problem.js';
-import { attemptObject, jobLogPrefix, outcomeObject, specObject } from '../domain/store-layout.js';
+import { attemptObject, jobLogPrefix, outcomeObject, runObject, specObject } from '../domain/store-layout.js';
 import { canEverFit } from '../quota/decide.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { resolveProject } from '../quota/membership.js';
@@ -48,6 +48,9 @@ async function acceptJob(
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   const project = projectOf(config, user, spec);
   const tpu = await completeTpu(pools, spec.pool, job, input);
+  const { publicKey } = await connectingKey(installation, spec.ssh);
+  // Last: a job that is refused takes nothing.
+  await takeId(store, job);
   // Before any slice is asked for: from now on somebody looks for what is ours there.
   await rememberGoogleProject(store, tpu.project ?? installation.googleProject);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
@@ -56,7 +59,7 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey: (await connectingKey(installation, spec.ssh)).publicKey,
+    publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
     user,
     project,
@@ -74,6 +77,20 @@ async function completeTpu(pools: PoolSource, pool: string, job: JobRef, input: 
   const resolved = resolveJob(input.job, { pool: defaults });
   if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
   return bindJobName(resolved.spec, job.id).tpu;
+}
+
+/**
+ * An id is used once for ever: Temporal forgets a job after its retention, and a service may start with a reuse policy that
+ * allows it at once, but outcome and logs of the first stay. Repeating is safe.
+ */
+async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
+  if ((await store.write(runObject(id), run, 'absent', 'text/plain')).kind === 'written') return;
+  const holder = (await store.read(runObject(id)))?.toString('utf8');
+  if (holder === run) return;
+  throw invalidJob(
+    `workflow id: a job ${id} has run before (first run ${holder ?? 'unknown'}), and its outcome and logs are kept\n` +
+      `  start the job under another id`,
+  );
 }
 
 function projectOf(config: QuotaConfig, user: string, spec: JobSpec): string {

@@ -1,5 +1,7 @@
 /** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
 
+/** First run id of the one job that all objects under this id are of. */
+export const runObject = (job: string): string => `jobs/${job}/run`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;

@@ -9,7 +9,8 @@ const KEYS = '  known here: v, job, source, user, files';
 
 /** What another service may send, in whatever language, and every word that its author is told. */
 const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: readonly string[] }>> = {
-  'no argument': { input: undefined, want: ['input: undefined is not the input of a job', EXAMPLE] },
+  'no argument': { input: undefined, want: ['input: is missing', EXAMPLE] },
+  None: { input: null, want: ['input: is missing', EXAMPLE] },
   'the job file as text': { input: 'tpu: {}', want: ["input: 'tpu: {}' is not the input of a job", EXAMPLE] },
   'a list': { input: [1], want: ['input: [1] is not the input of a job', EXAMPLE] },
   'the job file alone': { input: JOB, want: ['input.v: is missing', EXAMPLE] },

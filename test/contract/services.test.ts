@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure, WorkflowFailedError } from '@temporalio/client';
 import type { JobNotice, JobView, Outcome } from '../../workflows/messages.js';
-import { jobLogPrefix } from '../../domain/store-layout.js';
+import { jobLogPrefix, outcomeObject } from '../../domain/store-layout.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
@@ -145,6 +145,22 @@ describe('a service of another team', function () {
   it('submits the same job by JobClient under the same name, and it is the same job', async () => {
     const { job } = EXAMPLES['least input'];
     assert.deepEqual((await stack.jobs.submit({ name: 'contract-least', job })).isNew, false);
+  });
+
+  it('cannot start another job under the id of one that has ended, whatever its reuse policy', async () => {
+    const before = await resultOf('contract-fails').catch(() => undefined);
+    await startPlainJob(stack.client, stack.taskQueue, 'contract-fails', EXAMPLES['least input']);
+    const { type, message } = await failureOf('contract-fails');
+    assert.deepEqual([before, type], [undefined, 'InvalidJob']);
+    assert.match(message, /^workflow id: a job contract-fails has run before .*\n {2}start the job under another id$/);
+    const kept = JSON.parse(String(await stack.store.read(outcomeObject('contract-fails')))) as Outcome;
+    assert.equal(kept.exitCode, 3);
+  });
+
+  it('may start a job again under the id of one that was refused', async () => {
+    await failureOf('contract-v2');
+    await startPlainJob(stack.client, stack.taskQueue, 'contract-v2', EXAMPLES['least input']);
+    assert.equal((await resultOf('contract-v2')).result, 'succeeded');
   });
 
   it('reads by the query what is documented', async () => {

@@ -16,6 +16,7 @@ const USER = /^\P{Cc}{1,100}$/u;
  * language. Strict, so that a key that is misspelt, or known to a later version alone, is not ignored in silence.
  */
 export function inputProblems(input: unknown): readonly Problem[] {
+  if (isAbsent(input)) return [problem([], undefined, 'is missing', EXAMPLE)];
   if (!isMapping(input)) return [problem([], input, `${showValue(input)} is not the input of a job`, EXAMPLE)];
   // Of a version that is not known nothing else can be judged.
   const version = versionProblem(input['v']);
