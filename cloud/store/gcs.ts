@@ -1,5 +1,5 @@
 import type { Bucket, File } from '@google-cloud/storage';
-import { httpStatusOf, isMissingBucket, storeError } from './store-error.js';
+import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
 import type { Expected, StoredObject, StorePort } from './port.js';
 
 export interface StoreOptions {
@@ -98,7 +98,7 @@ class GcsStore implements StorePort {
       return { kind: 'written', generation: String(file.metadata.generation) };
     } catch (error) {
       if (httpStatusOf(error) === 412) return { kind: 'conflict' };
-      throw storeError(error, `write ${this.#place(name)}`);
+      return this.#fail(error, `write ${this.#place(name)}`);
     }
   }
 
@@ -122,7 +122,7 @@ class GcsStore implements StorePort {
       return content;
     } catch (error) {
       if (httpStatusOf(error) === 416) return Buffer.alloc(0);
-      return absentOr(error, `read ${this.#place(name)}`);
+      return this.#absentOr(error, `read ${this.#place(name)}`);
     }
   }
 
@@ -132,7 +132,7 @@ class GcsStore implements StorePort {
       await file.getMetadata();
       return storedObject(name, file.metadata);
     } catch (error) {
-      return absentOr(error, `look at ${this.#place(name)}`);
+      return this.#absentOr(error, `look at ${this.#place(name)}`);
     }
   }
 
@@ -144,7 +144,7 @@ class GcsStore implements StorePort {
       // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
       return (files as unknown as ApiObject[]).map((object) => storedObject(object.name, object));
     } catch (error) {
-      throw storeError(error, `list ${this.#place(prefix)}*`);
+      return this.#fail(error, `list ${this.#place(prefix)}*`);
     }
   }
 
@@ -153,8 +153,20 @@ class GcsStore implements StorePort {
     try {
       await file.delete();
     } catch (error) {
-      absentOr(error, `remove ${this.#place(name)}`);
+      this.#absentOr(error, `remove ${this.#place(name)}`);
     }
+  }
+
+  /** `undefined` for an object that is not there. A bucket that is not there is another matter: nothing can be there. */
+  #absentOr(error: unknown, what: string): undefined {
+    if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
+    return this.#fail(error, what);
+  }
+
+  #fail(error: unknown, what: string): never {
+    // The library reads a login once; the next call reads it anew, since a person may have logged in again.
+    if (isLoginRefused(error)) this.#opened = undefined;
+    throw storeError(error, what);
   }
 
   #place(name: string): string {
@@ -175,10 +187,4 @@ type ApiObject = File['metadata'] & { readonly name: string };
 
 function storedObject(name: string, { size, generation, updated }: File['metadata']): StoredObject {
   return { name, size: Number(size), generation: String(generation), updatedAt: Date.parse(String(updated)) };
-}
-
-/** `undefined` for an object that is not there. A bucket that is not there is another matter: nothing can be there. */
-function absentOr(error: unknown, what: string): undefined {
-  if (httpStatusOf(error) === 404 && !isMissingBucket(error)) return undefined;
-  throw storeError(error, what);
 }

@@ -27,6 +27,12 @@ export function storeError(error: unknown, what: string): StoreRefused | StoreUn
   return isRefused ? new StoreRefused(message, { cause: error }) : new StoreUnavailable(message, { cause: error });
 }
 
+/** There is no login, or it is not accepted. */
+export function isLoginRefused(error: unknown): boolean {
+  const kind = refusalOf(error, httpStatusOf(error), '')?.kind;
+  return kind === 'no-credentials' || kind === 'expired-credentials';
+}
+
 /** Google names a bucket in no refusal; `what` does. */
 function refusalOf(error: unknown, httpStatus: number | undefined, what: string) {
   const bucket = /(?:gs:\/\/|bucket )([^/\s]+)/.exec(what)?.[1];

@@ -121,7 +121,7 @@ export function classifyReadError(error: ApiError): 'not-found' | 'unavailable' 
 const OUTSIDE_THE_RESOURCE = /(?<![\w/-])(project|location|zone|region|api|method|service)(?![\w/-])/i;
 
 /** Also where the auth library failed inside a call: gRPC then gives code 2 or 14 and the library's text. */
-function isCredentialProblem(error: ApiError): boolean {
+export function isCredentialProblem(error: ApiError): boolean {
   const kind = googleRefusal(error)?.kind;
   return kind === 'no-credentials' || kind === 'expired-credentials';
 }

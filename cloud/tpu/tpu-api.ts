@@ -1,6 +1,6 @@
 import type { protos, v2 } from '@google-cloud/tpu';
 import { refusalText } from '../google-refusal.js';
-import { apiErrorOf, classifyReadError, codeName, type ApiError } from './classify-error.js';
+import { apiErrorOf, classifyReadError, codeName, isCredentialProblem, type ApiError } from './classify-error.js';
 import { CallBudget, type CallRate } from './call-budget.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable } from './port.js';
@@ -163,13 +163,15 @@ export class TpuApi {
     run: (client: v2.TpuClient) => Promise<T>,
   ): Promise<T> {
     await this.#budgetOf(name ?? '').take();
+    const connected = this.#connection.client();
     try {
-      const answer = await run(await this.#connection.client());
+      const answer = await run(await connected);
       this.#onCall(method, 'OK');
       return answer;
     } catch (error) {
       const failure = apiErrorOf(error);
       this.#onCall(method, codeName(failure.code));
+      if (isCredentialProblem(failure)) this.#connection.forget(connected);
       throw new CallFailed(failure, `${method} ${name}`);
     }
   }

@@ -36,6 +36,17 @@ export class TpuConnection {
     return this.#client;
   }
 
+  /**
+   * The credentials of that client were refused: the next call reads them anew, since a person may have logged in again.
+   * The library itself reads a login once.
+   */
+  forget(refused: Promise<v2.TpuClient>): void {
+    if (this.#client !== refused) return;
+    this.#client = undefined;
+    // Calls on it that are under way come to their end: gRPC closes a channel so.
+    void refused.then((client) => client.close()).catch(() => undefined);
+  }
+
   async close(): Promise<void> {
     const client = await this.#client?.catch(() => undefined);
     await client?.close();

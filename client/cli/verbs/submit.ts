@@ -7,6 +7,9 @@ import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import { localContext, resolveContext, storeOf } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
+import { billedLine } from '../dev/billed-line.js';
+import { readDevContext } from '../dev/context.js';
+import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
@@ -35,9 +38,18 @@ export async function submit(
   }
   const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
   for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
-  const context = flags.local === true ? await onLocalStack(flags) : resolveContext(flags);
+  const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   const store = await storeFor(job, context);
   return withClient(context, (client) => submitTo(client, context, job, flags), store ? { store } : {});
+}
+
+/** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
+function configured(flags: ContextFlags): CliContext {
+  const context = resolveContext(flags);
+  const stack = readDevContext(stackHome());
+  const isStack = stack !== undefined && stack.temporal.address === context.temporal.address;
+  if (isStack && stack.rehearsal === undefined) process.stderr.write(`${billedLine(stack)}\n`);
+  return context;
 }
 
 async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
