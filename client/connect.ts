@@ -26,14 +26,18 @@ export async function connectTemporal(
   const dataConverter = { payloadCodecs: [await openCodec(options.codec ?? {}, { onUnknownKey: 'mark' })] };
   const configured = await fromEnvironment(options);
   const address = options.address ?? configured.address ?? '127.0.0.1:7233';
+  const namespace = options.namespace ?? configured.namespace ?? 'default';
   try {
     const connecting = Connection.connect({ ...configured.options, address, connectTimeout: '5s' });
     const connection = await Promise.race([connecting, lastingRefusal(connecting, address, configured.options)]);
-    const namespace = options.namespace ?? configured.namespace ?? 'default';
     const client = new Client({ connection, namespace, dataConverter });
     return { client, address, close: () => connection.close() };
   } catch (error) {
     if (error instanceof TemporalUnreachable) throw error;
+    const { explainRefusal } = await import('../cloud/temporal/explain-refusal.js');
+    const refusal = explainRefusal(error, namespace);
+    if (refusal?.kind === 'refused')
+      throw new TemporalRefused(`Temporal at ${address}: ${refusal.why}`, refusal.remedy);
     const found = await look(address, configured.options);
     throw unreachable(address, found ?? { why: (error as Error).message });
   }

@@ -1,5 +1,6 @@
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
+import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
 import { whyUnreachable } from '../cloud/temporal/why-unreachable.js';
 import type { WorkerConfig } from './config.js';
 
@@ -12,13 +13,18 @@ export interface WorkerConnection {
 /** Connects once. @throws Error that says where to, why not, and what to do. */
 export async function connectWorker({ temporal }: WorkerConfig): Promise<WorkerConnection> {
   const profile = temporal.profile === undefined ? {} : { profile: temporal.profile };
-  const { connectionOptions, namespace } = loadClientConnectConfig(profile);
+  const { connectionOptions, namespace: configured } = loadClientConnectConfig(profile);
+  const namespace = temporal.namespace ?? configured ?? 'default';
   const address = temporal.address ?? connectionOptions.address ?? '127.0.0.1:7233';
   const options = { ...connectionOptions, address } as NativeConnectionOptions;
   try {
     const connection = await NativeConnection.connect(options);
-    return { connection, namespace: temporal.namespace ?? namespace ?? 'default', address };
+    return { connection, namespace, address };
   } catch (error) {
+    const refusal = explainRefusal(error, namespace);
+    if (refusal?.kind === 'refused') {
+      throw new Error(`Temporal at ${address}: ${refusal.why}\n  ${refusal.remedy}`, { cause: error });
+    }
     const tls = connectionOptions.tls ?? connectionOptions.apiKey !== undefined;
     const found = await whyUnreachable({ address, tls });
     const { why = (error as Error).message, remedy = ASK } = found ?? {};

@@ -54,14 +54,22 @@ interface GrpcFacts {
   readonly name: string;
 }
 
-/** The SDK wraps what gRPC threw; the cause has the code. */
+/** The SDK wraps what gRPC threw; the cause has the code. A worker's connection has it in words alone. */
 function grpcFacts(error: unknown): GrpcFacts {
   const outer = (error ?? {}) as { name?: string; code?: unknown; message?: string; details?: string; cause?: unknown };
   const inner = outer.cause as typeof outer | undefined;
   const bare = typeof outer.code === 'number' ? outer : typeof inner?.code === 'number' ? inner : undefined;
+  const text = bare?.details ?? bare?.message ?? outer.message ?? String(error);
   return {
-    code: bare?.code as number | undefined,
-    text: (bare?.details ?? bare?.message ?? outer.message ?? String(error)).replace(/^\d+ [A-Z_]+: /, ''),
+    code: (bare?.code as number | undefined) ?? codeInWords(text),
+    text: (/message: "([^"]*)"/.exec(text)?.[1] ?? text).replace(/^\d+ [A-Z_]+: /, ''),
     name: outer.name ?? '',
   };
+}
+
+/** `code: 'The caller does not have permission ..', message: ".."`: how the SDK's core (tonic) writes a status. */
+function codeInWords(text: string): number | undefined {
+  if (/code: 'The caller does not have permission/.test(text)) return Code.PermissionDenied;
+  if (/code: 'The request does not have valid authentication/.test(text)) return Code.Unauthenticated;
+  return undefined;
 }

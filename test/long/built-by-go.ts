@@ -14,6 +14,8 @@ export const GO_BUILD_MS = BUILD_TIMEOUT_MS + 60_000;
 export const TEMPORAL_SERVER_VERSION = '1.29.1';
 /** The last that a plain build makes (facts: production.md 4). */
 const COMPOSE_VERSION = 'v2.40.3';
+/** 3.5, July 2025. */
+const PROMETHEUS_VERSION = 'v0.305.0';
 
 /** A folder with `temporal-server` and `temporal-sql-tool`. About two minutes when nothing of it is cached. */
 export function temporalServerFolder(): Promise<string> {
@@ -29,16 +31,30 @@ export function temporalServerFolder(): Promise<string> {
 
 /** Docker's own compose: it checks a file without a daemon. About three minutes when nothing of it is cached. */
 export async function dockerCompose(): Promise<string> {
-  const folder = await cached('docker-compose', COMPOSE_VERSION, async (built) => {
-    const { stdout } = await go(['mod', 'download', '-json', `github.com/docker/compose/v2@${COMPOSE_VERSION}`]);
-    // `go install` refuses its exclude directives, and the module cache is read-only: build in a copy.
-    const source = join(built, 'source');
-    cpSync((JSON.parse(stdout) as { Dir: string }).Dir, source, { recursive: true });
-    await run('chmod', ['-R', 'u+w', source]);
-    await go(['build', '-o', join(built, 'docker-compose'), './cmd'], {}, source);
-    rmSync(source, { recursive: true, force: true });
-  });
+  const module = `github.com/docker/compose/v2@${COMPOSE_VERSION}`;
+  const folder = await cached('docker-compose', COMPOSE_VERSION, (built) =>
+    buildInCopy(module, './cmd', join(built, 'docker-compose')),
+  );
   return join(folder, 'docker-compose');
+}
+
+/** Prometheus's own tool: it runs the tests of alert rules. Some minutes when nothing of it is cached. */
+export async function promtool(): Promise<string> {
+  const module = `github.com/prometheus/prometheus@${PROMETHEUS_VERSION}`;
+  const folder = await cached('promtool', PROMETHEUS_VERSION, (built) =>
+    buildInCopy(module, './cmd/promtool', join(built, 'promtool')),
+  );
+  return join(folder, 'promtool');
+}
+
+/** `go install` refuses a module with exclude or replace directives, and the module cache is read-only. */
+async function buildInCopy(module: string, path: string, program: string): Promise<void> {
+  const { stdout } = await go(['mod', 'download', '-json', module]);
+  const source = `${program}-source`;
+  cpSync((JSON.parse(stdout) as { Dir: string }).Dir, source, { recursive: true });
+  await run('chmod', ['-R', 'u+w', source]);
+  await go(['build', '-o', program, path], {}, source);
+  rmSync(source, { recursive: true, force: true });
 }
 
 /** `~/.cache/jobctl/NAME/VERSION`; made beside its goal and renamed, so that a build that broke off leaves nothing half done. */
