@@ -95,7 +95,6 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .description('Runs a worker: takes jobs from Temporal and works on Cloud TPUs for them, until it is stopped.')
     .option('--config <file>', 'its configuration (JSON)')
     .option('--google-project <id>', 'the Google Cloud project of the slices')
-    .option('--zones <zones>', 'zones in order of preference, with commas')
     .option('--tpu-endpoint <host:port>', "another Cloud TPU API than Google's")
     .option('--quota-file <file>', "the quota file (Bastion's TOML)")
     .option('--ssh-private-key-file <file>', 'the key that logs in to TPU VMs')
@@ -103,6 +102,8 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--ssh-user <name>', 'login name on TPU VMs')
     .option('--ssh-port <port>', 'SSH port of TPU VMs')
     .option('--health-port <port>', 'where /ready answers')
+    .option('--metrics-port <port>', 'where Prometheus reads /metrics')
+    .option('--listen-host <address>', 'where both listen (127.0.0.1)')
     .option('--log-level <level>', 'debug, info, warn or error')
     .addHelpText('after', WORKER_NOTES);
   withConnection(command).action(async (flags: WorkerFlags) => {

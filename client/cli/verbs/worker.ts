@@ -2,7 +2,6 @@ import type { ContextFlags } from '../context.js';
 
 export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
-  readonly zones?: string;
   readonly tpuEndpoint?: string;
   readonly quotaFile?: string;
   readonly sshPrivateKeyFile?: string;
@@ -10,6 +9,8 @@ export interface WorkerFlags extends ContextFlags {
   readonly sshUser?: string;
   readonly sshPort?: string;
   readonly healthPort?: string;
+  readonly metricsPort?: string;
+  readonly listenHost?: string;
   readonly logLevel?: string;
 }
 
@@ -44,13 +45,14 @@ function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
     'store.endpoint': flags.storeEndpoint,
     'cloud.tpuEndpoint': flags.tpuEndpoint,
     googleProject: flags.googleProject,
-    zones: flags.zones,
     quotaFile: flags.quotaFile,
     'ssh.privateKeyFile': flags.sshPrivateKeyFile,
     'ssh.publicKeyFile': flags.sshPublicKeyFile,
     'ssh.user': flags.sshUser,
     'ssh.port': flags.sshPort,
     healthPort: flags.healthPort,
+    metricsPort: flags.metricsPort,
+    listenHost: flags.listenHost,
     logLevel: flags.logLevel,
     'codec.key': flags.codecKey,
     'codec.decodeKeys': flags.codecDecodeKeys,
