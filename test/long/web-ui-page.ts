@@ -58,7 +58,7 @@ export class WebUi {
     await tab.first().click();
   }
 
-  /** What the workflow says of itself, as it stands in the page: the first frame is its summary, the second its details. */
+  /** What the workflow says of itself, as it stands in the page: of its two frames the first is the summary. */
   async metadata(id: string, isThere: (details: string) => boolean): Promise<{ summary: string; details: string }> {
     await this.open(id);
     await this.openTab('User Metadata');
@@ -67,9 +67,10 @@ export class WebUi {
       // Details are read when the page is loaded; `R` is the page's own key for reading them again.
       await this.#page.keyboard.press('r');
       const frames = this.#page.frames().filter((frame) => frame.url().includes('/render?'));
-      const texts = await Promise.all(frames.map((frame) => frame.locator('body').innerText()));
-      details = texts.at(-1) ?? '';
-      return texts.length > 0 && isThere(details) && { summary: texts.length > 1 ? (texts[0] ?? '') : '', details };
+      if (frames.length < 2) return false;
+      const [summary = '', shown = ''] = await Promise.all(frames.map((frame) => frame.locator('body').innerText()));
+      details = shown;
+      return isThere(details) && { summary, details };
     }).catch((error: unknown) => {
       throw new Error(`${String(error)}; it shows:\n${details}`);
     });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { jobFile } from '../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
@@ -18,9 +19,12 @@ vision = [".*"]
 v5litepod = 1.0
 `;
 
-/** The Temporal Web UI in a real browser. JOBCTL_SCREENSHOT=FILE.png keeps a picture of a running job. */
+/** A browser, a worker, a server and a cloud share this computer. */
+const SLOW_MS = 90_000;
+
+/** The Temporal Web UI in a real browser. JOBCTL_SCREENSHOTS=docs/images makes the pictures of docs/web-ui.md anew. */
 describe('the Temporal Web UI', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let stack: TestStack;
   let admin: RehearsalAdmin;
   let browser: Browser;
@@ -54,21 +58,29 @@ describe('the Temporal Web UI', function () {
     submitted.push(id);
     return id;
   }
+  async function picture(name: string): Promise<void> {
+    const folder = process.env['JOBCTL_SCREENSHOTS'];
+    if (folder) await ui.page.screenshot({ path: join(folder, `web-ui-${name}.png`) });
+  }
   async function isIn(id: string, phase: string): Promise<void> {
-    await until(`${id} is ${phase}`, async () => (await stack.jobs.row(id)).phase === phase);
+    await until(`${id} is ${phase}`, async () => (await stack.jobs.row(id)).phase === phase, SLOW_MS);
   }
   async function nothingLeft(): Promise<void> {
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
+    await until(
+      'the cloud is empty',
+      async () => {
+        const { nodes, queuedResources } = await admin.status();
+        return nodes.length + queuedResources.length === 0;
+      },
+      SLOW_MS,
+    );
   }
 
   it('shows phase, attempt, slices and every host of a running job, over a preemption', async () => {
     const id = await submit('train');
     await isIn(id, 'running');
     await admin.post('preempt', { name: `jc-${id}-g1` });
-    await until('it runs again', async () => (await stack.jobs.describe(id)).attempt === 2);
+    await until('it runs again', async () => (await stack.jobs.describe(id)).attempt === 2, SLOW_MS);
     await isIn(id, 'running');
 
     const { slices } = await stack.jobs.describe(id);
@@ -86,8 +98,7 @@ describe('the Temporal Web UI', function () {
       assert.ok(line.includes(`${index} ${internalIp} ${externalIp}`), `host ${index} in\n${details}`);
     }
     assert.ok(details.includes(`jobctl logs ${id} -f`) && details.includes(`gs://${stack.store.bucket}/jobs/${id}/`));
-    const file = process.env['JOBCTL_SCREENSHOT'];
-    if (file) await ui.page.screenshot({ path: file });
+    await picture('job');
   });
 
   it('says in words what each activity is for, in the timeline of job, slice and pool', async () => {
@@ -102,6 +113,7 @@ describe('the Temporal Web UI', function () {
       `REHEARSAL: v5litepod-16 in us-central1-a for ${id}`,
     ])
       assert.ok(job.includes(words), `'${words}' in\n${job}`);
+    await picture('timeline');
     await ui.open(`slice/jc-${id}-g1`);
     const slice = await ui.textWith(`wait until jc-${id}-g1 is ready`);
     assert.ok(slice.includes(`create queued resource jc-${id}-g1 (v5litepod-16, spot, us-central1-a)`), slice);
@@ -111,6 +123,7 @@ describe('the Temporal Web UI', function () {
     const pool = await ui.metadata('quota/web-ui', (text) => text.includes(waiting));
     assert.match(pool.details, /16 v5litepod in use, 0 v5litepod free of 16 v5litepod; 1 lease, 1 waiting/);
     assert.match(pool.details, new RegExp(`1\\s+${waiting}\\s+vision\\s+bob\\s+5\\s+16 v5litepod`));
+    await picture('pool');
     const queued = await ui.metadata(waiting, (text) => text.includes('queued'));
     assert.match(queued.details, /It waits for 16 v5litepod of pool web-ui\. Its place in line is .* quota\/web-ui/);
   });

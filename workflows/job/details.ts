@@ -158,7 +158,7 @@ function budgets({ spec: { retries }, spent, attempt }: JobFacts): string {
 function places({ id, settings, phase }: JobFacts): string {
   const logs = `**Logs:** \`jobctl logs ${id}${isDone(phase) ? '' : ' -f'}\`, files at \`gs://${settings.bucket}/${attemptLogsPrefix(id)}*\``;
   if (isDone(phase)) return logs;
-  return `${logs}\n\n**To end it:** Request Cancellation above, or \`jobctl cancel ${id}\`: the command is stopped within its grace, logs and outcome are kept. Terminate keeps neither.`;
+  return `${logs}\n\n**To end it:** Request Cancellation above, or \`jobctl cancel ${id}\`: the command is stopped within its grace, the last lines and the outcome are stored. Terminate stores neither.`;
 }
 
 const SHOWN_EVENTS = 6;
