@@ -61,7 +61,7 @@ function merged(flags: ContextFlags, env: Environment, stack: DevContext | undef
     temporal: present({
       address: flags.temporalAddress ?? given(env['TEMPORAL_ADDRESS']) ?? stack?.temporal.address,
       namespace: flags.namespace ?? given(env['TEMPORAL_NAMESPACE']) ?? stack?.temporal.namespace,
-      codec: codecOf(flags, env),
+      codec: codecOf(flags, env) ?? stack?.codec,
     }),
     ...(bucket === undefined ? {} : { store: { bucket, ...present({ endpoint }) } }),
     ...present({

@@ -1,7 +1,7 @@
 import type { Payload } from '@temporalio/common';
 import proto from '@temporalio/proto';
 
-const { Payloads } = proto.temporal.api.common.v1;
+const { Payload: PayloadMessage, Payloads } = proto.temporal.api.common.v1;
 
 /**
  * Payloads of the body of a codec server's request: `{"payloads": [{"metadata": {"k": BASE64}, "data": BASE64}]}`.
@@ -13,7 +13,8 @@ export function payloadsFromJson(text: string): Payload[] {
   return Payloads.fromObject({ payloads: tree.payloads }).payloads;
 }
 
-/** The same form, for the answer. */
+/** The same form, for the answer. Fields that are not set are left out: older readers refuse fields that they do not know. */
 export function payloadsToJson(payloads: Payload[]): string {
-  return JSON.stringify(Payloads.toObject(Payloads.create({ payloads }), { bytes: String, arrays: true }));
+  const trees = payloads.map((payload) => PayloadMessage.toObject(PayloadMessage.create(payload), { bytes: String }));
+  return JSON.stringify({ payloads: trees });
 }

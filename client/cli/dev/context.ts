@@ -1,3 +1,4 @@
+import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
 import { readJson } from './stack-record.js';
@@ -22,6 +23,8 @@ export interface DevContext {
   readonly googleProject: string;
   /** Absent where the cloud is real. */
   readonly label?: string;
+  /** Keys of the payload codec; absent: payloads are plain. */
+  readonly codec?: CodecReferences;
   /** GET: 200 when the worker is ready. */
   readonly workerReadyUrl: string;
 }
@@ -66,11 +69,12 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
   return {
     temporal: { address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
     ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
+    ...(record.codec === undefined ? {} : { codec: record.codec }),
     workerReadyUrl: readyUrlOf(record.addresses),
   };
 }
 
-type CloudSide = Omit<DevContext, 'temporal' | 'workerReadyUrl'>;
+type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'workerReadyUrl'>;
 
 function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   return {
@@ -122,5 +126,6 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     ...(isReal ? {} : { label, timings: DEV_TIMINGS }),
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
+    ...(record.codec === undefined ? {} : { codec: record.codec }),
   };
 }

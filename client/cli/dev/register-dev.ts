@@ -16,6 +16,7 @@ const EXIT_REFUSED = 4;
 
 interface UpFlags {
   readonly quota?: string | false;
+  readonly codecKey?: string | false;
   readonly temporalAddress?: string | false;
   readonly port?: number;
   readonly uiPort?: number;
@@ -51,6 +52,8 @@ function registerUp(dev: Command): void {
     .description('start what does not run; what runs is left alone')
     .option('--quota <file>', "a quota file (Bastion's TOML); remembered")
     .option('--no-quota', 'the unlimited pool again')
+    .option('--codec-key <reference>', 'encrypt what Temporal keeps; file:///PATH of a key; remembered')
+    .option('--no-codec-key', 'encrypt no more; what was encrypted stays readable here')
     .option('--temporal-address <host:port>', 'use this Temporal server and start none; remembered')
     .option('--no-temporal-address', 'our own Temporal server again')
     .option('--port <number>', 'port of our Temporal server (a free one at or after 7233)', portNumber)
@@ -75,6 +78,7 @@ function registerUp(dev: Command): void {
         ...cloudWish(flags),
         ...(process.stdin.isTTY ? { confirm: ask } : {}),
         ...wish('quotaFile', flags.quota),
+        ...wish('codecKey', flags.codecKey),
         ...wish('temporalAddress', flags.temporalAddress),
         ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
         ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),

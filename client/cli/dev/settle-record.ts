@@ -7,12 +7,15 @@ import { stopPart } from './part.js';
 import type { DevOptions } from './stack-lock.js';
 import type { CloudWish } from './real-cloud.js';
 import { isRecordedAlive, partsOf, slotOf, STOP_GRACE_MS } from './stack-parts.js';
+import { settleCodec } from './stack-codec.js';
 import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
 import type { RealCloud, StackRecord } from './stack-record.js';
 
 export interface DevUpOptions extends DevOptions {
   /** A Bastion quota file; null: none from now on; absent: as the last time. */
   readonly quotaFile?: string | null;
+  /** Reference of the key that payloads are encrypted with; null: none from now on; absent: as the last time. */
+  readonly codecKey?: string | null;
   /** A Temporal server that runs already; null: one of our own; absent: as the last time. */
   readonly temporalAddress?: string | null;
   /** Absent: as the last time, or the rehearsal. */
@@ -36,6 +39,7 @@ export async function settleRecord(
   const temporalAddress =
     options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
   const quotaFile = options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile);
+  const codec = await settleCodec(known?.codec, options.codecKey);
   if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
   const parts = readStackRecord(home)?.parts ?? {};
   const exact = {
@@ -46,7 +50,8 @@ export async function settleRecord(
   const cloud = realCloud === undefined ? {} : { realCloud };
   const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
   const addresses = await chooseAddresses(home, reservations, wishes);
-  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, parts };
+  const keys = codec === undefined ? {} : { codec };
+  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, ...keys, parts };
   writeStackRecord(home, record);
   return record;
 }

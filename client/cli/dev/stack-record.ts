@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { StackHome } from './home.js';
 import type { ProcessIdentity } from './process-identity.js';
@@ -52,6 +53,8 @@ export interface StackRecord {
   readonly temporalAddress: string | null;
   /** Absolute path; null: the unlimited pool `default`. */
   readonly quotaFile: string | null;
+  /** Absent: payloads are plain. */
+  readonly codec?: CodecReferences;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
 }
 

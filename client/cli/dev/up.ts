@@ -61,11 +61,12 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
 }
 
 function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
-  const { temporalAddress, quotaFile, temporalPort, uiPort, cloud } = options;
+  const { temporalAddress, quotaFile, codecKey, temporalPort, uiPort, cloud } = options;
   return (
     isCloudAsWanted(record.realCloud, cloud) &&
     (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
     (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
+    (codecKey === undefined || codecKey === (record.codec?.key ?? null)) &&
     (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
     (uiPort === undefined || uiPort === record.addresses.temporalUi)
   );
@@ -107,12 +108,15 @@ async function bringUp(
     await start('worker', workerPart(home, record, env));
     writeJson(home.contextFile, context);
     if (realCloud !== undefined) onProgress(REACHES_HOSTS);
+    if (record.codec?.key !== undefined) onProgress(ENCRYPTED);
     onProgress(context.temporal.uiUrl === null ? 'Ready' : `Ready. Temporal Web UI: ${context.temporal.uiUrl}`);
     return context;
   } finally {
     reservations.release();
   }
 }
+
+const ENCRYPTED = 'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)';
 
 const REACHES_HOSTS =
   'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';
