@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { ApplicationFailure, CancelledFailure, WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, CancelledFailure, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import type { JobNotice, JobView, Outcome } from '../../workflows/messages.js';
 import { jobLogPrefix, outcomeObject } from '../../domain/store-layout.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
@@ -50,9 +50,16 @@ describe('a service of another team', function () {
     const listening = await stack.client.workflow.start<typeof listener>('listener', {
       workflowId: LISTENER,
       taskQueue,
-      args: [4],
+      args: [5],
     });
     notices = listening.result();
+    await stack.client.workflow.start('job', {
+      workflowId: 'contract-early',
+      taskQueue: stack.taskQueue,
+      args: [small('true', { notify })],
+      startDelay: '2s',
+    });
+    await stack.jobs.cancel('contract-early');
     for (const [id, input] of Object.entries(STARTED)) await startPlainJob(stack.client, stack.taskQueue, id, input);
     await until('one runs', async () => (await stack.jobs.row('contract-cancelled')).phase === 'running');
     await stack.jobs.cancel('contract-cancelled');
@@ -110,6 +117,33 @@ describe('a service of another team', function () {
       (error) => error instanceof WorkflowFailedError && error.cause instanceof CancelledFailure,
     );
     assert.equal((await noticeOf('contract-cancelled')).result, 'cancelled');
+  });
+
+  it('is told of a cancel that came before a worker took the job', async () => {
+    await assert.rejects(resultOf('contract-early'), (error) => error instanceof WorkflowFailedError);
+    const notice = await noticeOf('contract-early');
+    const outcome = notice.result === 'refused' ? undefined : notice.outcome;
+    assert.equal(outcome?.cause?.message, 'cancelled before a worker took it');
+    assert.deepEqual(await stack.jobs.wait('contract-early'), outcome);
+    const { phase } = await stack.jobs.row('contract-early');
+    assert.equal(phase, 'cancelled');
+  });
+
+  it('is told when the outcome was stored, and before the workflow is closed', async () => {
+    await resultOf('contract-full');
+    const events = (await stack.client.workflow.getHandle('contract-full').fetchHistory()).events ?? [];
+    const told = events.find((event) => signalOf(event)?.signalName === 'jobEnded');
+    const places = [
+      events.findIndex((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'recordOutcome'),
+      events.findIndex((event) => event === told),
+      events.findIndex((event) => String(signaledOf(event)?.initiatedEventId) === String(told?.eventId)),
+      events.findIndex((event) => event.workflowExecutionCompletedEventAttributes),
+    ];
+    assert.ok(!places.includes(-1), places.join());
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    );
   });
 
   it('sees an input of a version that is not known refused, not tried for ever', async () => {
@@ -184,3 +218,7 @@ describe('a service of another team', function () {
     await nothingIsLeft(stack, admin, inits);
   });
 });
+
+type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
+const signalOf = (event: HistoryEvent) => event.signalExternalWorkflowExecutionInitiatedEventAttributes;
+const signaledOf = (event: HistoryEvent) => event.externalWorkflowExecutionSignaledEventAttributes;
