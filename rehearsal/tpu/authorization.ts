@@ -18,7 +18,6 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
   GetNode: 'tpu.nodes.get',
   CreateNode: 'tpu.nodes.create',
   DeleteNode: 'tpu.nodes.delete',
-  UpdateNode: 'tpu.nodes.update',
   ListQueuedResources: 'tpu.nodes.list',
   GetQueuedResource: 'tpu.nodes.get',
   CreateQueuedResource: 'tpu.nodes.create',

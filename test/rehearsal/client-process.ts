@@ -3,6 +3,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { listEverything } from '../../cloud/tpu/audit.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
+import { slicePlan } from '../cloud/slice-plan.js';
 
 // The adapters as a worker runs them: TLS trusted and credentials found by this process's environment alone, which must
 // stand when it starts. One line of JSON `[verb, ...arguments]` in, one of `{value}` or `{name, message}` out.
@@ -13,8 +14,13 @@ const bucket = { endpoint: endpoints.store, bucket: 'clients', projectId: 'p' };
 const store = createStore(bucket);
 const ref = { googleProject: 'p', zone: 'us-central1-a', name: 'none', mode: 'tpu-vm' } as const;
 
+const plan = slicePlan('secured', 'queued-resources', { accelerator: 'v5litepod-8' });
+
 const VERBS: Readonly<Record<string, (...given: string[]) => Promise<unknown>>> = {
   observe: async () => ({ ...(await tpu.observeSlice(ref)), at: undefined }),
+  create: () => tpu.createSlice(plan),
+  look: async () => ({ ...(await tpu.observeSlice(plan.ref)), at: undefined }),
+  remove: () => tpu.deleteSlice(plan.ref, plan.ownership),
   makeBucket: () => ensureBucket(bucket),
   write: async (name = '', text = '') => (await store.write(name, text, 'absent')).kind,
   read: async (name = '') => (await store.read(name))?.toString(),
