@@ -5,15 +5,20 @@ import { GoogleCallFailed, type Identity } from './port.js';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const EMAIL_TIMEOUT_MS = 5_000;
 
-/** The application default credentials, for requests about one Google project; loaded when first asked. */
+/** The application default credentials, for requests about a Google project; loaded when first asked. */
 export class GoogleLogin {
+  readonly #googleProject: string;
   #opened: Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> | undefined;
 
+  constructor(googleProject: string) {
+    this.#googleProject = googleProject;
+  }
+
   /** @throws GoogleCallFailed */
-  async headers(googleProject: string): Promise<Record<string, string>> {
+  async headers(): Promise<Record<string, string>> {
     const { client } = await this.#open();
     const { token } = await client.getAccessToken().catch(failLogin);
-    const quotaProject = client.quotaProjectId ?? ((await isPerson(client)) ? googleProject : undefined);
+    const quotaProject = client.quotaProjectId ?? ((await isPerson(client)) ? this.#googleProject : undefined);
     return {
       authorization: `Bearer ${token}`,
       // A person's calls to Service Usage and its like are refused where they name no project to be counted for.
@@ -35,7 +40,7 @@ export class GoogleLogin {
   }
 
   #open(): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
-    this.#opened ??= openLogin();
+    this.#opened ??= openLogin(this.#googleProject);
     return this.#opened;
   }
 }
@@ -53,9 +58,10 @@ export async function defaultGoogleProject(): Promise<string | undefined> {
   return client?.quotaProjectId ?? (await auth.getProjectId().catch(() => undefined));
 }
 
-async function openLogin(): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
+async function openLogin(projectId: string): Promise<{ readonly auth: GoogleAuth; readonly client: AuthClient }> {
   const { GoogleAuth } = await import('google-auth-library');
-  const auth = new GoogleAuth({ scopes: [SCOPE] });
+  // Named, since the library else runs gcloud to learn it, half a second and more.
+  const auth = new GoogleAuth({ scopes: [SCOPE], projectId });
   const client = await auth
     .getClient()
     .catch((error: unknown) => fail({ message: textOf(error), reason: NO_CREDENTIALS }));

@@ -20,10 +20,11 @@ export interface GoogleRestOptions {
 /** Requests to Google's APIs in JSON with the application default credentials, each made once. ADR 0008. */
 export class GoogleRest {
   readonly #options: GoogleRestOptions;
-  readonly #login = new GoogleLogin();
+  readonly #login: GoogleLogin;
 
   constructor(options: GoogleRestOptions) {
     this.#options = options;
+    this.#login = new GoogleLogin(options.googleProject);
   }
 
   async identity(): Promise<Identity> {
@@ -67,7 +68,7 @@ export class GoogleRest {
 
   async #request<T>(method: 'GET' | 'POST', service: Service, path: string, body?: object): Promise<T> {
     const url = `${this.#baseOf(service)}${path}`;
-    const login = this.#isPlain(service) ? {} : await this.#login.headers(this.#options.googleProject);
+    const login = this.#isPlain(service) ? {} : await this.#login.headers();
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const headers = { ...login, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);

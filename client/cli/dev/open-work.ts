@@ -1,3 +1,4 @@
+import { TASK_QUEUE } from '../../../workflows/messages.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { temporalAddressOf } from './context.js';
@@ -12,7 +13,7 @@ export interface OpenWork {
   readonly slices: readonly string[];
 }
 
-const OPEN = "ExecutionStatus = 'Running' AND WorkflowType IN ('job', 'slice')";
+const OPEN = `ExecutionStatus = 'Running' AND TaskQueue = '${TASK_QUEUE}' AND WorkflowType IN ('job', 'slice')`;
 const SLICE_ID = /^slice\//;
 
 /** What is open in the stack's Temporal; undefined where it does not answer. */

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Finding } from '../../client/cli/doctor/finding.js';
+import { AuthenticatedCloud, type ClientProcess } from '../rehearsal/authenticated-cloud.js';
+import { Command, type Ran } from './command.js';
+
+const PROJECT = 'my-project';
+const ZONE = 'us-central1-a';
+const GCP = ['doctor', '--gcp', '--google-project', PROJECT] as const;
+const EXPIRED =
+  "the Google login has expired, was revoked, or is not accepted: run 'gcloud auth application-default login'; of a service account: is its key still there?";
+const RUN_OUT =
+  "the Google login has run out: the organization asks for a new one from time to time: run 'gcloud auth application-default login'";
+
+describe("jobctl and a Google project, over TLS with the rehearsal's tokens and permissions", function () {
+  this.timeout(60_000);
+  const cloud = new AuthenticatedCloud();
+  const home = mkdtempSync(join(tmpdir(), 'jobctl-doctor-'));
+  let onVm: Command;
+  let byLogin: Command;
+
+  before(async () => {
+    await cloud.start();
+    const { metadataHost = '', credentialsFile = '' } = cloud.endpoints;
+    onVm = new Command(cloud.endpoints, home, { GCE_METADATA_HOST: metadataHost });
+    byLogin = new Command(cloud.endpoints, home, { GOOGLE_APPLICATION_CREDENTIALS: credentialsFile });
+  });
+  after(async () => {
+    await Promise.all([onVm, byLogin].map((command) => command.end()));
+    await cloud.stop();
+    rmSync(home, { recursive: true });
+  });
+  beforeEach(async () => {
+    await cloud.become({ roles: ['roles/owner'] });
+    await cloud.project({});
+  });
+
+  describe('doctor --gcp', () => {
+    it('finds all that a job needs, who asks, and exits 0', async () => {
+      const { code, findings } = await look(onVm, '--zone', ZONE, '--accelerator', 'v5litepod-16');
+      assert.deepEqual(wrong(findings), ['warning bucket: none is named, so none was looked at']);
+      assert.equal(findings[0]?.what, 'alice@example.com (a service account)');
+      assert.equal(code, 0);
+    });
+
+    it('takes zone, type, network and addresses from a job file', async () => {
+      const file = join(home, 'job.yaml');
+      writeFileSync(
+        file,
+        `tpu: { accelerator: v6e-16, zones: [${ZONE}, us-east1-d], network: mine, subnetwork: inner, external_ips: false }\ncommand: { run: 'true' }\n`,
+      );
+      await cloud.project({
+        networks: { mine: { autoCreateSubnetworks: false } },
+        subnetworks: { 'us-central1/inner': { network: 'mine', ipCidrRange: '10.0.0.0/20' } },
+      });
+      const { code, findings } = await look(onVm, file);
+      assert.equal(code, 1);
+      assert.deepEqual(wrong(findings).slice(1), [
+        'failed us-central1 subnetwork: inner has no private Google access, and hosts without external addresses cannot reach Cloud Storage then',
+        'failed us-east1 subnetwork: subnetwork inner does not exist in us-east1',
+        'failed firewall: no rule of network mine lets tcp:22 in (firewall policies are not looked at)',
+      ]);
+    });
+
+    it('names each permission that is missing, the role that has it, and the command that gives it to whoever asks', async () => {
+      await cloud.become({ roles: ['roles/tpu.viewer', 'roles/compute.viewer', 'roles/orgpolicy.policyViewer'] });
+      const { code, stdout } = await onVm.run(...GCP);
+      assert.equal(code, 1);
+      const grant = `-> an owner runs 'gcloud projects add-iam-policy-binding ${PROJECT} --member=user:alice@example.com --role=roles/tpu.admin'`;
+      assert.match(
+        stdout,
+        /^FAILED +permissions +no tpu\.nodes\.create on projects\/my-project, needed to create slices/m,
+      );
+      assert.match(
+        stdout,
+        /^FAILED +permissions +no tpu\.nodes\.delete on projects\/my-project, needed to delete slices/m,
+      );
+      assert.match(stdout, /^FAILED +service account +no iam\.serviceAccounts\.actAs on 123456789012-compute@/m);
+      assert.equal(stdout.split(grant).length, 2, stdout);
+      assert.match(stdout, /\n\d+ ok, \d+ warnings?, 3 FAILED\n$/);
+    });
+
+    const refusals: Record<string, { arrange: () => Promise<unknown>; says: string }> = {
+      'an API that is off': {
+        arrange: () => cloud.project({ disabledServices: ['tpu.googleapis.com'] }),
+        says: "failed API tpu: the Cloud TPU API (tpu.googleapis.com) is not enabled in project my-project; run 'gcloud services enable tpu.googleapis.com --project=my-project' and wait a few minutes",
+      },
+      'a project that is not there': {
+        arrange: () => cloud.project({ known: ['other-project'] }),
+        says: "failed project: project my-project does not exist, or this login has no right to see it; compare its id with 'gcloud projects list'; an id is not the name nor the number",
+      },
+      'a VM whose access scopes leave Cloud TPU out': {
+        arrange: () => cloud.become({ roles: ['roles/owner'], scopes: ['devstorage.read_only'] }),
+        says: "warning API tpu: could not look: the access scopes of this VM, or of the login, are too narrow for Google's APIs; give the VM the scope cloud-platform ('gcloud compute instances set-service-account', while it is stopped), or run 'gcloud auth application-default login'",
+      },
+      'a zone that is forbidden': {
+        arrange: () => cloud.project({ deniedLocations: [ZONE] }),
+        says: "failed us-central1-a type: zone us-central1-a is none, or is forbidden to this project; see 'gcloud compute tpus locations list'",
+      },
+      'a policy against external addresses': {
+        arrange: () => cloud.project({ policies: { 'compute.vmExternalIpAccess': { denyAll: true } } }),
+        says: 'failed external addresses: the organization forbids external addresses (compute.vmExternalIpAccess); do without: tpu.external_ips: false in the job file, --no-external-ips here, and a worker inside the network',
+      },
+      'too few external addresses': {
+        arrange: () => cloud.project({ regionQuotas: { 'us-central1': { IN_USE_ADDRESSES: { limit: 8, usage: 7 } } } }),
+        says: `failed us-central1 addresses: IN_USE_ADDRESSES: 1 of 8 are free in us-central1, and 4 hosts need one each; ask for more at https://console.cloud.google.com/iam-admin/quotas?project=${PROJECT}&metric=compute.googleapis.com%2Fin_use_addresses, or do without: tpu.external_ips: false in the job file, --no-external-ips here, and a worker inside the network`,
+      },
+      'a quota of 0, which Google leaves out': {
+        arrange: () =>
+          cloud.project({ tpuQuotas: { 'tpu-v5s-litepod-preemptible': { per: 'zone', at: { [ZONE]: 0 } } } }),
+        says: `failed us-central1-a quota: tpu-v5s-litepod-preemptible: 0 in us-central1-a, and 16 are wanted; ask for more at https://console.cloud.google.com/iam-admin/quotas?project=${PROJECT}&metric=tpu.googleapis.com%2Ftpu-v5s-litepod-preemptible, or take another zone or pricing`,
+      },
+      'OS Login by policy': {
+        arrange: () => cloud.project({ policies: { 'compute.requireOsLogin': { enforce: true } } }),
+        says: 'warning OS Login: the organization requires OS Login (compute.requireOsLogin): hosts ignore the SSH key that jobctl gives them; add the key of the worker to its OS Login profile: gcloud compute os-login ssh-keys add --key-file=KEY.pub',
+      },
+    };
+    for (const [name, { arrange, says }] of Object.entries(refusals)) {
+      it(`tells of ${name}`, async () => {
+        await arrange();
+        const { findings } = await look(onVm, '--zone', ZONE, '--accelerator', 'v5litepod-16');
+        const told = findings.map(({ check, state, what, remedy }) => `${state} ${check}: ${what}; ${remedy}`);
+        assert.ok(told.includes(says), told.join('\n'));
+      });
+    }
+
+    for (const [login, says] of [
+      ['expired', EXPIRED],
+      ['reauthentication-needed', RUN_OUT],
+    ] as const) {
+      it(`stops at a login that is ${login}`, async () => {
+        await cloud.become({ roles: ['roles/owner'], login });
+        const { code, findings } = await look(byLogin);
+        assert.equal(code, 1);
+        assert.deepEqual(
+          findings.map(({ what, remedy }) => `${what}: ${remedy}`),
+          [says],
+        );
+      });
+    }
+  });
+
+  describe('dev up --cloud gcp starts nothing', () => {
+    const up = (command: Command, ...more: readonly string[]): Promise<Ran> =>
+      command.run('dev', 'up', '--cloud', 'gcp', '--google-project', PROJECT, ...more);
+    const FIRST =
+      /^REAL Cloud TPU, billed to project my-project: a slice costs from its creation until it is deleted\n/;
+
+    it('without a bucket, and offers one', async () => {
+      const { code, stderr } = await up(onVm, '--zone', ZONE);
+      assert.equal(code, 2);
+      assert.match(stderr, FIRST);
+      assert.match(
+        stderr,
+        /make one: gcloud storage buckets create gs:\/\/(jobctl-my-project-[0-9a-f]{6}) --project=my-project --location=us-central1 --uniform-bucket-level-access\n.*--bucket \1\n.*--create-bucket --zone us-central1-a\n$/,
+      );
+    });
+
+    it('where the project cannot run jobs, and names every remedy at once', async () => {
+      await cloud.become({ roles: ['roles/owner'], denied: ['tpu.nodes.create'] });
+      await cloud.project({ disabledServices: ['compute.googleapis.com'] });
+      const { code, stderr } = await up(onVm, '--bucket', 'no-such-bucket');
+      assert.equal(code, 5);
+      assert.match(stderr, FIRST);
+      assert.match(stderr, /\nproject my-project cannot run jobs yet; nothing was started\n/);
+      assert.match(
+        stderr,
+        /\n {2}API compute: the Compute Engine API \(compute\.googleapis\.com\) is not enabled .*\n {4}-> run 'gcloud services enable compute\.googleapis\.com --project=my-project'/,
+      );
+      assert.match(
+        stderr,
+        /\n {2}permissions: no tpu\.nodes\.create .*\n {4}-> an owner runs 'gcloud projects add-iam-policy-binding my-project /,
+      );
+    });
+
+    it('with a bucket that is not there', async () => {
+      const { code, stderr } = await up(onVm, '--bucket', 'no-such-bucket');
+      assert.equal(code, 5);
+      assert.match(
+        stderr,
+        /\n {2}bucket: gs:\/\/no-such-bucket does not exist\n {4}-> run 'gcloud storage buckets create gs:\/\/no-such-bucket /,
+      );
+    });
+
+    it('with a login that has run out', async () => {
+      await cloud.become({ roles: ['roles/owner'], login: 'reauthentication-needed' });
+      const { code, stderr } = await up(byLogin, '--bucket', 'b');
+      assert.equal(code, 5);
+      assert.ok(stderr.includes(RUN_OUT.replace(': run ', '\n    -> run ')), stderr);
+    });
+
+    it('where flags of the real cloud are given without it', async () => {
+      const { code, stderr } = await onVm.run('dev', 'up', '--bucket', 'b');
+      assert.equal(code, 2);
+      assert.match(stderr, /are for --cloud gcp/);
+    });
+  });
+
+  describe('the adapters of worker and audit say the same', () => {
+    let clients: ClientProcess;
+    const failsWith = (verb: string, message: string): Promise<void> =>
+      assert.rejects(clients.call(verb, 'x'), (error: Error) => {
+        assert.equal(error.message, message);
+        return true;
+      });
+    before(async () => {
+      clients = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: cloud.endpoints.credentialsFile ?? '' });
+      await cloud.become({ roles: ['roles/owner'] });
+      await clients.call('makeBucket');
+    });
+    after(() => clients.end());
+
+    const observe = 'GetNode projects/p/locations/us-central1-a/nodes/none';
+    const auditOf = (kind: string): string =>
+      `audit: GET ${cloud.endpoints.rest}/v2/projects/p/locations/-/${kind}?pageSize=200`;
+
+    it('of an API that is off', async () => {
+      await cloud.project({ disabledServices: ['tpu.googleapis.com'] });
+      const why =
+        "the Cloud TPU API (tpu.googleapis.com) is not enabled in project 123456789012: run 'gcloud services enable tpu.googleapis.com --project=123456789012' and wait a few minutes";
+      await failsWith('observe', `${observe}: ${why}`);
+      await failsWith('audit', `${auditOf('queuedResources')}: ${why}`);
+    });
+
+    it('of a permission', async () => {
+      await cloud.become({ roles: ['roles/owner'], denied: ['tpu.nodes.get', 'storage.objects.get'] });
+      await failsWith(
+        'observe',
+        `${observe}: this login has no permission tpu.nodes.get on projects/p/locations/us-central1-a/nodes/none, or that does not exist: an owner runs 'gcloud projects add-iam-policy-binding p --member=user:EMAIL --role=roles/tpu.admin'`,
+      );
+      await failsWith(
+        'read',
+        "store: read gs://clients/x: this login has no permission storage.objects.get on gs://clients, or that does not exist: an owner runs 'gcloud storage buckets add-iam-policy-binding gs://clients --member=user:EMAIL --role=roles/storage.objectAdmin'",
+      );
+    });
+
+    it('of a project that is not there', async () => {
+      await cloud.project({ known: ['other'] });
+      await failsWith(
+        'observe',
+        `${observe}: project p does not exist, or this login has no right to see it: compare its id with 'gcloud projects list'; an id is not the name nor the number`,
+      );
+    });
+
+    it('of a login that has run out; and who logs in again is let in, without a new start', async () => {
+      const fresh = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: cloud.endpoints.credentialsFile ?? '' });
+      try {
+        await cloud.become({ roles: ['roles/owner'], login: 'reauthentication-needed' });
+        await assert.rejects(fresh.call('observe'), { name: 'CloudRefused', message: `${observe}: ${RUN_OUT}` });
+        await assert.rejects(fresh.call('read', 'x'), {
+          name: 'StoreRefused',
+          message: `store: read gs://clients/x: ${RUN_OUT}`,
+        });
+        await cloud.become({ roles: ['roles/owner'] });
+        assert.deepEqual(await fresh.call('observe'), { queuedResource: 'unused', node: 'not-found' });
+        assert.equal(await fresh.call('read', 'x'), undefined);
+      } finally {
+        await fresh.end();
+      }
+    });
+  });
+
+  async function look(
+    command: Command,
+    ...args: readonly string[]
+  ): Promise<{ code: number; findings: readonly Finding[] }> {
+    const { code, stdout, stderr } = await command.run(...GCP, ...args, '--output', 'json');
+    assert.equal(stderr, '');
+    return { code, findings: (JSON.parse(stdout) as { findings: Finding[] }).findings };
+  }
+});
+
+const wrong = (findings: readonly Finding[]): readonly string[] =>
+  findings.filter(({ state }) => state !== 'ok').map(({ check, state, what }) => `${state} ${check}: ${what}`);
