@@ -7,6 +7,13 @@ export { jobDataConverter } from './data-converter.js';
 export type { CodecReferences } from '../cloud/codec/codec-references.js';
 export { CodecKeyError } from '../cloud/codec/codec-key.js';
 export * from './errors.js';
-export type { Outcome, OutcomeCause, JobPhase } from '../domain/job-state.js';
-export type { JobView, JobInput, SliceView } from '../workflows/messages.js';
+export type {
+  JobInput,
+  JobNotice,
+  JobPhase,
+  JobView,
+  Outcome,
+  OutcomeCause,
+  SliceView,
+} from '../workflows/messages.js';
 export type { JobSpec } from '../domain/job-spec.js';

@@ -10,7 +10,7 @@ import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 
-export type { JobSpec, NotifyTarget } from '../domain/job-spec.js';
+export type { JobSpec } from '../domain/job-spec.js';
 export type { JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
 
 /** Workflow types. */
