@@ -50,10 +50,10 @@ function byName(error: Error): Explained {
       return told(ExitCode.Unavailable, 'try again; `jobctl dev status` shows the local stack, if this is one');
     case 'StoreRefused':
     case 'CloudRefused':
-      return told(
-        ExitCode.Unavailable,
-        'check the rights of your Google login: `gcloud auth application-default login`',
-      );
+      // Most refusals name their remedy themselves (cloud/google-refusal.ts).
+      return message.includes('gcloud ')
+        ? told(ExitCode.Unavailable)
+        : told(ExitCode.Unavailable, 'does your Google login have the right? `jobctl doctor --gcp` looks');
     case 'JobTerminated':
       return told(ExitCode.Failed);
     default:
