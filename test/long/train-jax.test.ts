@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
+import { type Finished, JobctlUser, type Started } from '../end-to-end/jobctl-process.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { until } from '../until.js';
 
@@ -18,7 +18,11 @@ describe('training with JAX over four hosts', function () {
   this.timeout(20 * MINUTE);
   const user = new JobctlUser();
   const admin = (): RehearsalAdmin => new RehearsalAdmin(user.adminUrl());
-  after(() => user.leave());
+  let preempted: Started | undefined;
+  after(() => {
+    preempted?.kill('SIGKILL');
+    return user.leave();
+  });
 
   const submission = (name: string): readonly string[] => [
     ...['submit', '--local', '--wait', '--name', name],
@@ -37,10 +41,8 @@ describe('training with JAX over four hosts', function () {
     const lostAnswer = { method: 'objects.insert', code: 'UNAVAILABLE', times: 1, afterEffect: true };
     await admin().post('refuse', { ...lostAnswer, nameMatches: 'checkpoints/preempted/' });
 
-    const preempted = user.start(...submission('preempted'));
-    const ended = preempted.finished.then(({ code }) => assert.fail(`it ended with ${code}, not preempted`));
-    const hasStepsToLose = (): boolean => new RegExp(`\\bstep ${EVERY + 4} loss`).test(preempted.stdout());
-    await Promise.race([until('a checkpoint, and steps after it', hasStepsToLose, 10 * MINUTE), ended]);
+    preempted = user.start(...submission('preempted'));
+    await stepsAfterACheckpoint(preempted);
     await admin().post('preempt', { name: 'jc-preempted-g1' });
     const disturbed = await preempted.finished;
     const undisturbed = await user.run(...submission('undisturbed'));
@@ -63,6 +65,15 @@ describe('training with JAX over four hosts', function () {
     await until('nothing is left', async () => (await user.run('audit', 'leaks')).code === 0, MINUTE);
   });
 });
+
+/** Waits until the job has printed steps that a preemption will cost it. */
+async function stepsAfterACheckpoint({ finished, stdout, stderr }: Started): Promise<void> {
+  const shown = (): string => `it showed\n${stdout()}\n${stderr()}`;
+  const ended = finished.then(({ code }) => assert.fail(`it ended with ${code} before it was preempted; ${shown()}`));
+  const hasSteps = (): boolean => new RegExp(`\\bstep ${EVERY + 4} loss`).test(stdout());
+  const seen = until('a checkpoint, and steps after it', hasSteps, 10 * MINUTE);
+  await Promise.race([seen.catch((error: Error) => assert.fail(`${error.message}; ${shown()}`)), ended]);
+}
 
 interface TrainingLog {
   /** As they were printed, by step. */
