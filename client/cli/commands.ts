@@ -59,18 +59,30 @@ function registerSubmit(program: Command, invocation: Invocation): void {
   });
 }
 
+const KINDS = ['job', 'pool', 'quota'] as const;
+const VALIDATE_NOTES = `
+Examples:
+  jobctl validate train.yaml --set slices=2
+  jobctl validate train.yaml --pool-file pool.toml
+  jobctl validate pool.toml
+`;
+
 function registerValidate(program: Command, invocation: Invocation): void {
   program
     .command('validate')
-    .summary('check a job file, submit nothing')
-    .description('Checks a job file as submit does, and says what it comes to. Needs no server.')
-    .argument('<file>', 'the job file (YAML)')
-    .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
+    .summary('check a job file, or a pool or quota file')
+    .description(
+      'Checks a job file as submit does, or a pool or quota file, and says what it comes to. Needs no server.',
+    )
+    .argument('<file>', 'a job file (YAML), a pool file or a quota file (TOML)')
+    .option('--set <key=value>', 'set a value of a job file; may be repeated', collect)
+    .option('--pool-file <file>', "check a job file together with its pool's defaults")
+    .addOption(new Option('--kind <kind>', 'what the file is, where its name and content do not tell').choices(KINDS))
     .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl validate train.yaml --set slices=2\n')
+    .addHelpText('after', VALIDATE_NOTES)
     .action(async (file: string, flags: ValidateFlags) => {
       const { validate } = await import('./verbs/validate.js');
-      invocation.exitCode = validate(file, flags);
+      invocation.exitCode = await validate(file, flags);
     });
 }
 

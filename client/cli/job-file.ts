@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseJobFile } from '../../domain/job-file/parse.js';
+import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
@@ -20,15 +21,17 @@ export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
 export interface JobFileOptions {
   readonly set: readonly string[];
   readonly overrides?: JobOverrides;
+  /** The defaults of the job's pool, where they are known. */
+  readonly pool?: PoolDefaults;
 }
 
 /** A temporal payload holds 2 MB, and the file travels in one. */
 const MAX_FILE_BYTES = 500_000;
 
 /** Reads and checks a job file and the files it names. @throws CliError with every problem; nothing was done then. */
-export function readJobFile(file: string, { set, overrides }: JobFileOptions): GoodJob {
-  const source = readText(file);
-  const parsed = parseJobFile(source, { file, env: process.env, set, ...(overrides ? { overrides } : {}) });
+export function readJobFile(file: string, { set, ...known }: JobFileOptions): GoodJob {
+  const source = readText(file, 'jobctl submit takes the path of a job file (YAML)');
+  const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const path = parsed.spec.venv?.requirementsFile;
   if (path === undefined) return { ...parsed, source, files: {} };
@@ -37,15 +40,16 @@ export function readJobFile(file: string, { set, overrides }: JobFileOptions): G
   throw new CliError(ExitCode.Usage, formatProblem(placed(file, source, set, parsed.spec, content)));
 }
 
-function readText(file: string): string {
+/** @throws CliError where it cannot be read; `wanted` says what is */
+export function readText(file: string, wanted: string): string {
   const content = readNamedFile(file);
   if (!(content instanceof Uint8Array)) {
-    throw new CliError(ExitCode.Usage, `${file}: ${content}`, 'jobctl submit takes the path of a job file (YAML)');
+    throw new CliError(ExitCode.Usage, `${file}: ${content}`, wanted);
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(content);
   } catch {
-    throw new CliError(ExitCode.Usage, `${file}: is not UTF-8 text`, 'a job file is YAML');
+    throw new CliError(ExitCode.Usage, `${file}: is not UTF-8 text`, wanted);
   }
 }
 

@@ -97,6 +97,7 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--google-project <id>', 'the Google Cloud project of the slices')
     .option('--tpu-endpoint <host:port>', "another Cloud TPU API than Google's")
     .option('--quota-file <file>', "the quota file (Bastion's TOML)")
+    .option('--pool-file <file>', "the pool's Google project, zones and defaults (TOML)")
     .option('--ssh-private-key-file <file>', 'the key that logs in to TPU VMs')
     .option('--ssh-public-key-file <file>', 'its public half')
     .option('--ssh-user <name>', 'login name on TPU VMs')

@@ -1,6 +1,7 @@
 import type { Problem } from '../problem.js';
 import type { Environment } from './interpolation.js';
 import { isMapping } from './plain-tree.js';
+import type { PoolDefaults } from './pool-defaults.js';
 import { resolveJob } from './resolve.js';
 import type { ResolvedJob } from './resolve.js';
 import { applyOverrides } from './set-option.js';
@@ -14,17 +15,19 @@ export interface ParseOptions {
   /** `key=value` of each `--set`. */
   readonly set?: readonly string[];
   readonly overrides?: JobOverrides;
+  /** The defaults of the job's pool, where they are known. */
+  readonly pool?: PoolDefaults;
 }
 
 /** Reads a job file: YAML, then flags, then `resolveJob`. Problems carry file, line and column, and are in file order. */
 export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
-  const { file, env, set = [], overrides = {} } = options;
+  const { file, env, set = [], overrides = {}, pool } = options;
   const source = new YamlSource(text);
   if (source.problems.length > 0) return refused(source.problems.map((problem) => ({ file, ...problem })));
   const tree = readTree(source);
   if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);
   const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
-  const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, { env });
+  const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, { env, ...(pool && { pool }) });
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
@@ -52,6 +55,8 @@ function byPosition(a: Problem, b: Problem): number {
 }
 
 function locate(problem: Problem, source: YamlSource, file: string, overridden: Overridden | undefined): Problem {
+  // A pool file's: it has no place in this one.
+  if (problem.file !== undefined) return problem;
   const flag = overridden?.flagAt(problem.path);
   return flag === undefined ? { file, ...source.locate(problem) } : { file: flag, ...problem };
 }

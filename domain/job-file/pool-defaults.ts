@@ -1,15 +1,19 @@
 import { z } from 'zod';
 import { GENERATIONS } from '../accelerators.js';
 import type { AcceleratorType } from '../accelerators.js';
+import { canonicalGeneration } from './accelerator.js';
 import { pricingNamed } from './capacity-keys.js';
 import { section, text } from './fields.js';
 import type { Report } from './report.js';
 import { tpuSection } from './tpu-form.js';
 import type { TpuForm } from './tpu-form.js';
 
+/** `v5e` is Google's other word for v5litepod, here as everywhere. */
+const VERSION_KEYS = [...GENERATIONS, 'v5e'] as const;
+type VersionKey = (typeof VERSION_KEYS)[number];
 const versions = section(
-  Object.fromEntries(GENERATIONS.map((generation) => [generation, text.optional()])) as Record<
-    (typeof GENERATIONS)[number],
+  Object.fromEntries(VERSION_KEYS.map((key) => [key, text.optional()])) as Record<
+    VersionKey,
     z.ZodOptional<typeof text>
   >,
 );
@@ -83,7 +87,7 @@ function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | u
   const { version, ...tpu } = pool.tpu ?? {};
   const defaults: TpuForm = {
     ...tpu,
-    ...(version && { version: typeof version === 'string' ? version : type && version[type.generation] }),
+    ...(version && { version: typeof version === 'string' ? version : type && versionFor(type, version) }),
     ...(own.zone === undefined && own.zones === undefined && pool.zones && { zones: [...pool.zones] }),
     ...(pool.googleProject !== undefined && { project: pool.googleProject }),
   };
@@ -92,6 +96,12 @@ function defaultsFor(own: TpuForm, pool: PoolDefaults, type: AcceleratorType | u
   if (own.network !== undefined) Object.assign(defaults, { subnetwork: null });
   if (!isReserved(own, tpu)) Object.assign(defaults, { reservation: null });
   return defaults;
+}
+
+function versionFor({ generation }: AcceleratorType, byGeneration: z.infer<typeof versions>): string | undefined {
+  return VERSION_KEYS.flatMap((key) => (canonicalGeneration(key) === generation ? (byGeneration[key] ?? []) : [])).at(
+    0,
+  );
 }
 
 /** A pool's reservation is for its jobs of pricing reserved. */

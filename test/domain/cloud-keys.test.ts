@@ -229,6 +229,8 @@ describe("job file: its pool's defaults", () => {
   });
   it('a runtime by generation is for that generation alone', () => {
     assert.equal(specOf({ accelerator: 'v5e-4' }, POOL).runtimeVersion, 'v2-alpha-tpuv5-lite');
+    const v5e = { ...POOL, tpu: { version: { v5e: 'pool-v5e' } } };
+    assert.equal(specOf({ accelerator: 'v5litepod-4' }, v5e).runtimeVersion, 'pool-v5e');
   });
   it("the pool's reservation is for jobs of pricing reserved", () => {
     assert.equal(specOf({ pricing: 'reserved' }, POOL).reservation, 'r0');

@@ -127,5 +127,6 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
+    ...(record.poolFile === undefined ? {} : { poolFile: record.poolFile }),
   };
 }

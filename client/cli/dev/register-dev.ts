@@ -17,6 +17,7 @@ const EXIT_REFUSED = 4;
 interface UpFlags {
   readonly quota?: string | false;
   readonly codecKey?: string | false;
+  readonly poolFile?: string | false;
   readonly temporalAddress?: string | false;
   readonly port?: number;
   readonly uiPort?: number;
@@ -54,6 +55,8 @@ function registerUp(dev: Command): void {
     .option('--no-quota', 'the unlimited pool again')
     .option('--codec-key <reference>', 'encrypt what Temporal keeps; file:///PATH of a key; remembered')
     .option('--no-codec-key', 'encrypt no more; what was encrypted stays readable here')
+    .option('--pool-file <file>', "the pool's zones and defaults (TOML); remembered")
+    .option('--no-pool-file', 'no pool file any more')
     .option('--temporal-address <host:port>', 'use this Temporal server and start none; remembered')
     .option('--no-temporal-address', 'our own Temporal server again')
     .option('--port <number>', 'port of our Temporal server (a free one at or after 7233)', portNumber)
@@ -79,6 +82,7 @@ function registerUp(dev: Command): void {
         ...(process.stdin.isTTY ? { confirm: ask } : {}),
         ...wish('quotaFile', flags.quota),
         ...wish('codecKey', flags.codecKey),
+        ...wish('poolFile', flags.poolFile),
         ...wish('temporalAddress', flags.temporalAddress),
         ...(flags.port === undefined ? {} : { temporalPort: flags.port }),
         ...(flags.uiPort === undefined ? {} : { uiPort: flags.uiPort }),

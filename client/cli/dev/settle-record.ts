@@ -1,5 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { formatProblems } from '../../../domain/problem.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
 import { chooseAddresses } from './addresses.js';
 import type { StackHome } from './home.js';
 import type { Reservations } from './loopback.js';
@@ -16,6 +19,8 @@ export interface DevUpOptions extends DevOptions {
   readonly quotaFile?: string | null;
   /** Reference of the key that payloads are encrypted with; null: none from now on; absent: as the last time. */
   readonly codecKey?: string | null;
+  /** A pool file; null: none from now on; absent: as the last time. */
+  readonly poolFile?: string | null;
   /** A Temporal server that runs already; null: one of our own; absent: as the last time. */
   readonly temporalAddress?: string | null;
   /** Absent: as the last time, or the rehearsal. */
@@ -38,7 +43,9 @@ export async function settleRecord(
   const known = readStackRecord(home);
   const temporalAddress =
     options.temporalAddress === undefined ? (known?.temporalAddress ?? null) : options.temporalAddress;
-  const quotaFile = options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile);
+  const quotaFile =
+    options.quotaFile === undefined ? (known?.quotaFile ?? null) : readableFile(options.quotaFile, 'quota');
+  const pool = await settlePoolFile(known?.poolFile, options.poolFile);
   const codec = await settleCodec(known?.codec, options.codecKey);
   if (known !== undefined && isServerToEnd(known, temporalAddress, options)) await stopServer(home, onProgress);
   const parts = readStackRecord(home)?.parts ?? {};
@@ -51,7 +58,7 @@ export async function settleRecord(
   const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
   const addresses = await chooseAddresses(home, reservations, wishes);
   const keys = codec === undefined ? {} : { codec };
-  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, ...keys, parts };
+  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, ...pool, ...keys, parts };
   writeStackRecord(home, record);
   return record;
 }
@@ -73,10 +80,24 @@ export function absoluteOrNull(path: string | null): string | null {
   return path === null ? null : resolve(path);
 }
 
-function readableFile(path: string | null): string | null {
+/** @throws Error with all that is wrong with it: a worker would not become ready */
+async function settlePoolFile(
+  known: string | undefined,
+  wanted: string | null | undefined,
+): Promise<Pick<StackRecord, 'poolFile'>> {
+  if (wanted === undefined) return known === undefined ? {} : { poolFile: known };
+  const poolFile = readableFile(wanted, 'pool');
+  if (poolFile === null) return {};
+  const { parsePoolFile } = await import('../../../quota/pool-file.js');
+  const parsed = parsePoolFile(readFileSync(poolFile, 'utf8'), poolFile, 'default');
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  return { poolFile };
+}
+
+function readableFile(path: string | null, kind: 'quota' | 'pool'): string | null {
   const absolute = absoluteOrNull(path);
   if (absolute === null) return null;
-  if (!existsSync(absolute)) throw new Error(`quota file ${absolute}: does not exist`);
+  if (!existsSync(absolute)) throw new Error(`${kind} file ${absolute}: does not exist`);
   accessSync(absolute, constants.R_OK);
   return absolute;
 }

@@ -55,6 +55,8 @@ export interface StackRecord {
   readonly quotaFile: string | null;
   /** Absent: payloads are plain. */
   readonly codec?: CodecReferences;
+  /** Absolute path; absent: no pool file. */
+  readonly poolFile?: string;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
 }
 

@@ -61,12 +61,13 @@ async function runningAsWanted(home: StackHome, options: DevUpOptions): Promise<
 }
 
 function isAsWanted(record: StackRecord, options: DevUpOptions): boolean {
-  const { temporalAddress, quotaFile, codecKey, temporalPort, uiPort, cloud } = options;
+  const { temporalAddress, quotaFile, poolFile, codecKey, temporalPort, uiPort, cloud } = options;
   return (
     isCloudAsWanted(record.realCloud, cloud) &&
     (temporalAddress === undefined || temporalAddress === record.temporalAddress) &&
     (quotaFile === undefined || absoluteOrNull(quotaFile) === record.quotaFile) &&
     (codecKey === undefined || codecKey === (record.codec?.key ?? null)) &&
+    (poolFile === undefined || absoluteOrNull(poolFile) === (record.poolFile ?? null)) &&
     (temporalPort === undefined || temporalPort === record.addresses.temporal) &&
     (uiPort === undefined || uiPort === record.addresses.temporalUi)
   );

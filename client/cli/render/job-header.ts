@@ -7,14 +7,15 @@ import { oneLine } from './width.js';
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
  * nothing, and says so where the price would be.
+ * @param isPricingSaid false: by the job file it is the pool's to say, which is not known here
  */
-export function jobHeader(id: string, spec: JobSpec, label: string | undefined): string {
+export function jobHeader(id: string, spec: JobSpec, label: string | undefined, isPricingSaid = true): string {
   const hosts = acceleratorOf(spec).hosts * spec.slices;
   const price = usdPerHour(spec);
   return [
     id,
     ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
-    `${formatSlices(spec)} ${spec.tpu.pricing === 'any' ? 'any pricing' : spec.tpu.pricing}`,
+    `${formatSlices(spec)} ${spec.tpu.pricing === 'any' ? 'any pricing' : spec.tpu.pricing}${isPricingSaid ? '' : ' by default'}`,
     `${count(chipsOfJob(spec), 'chip')} on ${count(hosts, 'host')}`,
     ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
   ].join('   ');

@@ -69,13 +69,14 @@ async function storeFor({ files }: GoodJob, context: CliContext): Promise<StoreP
 
 async function submitTo(client: JobClient, context: CliContext, job: GoodJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait } = flags;
-  const submitted = await client.submit({
+  const submission = await client.submit({
     job: job.raw,
     source: job.source,
     user: userInfo().username,
     files: job.files,
     ...(name === undefined ? {} : { name }),
   });
+  const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
   if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);
   if (wait !== true) {
     announce(submitted, context, output === 'json');
@@ -111,8 +112,13 @@ async function follow(
   return exitCode;
 }
 
+interface Announced extends Submitted {
+  /** False: the file leaves its pricing to the pool. */
+  readonly isPricingSaid: boolean;
+}
+
 /** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
-function announce(submitted: Submitted, context: CliContext, isJson: boolean): void {
+function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
   const lines = header(submitted, context);
   if (process.stdout.isTTY && !isJson) {
     process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
@@ -122,7 +128,7 @@ function announce(submitted: Submitted, context: CliContext, isJson: boolean): v
   if (!isJson) process.stdout.write(`${submitted.id}\n`);
 }
 
-function header({ id, spec, isNew }: Submitted, { label }: CliContext): readonly string[] {
+function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
   const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  return [jobHeader(id, spec, label), ...again];
+  return [jobHeader(id, spec, label, isPricingSaid), ...again];
 }

@@ -4,6 +4,7 @@ export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
   readonly tpuEndpoint?: string;
   readonly quotaFile?: string;
+  readonly poolFile?: string;
   readonly sshPrivateKeyFile?: string;
   readonly sshPublicKeyFile?: string;
   readonly sshUser?: string;
@@ -46,6 +47,7 @@ function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
     'cloud.tpuEndpoint': flags.tpuEndpoint,
     googleProject: flags.googleProject,
     quotaFile: flags.quotaFile,
+    poolFile: flags.poolFile,
     'ssh.privateKeyFile': flags.sshPrivateKeyFile,
     'ssh.publicKeyFile': flags.sshPublicKeyFile,
     'ssh.user': flags.sshUser,
