@@ -14,7 +14,8 @@ import { pool as outside } from './activity-options.js';
 import { count } from './markdown.js';
 import { meter } from './meter.js';
 import { leaseMessagesSignal, quotaStateQuery, wakeSignal, type QuotaInput } from './messages.js';
-import { LeaseBook, type LeaseBookCarry } from './quota/lease-book.js';
+import { LeaseBook } from './quota/lease-book.js';
+import { packBook, type PackedBook, unpackBook } from './quota/packed-book.js';
 import { describePool, type PoolState } from './quota/pool-state.js';
 import { poolDetails, toLease, toRequest } from './quota/details.js';
 import { Rebuild } from './quota/rebuild.js';
@@ -27,7 +28,7 @@ import { reconcile } from './quota/reconcile.js';
  */
 export async function quota(input: QuotaInput): Promise<void> {
   const carry = input.carry as QuotaCarry | undefined;
-  const book = new LeaseBook(carry?.book ?? { epoch: Date.now(), rows: [], freed: [] });
+  const book = new LeaseBook(carry ? unpackBook(carry.book) : { epoch: Date.now(), rows: [], freed: [] });
   let facts: PoolFacts | undefined = carry?.facts;
   let isAwake = true;
 
@@ -60,11 +61,11 @@ export async function quota(input: QuotaInput): Promise<void> {
     await rest(() => isAwake || book.hasPending || isFull(facts), reconcileAt, book);
   }
   await condition(allHandlersFinished);
-  await continueAsNew<typeof quota>({ ...input, carry: { book: book.carry(), facts } satisfies QuotaCarry });
+  await continueAsNew<typeof quota>({ ...input, carry: { book: packBook(book.carry()), facts } satisfies QuotaCarry });
 }
 
 interface QuotaCarry {
-  readonly book: LeaseBookCarry;
+  readonly book: PackedBook;
   readonly facts: PoolFacts;
 }
 

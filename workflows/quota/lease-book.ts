@@ -253,7 +253,7 @@ export interface LeaseRow {
   readonly sequences: Record<string, number>;
 }
 
-interface FreedLease {
+export interface FreedLease {
   readonly key: string;
   readonly at: EpochMs;
   readonly sequences: Readonly<Record<string, number>>;
