@@ -4,7 +4,7 @@ import type { FreedLease, LeaseBookCarry, LeaseRow, Pending } from './lease-book
 
 /**
  * A lease book as it crosses a continue-as-new: one short tuple a row, what rows share in tables beside them. As objects
- * 10,000 waiting requests were 3.7 MB, and a payload may have 2 MB (docs/adr/0010); packed, one costs less than 100 bytes.
+ * 10,000 waiting requests were 3.7 MB, and a payload may have 2 MB (docs/adr/0011); packed, one costs less than 100 bytes.
  * Times are told from `base`.
  */
 export interface PackedBook {
