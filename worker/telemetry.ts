@@ -16,7 +16,13 @@ export interface TelemetrySettings {
 
 /** One JSON line per record on stdout, the SDK's own and those of activities and workflows included. Once per process. */
 export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
-  const log = pino({ level, base: { name: 'jobctl-worker' }, timestamp: pino.stdTimeFunctions.isoTime });
+  const log = pino({
+    level,
+    base: { name: 'jobctl-worker' },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // Neither message nor stack of an Error is among what JSON sees of it.
+    serializers: { error: (error: unknown) => (error instanceof Error ? error.stack || String(error) : error) },
+  });
   const sdkLevel = level.toUpperCase() as LogLevel;
   Runtime.install({
     logger: new DefaultLogger(sdkLevel, ({ level: at, message, meta }) => {

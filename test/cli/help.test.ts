@@ -30,7 +30,10 @@ describe('help', () => {
   it('has the verbs of this version and no others', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
-      ['submit', 'validate', 'list', 'status', 'logs', 'wait', 'cancel', 'audit', 'worker', 'version', 'dev'],
+      [
+        ...['submit', 'validate', 'list', 'status', 'logs', 'wait', 'cancel'],
+        ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'dev'],
+      ],
     );
   });
 

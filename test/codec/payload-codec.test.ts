@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { createSecretKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { type CodecKey, newCodecKey, parseCodecKey } from '../../cloud/codec/codec-key.js';
 import { missingKeyOf } from '../../cloud/codec/encryption-mark.js';
 import { AesGcmPayloadCodec, CodecKeyUnknown, isEncrypted, PayloadTampered } from '../../cloud/codec/payload-codec.js';
 
+const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 const keyNamed = (id: string): CodecKey => parseCodecKey(newCodecKey(new Date(0), id), 'test');
 const codecOf = (key: CodecKey | undefined, ...decodeKeys: CodecKey[]): AesGcmPayloadCodec =>
   new AesGcmPayloadCodec({ key, decodeKeys, onUnknownKey: 'fail' });
@@ -47,9 +49,10 @@ describe('the payload codec', () => {
   });
 
   it('reads what docs/encryption.md states byte by byte', async () => {
-    const written = codecOf({ id: 'doc-1', secret: createSecretKey(Buffer.from(DOC.key, 'base64')) });
-    const decoded = only(await written.decode([docPayload()]));
-    assert.equal(valueOf(decoded), DOC.value);
+    const { key: docKey, payload, plain } = docVector();
+    const decoded = only(await codecOf(docKey).decode([payload]));
+    assert.equal(valueOf(decoded), 'hello');
+    assert.equal(Buffer.from(PayloadMessage.encode(decoded).finish()).toString('hex'), plain);
   });
 
   it('any byte that was changed is refused, and so is a data that is too short', async () => {
@@ -104,13 +107,12 @@ describe('the payload codec', () => {
   });
 });
 
-/** The test vector of docs/encryption.md. */
-const DOC = {
-  key: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=',
-  value: 'hello',
-  data: 'AAECAwQFBgcICQoLTRTcE6CLoXTpKPnso+MSHuy4qEScGjYSKmDH7XgFbN0jNp+/LdsX5IZtRFYZ+bTuMQ==',
-};
-const docPayload = (): Payload => ({
-  metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('doc-1') },
-  data: Buffer.from(DOC.data, 'base64'),
-});
+/** The test vector, from the page that other languages' programs are written after. */
+function docVector(): { readonly key: CodecKey; readonly payload: Payload; readonly plain: string } {
+  const page = readFileSync(new URL('../../docs/encryption.md', import.meta.url), 'utf8');
+  const part = (pattern: RegExp): string => pattern.exec(page)?.[1] ?? assert.fail(`docs/encryption.md: no ${pattern}`);
+  const key = parseCodecKey(part(/the key `(\S+)`/), 'docs/encryption.md');
+  const metadata = { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from(key.id) };
+  const data = Buffer.from(part(/\(base64\)\n```\n(\S+)\n/), 'base64');
+  return { key, payload: { metadata, data }, plain: part(/is the payload `([0-9a-f]+)`/) };
+}
