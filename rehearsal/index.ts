@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path';
 import { writeCredentialsFile } from './access/credentials-file.js';
 import { startMetadataServer } from './access/metadata-server.js';
-import type { AuthenticationOptions } from './access/open-access.js';
+import type { AuthenticationOptions, OpenedAccess } from './access/open-access.js';
 import { openAccess } from './access/open-access.js';
 import { addTokenService } from './access/token-service.js';
 import { startAdminServer } from './admin/server.js';
+import type { Core } from './core.js';
 import { startCore } from './core.js';
 import { Journal } from './journal.js';
 import { addNeighbours } from './neighbours/server.js';
@@ -92,49 +93,30 @@ async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promi
 
 type Closers = (() => Promise<void> | void)[];
 
+/** What every server of one rehearsal shares. */
+interface Site {
+  readonly stateDir: string;
+  readonly options: RehearsalOptions;
+  readonly closers: Closers;
+  readonly journal: Journal;
+  readonly record: Journal['record'];
+  readonly access: OpenedAccess;
+  readonly project: RehearsedProject;
+  readonly facts: () => ProjectFacts;
+}
+
 async function assemble(stateDir: string, options: RehearsalOptions, closers: Closers): Promise<RehearsalEndpoints> {
   const subnetOctet = options.subnetOctet ?? 77;
   const sshPort = options.sshPort ?? (await pickSshPort(subnetOctet));
-  const journal = new Journal(join(stateDir, 'journal.jsonl'));
-  const record = journal.record.bind(journal);
-  const access = await openAccess(join(stateDir, 'access'), options.authentication);
-  const project = new RehearsedProject(join(stateDir, 'project'));
-  const { tls } = access;
-  // The store first: every VM knows its address from its first login on. It takes calls before there is a cloud to refuse them.
-  let refusal: StoreHooks['refusal'] = () => undefined;
-  const storeHooks: StoreHooks = {
-    record,
-    refusal: (method, name) => refusal(method, name),
-    rights: storeRights(access.control),
-  };
-  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, storeHooks, tls);
-  closers.push(store.close);
+  const site = await openSite(stateDir, options, closers);
+  // The store first: every VM knows its address from its first login on.
+  const store = await openStore(site);
   const settings = options.delays ?? {};
-  const core = await startCore(stateDir, { subnetOctet, sshPort, storeUrl: store.url, settings }, journal);
+  const core = await startCore(stateDir, { subnetOctet, sshPort, storeUrl: store.url, settings }, site.journal);
   closers.push(core.stop);
-  const { cloud, fleet, changed } = core;
-  refusal = storeRefusals(cloud.state);
-  const facts = (): ProjectFacts => project.facts;
-  const gateway = createGateway({
-    cloud,
-    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), zones: () => project.facts.zones },
-    authorize: tpuAuthorization(access.control, facts),
-    record,
-    changed,
-  });
-  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0, tls);
-  closers.push(grpc.close);
-  const tokens = { access: access.control, record };
-  const rest = await startRestServer(gateway, {
-    port: options.restPort ?? 0,
-    tls,
-    addOthers(app) {
-      addTokenService(app, tokens);
-      addNeighbours(app, { access: access.control, facts, record });
-    },
-  });
-  closers.push(rest.close);
-  const known = {
+  store.refuseAs(core.cloud.state);
+  const api = await startApi(site, core);
+  const facts = {
     pid: process.pid,
     startedAt: Date.now(),
     stateDir,
@@ -142,16 +124,74 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     subnetOctet,
     sshPort,
   };
-  const adminParts = { cloud, fleet, journal, now: Date.now, changed, facts: known, access, project };
-  const admin = await startAdminServer(adminParts, options.adminPort ?? 0);
+  const admin = await startAdminServer({ ...core, ...site, now: Date.now, facts }, options.adminPort ?? 0);
   closers.push(admin.close);
-  const plain = { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url, store: store.url, admin: admin.url, sshPort };
-  if (tls === undefined) return plain;
-  const metadata = await startMetadataServer(tokens, facts, options.metadataPort ?? 0);
+  const endpoints = { ...api, store: store.url, admin: admin.url, sshPort };
+  return { ...endpoints, ...(await startCredentials(site, api.rest)) };
+}
+
+async function openSite(stateDir: string, options: RehearsalOptions, closers: Closers): Promise<Site> {
+  const journal = new Journal(join(stateDir, 'journal.jsonl'));
+  const access = await openAccess(join(stateDir, 'access'), options.authentication);
+  const project = new RehearsedProject(join(stateDir, 'project'));
+  const record = journal.record.bind(journal);
+  return { stateDir, options, closers, journal, record, access, project, facts: () => project.facts };
+}
+
+/** It takes calls before there is a cloud whose refusals it could know. */
+async function openStore({ stateDir, options, closers, record, access }: Site): Promise<{
+  readonly url: string;
+  readonly refuseAs: (state: CloudState) => void;
+}> {
+  let refusal: StoreHooks['refusal'] = () => undefined;
+  const hooks: StoreHooks = {
+    record,
+    refusal: (method, name) => refusal(method, name),
+    rights: storeRights(access.control),
+  };
+  const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, hooks, access.tls);
+  closers.push(store.close);
+  return { url: store.url, refuseAs: (state) => (refusal = storeRefusals(state)) };
+}
+
+/** Cloud TPU on both wires, and what stands beside it. */
+async function startApi(
+  { options, closers, record, access, facts }: Site,
+  { cloud, fleet, changed }: Core,
+): Promise<Pick<RehearsalEndpoints, 'tpu' | 'rest'>> {
+  const { control, tls } = access;
+  const gateway = createGateway({
+    cloud,
+    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), zones: () => facts().zones },
+    authorize: tpuAuthorization(control, facts),
+    record,
+    changed,
+  });
+  const grpc = await startGrpcServer(gateway, options.tpuPort ?? 0, tls);
+  closers.push(grpc.close);
+  const rest = await startRestServer(gateway, {
+    port: options.restPort ?? 0,
+    tls,
+    addOthers(app) {
+      addTokenService(app, { access: control, record });
+      addNeighbours(app, { access: control, facts, record });
+    },
+  });
+  closers.push(rest.close);
+  return { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url };
+}
+
+/** Where clients find what to trust and whom to be; nothing without authentication. */
+async function startCredentials(
+  { stateDir, options, closers, record, access, facts }: Site,
+  tokenService: string,
+): Promise<Pick<RehearsalEndpoints, 'caFile' | 'metadataHost' | 'credentialsFile'>> {
+  if (access.tls === undefined) return {};
+  const metadata = await startMetadataServer({ access: access.control, record }, facts, options.metadataPort ?? 0);
   closers.push(metadata.close);
   const credentialsFile = join(stateDir, 'access', 'credentials.json');
-  writeCredentialsFile(credentialsFile, rest.url);
-  return { ...plain, caFile: tls.caFile, metadataHost: metadata.host, credentialsFile };
+  writeCredentialsFile(credentialsFile, tokenService);
+  return { caFile: access.tls.caFile, metadataHost: metadata.host, credentialsFile };
 }
 
 /** The admin's refusals, for calls of the store: by the names of the JSON API's methods, such as `objects.insert`. */

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { generate as generateCertificate } from 'selfsigned';
 
 /** What a server shows (`certificate`, `key`) and what its clients must trust (`caFile`). All PEM. */
 export interface Certificates {
@@ -9,6 +10,9 @@ export interface Certificates {
   readonly certificate: string;
   readonly key: string;
 }
+
+/** The library exports none of its types but by what it takes. */
+type CertificateExtension = NonNullable<NonNullable<Parameters<typeof generateCertificate>[1]>['extensions']>[number];
 
 const DAY_MS = 86_400_000;
 const LIFETIME_DAYS = 820;
@@ -55,29 +59,33 @@ async function makeCertificates(folder: string, files: CertificateFiles): Promis
   } as const;
   const authority = await generate([{ name: 'commonName', value: 'jobctl rehearsal' }], {
     ...options,
-    extensions: [
-      { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
-    ],
+    extensions: AUTHORITY_EXTENSIONS,
   });
+  const ca = { key: authority.private, cert: authority.cert };
   const server = await generate([{ name: 'commonName', value: 'localhost' }], {
     ...options,
-    ca: { key: authority.private, cert: authority.cert },
-    extensions: [
-      { name: 'basicConstraints', cA: false },
-      { name: 'keyUsage', digitalSignature: true, critical: true },
-      { name: 'extKeyUsage', serverAuth: true },
-      {
-        name: 'subjectAltName',
-        altNames: [
-          { type: 2, value: 'localhost' },
-          { type: 7, ip: '127.0.0.1' },
-        ],
-      },
-    ],
+    ca,
+    extensions: SERVER_EXTENSIONS,
   });
   mkdirSync(folder, { recursive: true });
   writeFileSync(files.key, server.private, { mode: 0o600 });
   writeFileSync(files.certificate, server.cert);
   writeFileSync(files.ca, authority.cert);
 }
+
+const AUTHORITY_EXTENSIONS: CertificateExtension[] = [
+  { name: 'basicConstraints', cA: true, critical: true },
+  { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+];
+const SERVER_EXTENSIONS: CertificateExtension[] = [
+  { name: 'basicConstraints', cA: false },
+  { name: 'keyUsage', digitalSignature: true, critical: true },
+  { name: 'extKeyUsage', serverAuth: true },
+  {
+    name: 'subjectAltName',
+    altNames: [
+      { type: 2, value: 'localhost' },
+      { type: 7, ip: '127.0.0.1' },
+    ],
+  },
+];
