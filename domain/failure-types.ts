@@ -1,6 +1,6 @@
 /**
  * Every `ApplicationFailure.type` that crosses Temporal. A rename here is a breaking change: services match on these words
- * (docs/contract of the failure types: docs/job-states.md).
+ * (docs/contract.md, "How it ends").
  */
 export const FailureType = {
   /** The job's input is wrong; its message is the one `jobctl validate` prints. Never retried. */
