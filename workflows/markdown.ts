@@ -45,12 +45,15 @@ export function codeTable(rows: readonly (readonly string[])[]): string {
   return ['```', ...lines, '```'].join('\n');
 }
 
+/** A blank line (a no-break space): the UI's frame is too low by the margin of its first and last line, and hides this one. */
+const LAST_LINE = '\u00a0';
+
 /**
  * Blocks, the most important first, as one text of `MOST_ENCODED_BYTES` at most. One that does not fit any more is left out,
  * and `rest` says at the end where to find it.
  */
 export function joinBlocks(blocks: readonly string[], rest: string): string {
-  let left = MOST_ENCODED_BYTES - encodedBytes(`\n\n${rest}`);
+  let left = MOST_ENCODED_BYTES - encodedBytes(`\n\n${rest}\n\n${LAST_LINE}`);
   const kept = blocks.filter((block) => {
     const size = encodedBytes(`\n\n${block}`);
     if (block === '' || size > left) return false;
@@ -58,7 +61,7 @@ export function joinBlocks(blocks: readonly string[], rest: string): string {
     return true;
   });
   const isCut = kept.length < blocks.filter((block) => block !== '').length;
-  return [...kept, ...(isCut ? [rest] : [])].join('\n\n');
+  return [...kept, ...(isCut ? [rest] : []), LAST_LINE].join('\n\n');
 }
 
 const encodedBytes = (text: string): number => encodeURIComponent(text).length;

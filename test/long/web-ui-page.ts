@@ -58,22 +58,30 @@ export class WebUi {
     await tab.first().click();
   }
 
-  /** What the workflow says of itself, as it stands in the page: of its two frames the first is the summary. */
-  async metadata(id: string, isThere: (details: string) => boolean): Promise<{ summary: string; details: string }> {
+  /** Current Details of the workflow, as they stand in the page, once they are what is waited for. */
+  async details(id: string, isThere: (details: string) => boolean): Promise<string> {
     await this.open(id);
     await this.openTab('User Metadata');
     let details = '';
     return until(`the page of ${id} shows it`, async () => {
-      // Details are read when the page is loaded; `R` is the page's own key for reading them again.
+      // They are read when the page is loaded; `R` is the page's own key for reading them again.
       await this.#page.keyboard.press('r');
-      const frames = this.#page.frames().filter((frame) => frame.url().includes('/render?'));
-      if (frames.length < 2) return false;
-      const [summary = '', shown = ''] = await Promise.all(frames.map((frame) => frame.locator('body').innerText()));
-      details = shown;
-      return isThere(details) && { summary, details };
+      details = await this.#rendered('background');
+      return isThere(details) && details;
     }).catch((error: unknown) => {
       throw new Error(`${String(error)}; it shows:\n${details}`);
     });
+  }
+
+  /** The summary beside the details that are open. */
+  summary(): Promise<string> {
+    return until('the page shows a summary', () => this.#rendered('primary'));
+  }
+
+  /** Markdown is shown in frames, which are told apart by their colours alone. Empty: there is none. */
+  async #rendered(theme: 'primary' | 'background'): Promise<string> {
+    const frame = this.#page.frames().find((one) => one.url().endsWith(`overrideTheme=${theme}`));
+    return (await frame?.locator('body').innerText()) ?? '';
   }
 
   /** All that the page shows, until it shows `text`. */

@@ -139,7 +139,7 @@ function sliceTable(slices: readonly SliceView[], id: string, isEnded: boolean):
 function sliceLine({ index, ref, state, hosts, detail }: SliceView, isEnded: boolean): string {
   const shown = isEnded && state !== 'gone' ? 'told to go' : state;
   const said = detail === undefined || detail === shown || isEnded ? '' : `: ${plain(detail, 120)}`;
-  return `- slice ${index} \`${ref.name}\` in ${ref.zone}: **${shown}**${hosts.length === 0 ? '' : `, ${count(hosts.length, 'host')}`}${said}`;
+  return `- slice ${index} \`${ref.name}\` in ${ref.zone}: **${shown}**${hosts.length === 0 || state === 'gone' ? '' : `, ${count(hosts.length, 'host')}`}${said}`;
 }
 
 const more = (number: number, noun: string, id: string): string =>

@@ -75,7 +75,8 @@ function doing({ ref, lease, stage }: SliceFacts): string {
   }
 }
 
-function leaseWord({ isLeaseHeld }: SliceFacts): string {
+function leaseWord({ isLeaseHeld, stage }: SliceFacts): string {
+  if (stage.kind === 'gone') return 'which was told that this slice needs it no more';
   if (isLeaseHeld === undefined) return 'not answered for yet';
   return isLeaseHeld ? 'held' : 'not held';
 }
