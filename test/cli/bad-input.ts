@@ -64,12 +64,34 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     text: GOOD.replace('zone', 'zzone'),
     args: SUBMIT,
     wants: [
-      'FILE:1:1: tpu.zone: is missing',
-      '  such as zone: us-central1-a, or zones: [..]',
       'FILE:3:3: zzone: no such key in tpu',
       '  did you mean zone?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, atomic, data_disks',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
     ].join('\n'),
+  },
+  'a pool file that is wrong': {
+    text: 'zones = ["us-east5"]\n[tpu]\nnetwrok = "n"\n',
+    args: ['validate', 'FILE', '--kind', 'pool'],
+    wants: [
+      "FILE:1:10: zones[0]: 'us-east5' is no zone",
+      '  us-east5 is a region: its zones end in a letter, such as us-east5-a',
+      'FILE:3:1: netwrok: no such key in tpu',
+      '  did you mean network?',
+      '  known here: allocation_mode, pricing, startup_script, tags, metadata, labels, network, subnetwork, external_ips, service_account, scopes, reservation, data_disks, version',
+    ].join('\n'),
+  },
+  'a job file in which its pool file does not help': {
+    text: GOOD.replace('zone: us-central1-a', 'pricing: spot'),
+    args: ['validate', 'FILE', '--pool-file', '/dev/null'],
+    wants: [
+      "FILE:1:1: tpu.zone: no zone in the job file, and none in /dev/null, the file of pool 'default'",
+      '  write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md',
+    ].join('\n'),
+  },
+  '--set with a pool file': {
+    text: GOOD,
+    args: ['validate', 'FILE', '--kind', 'pool', '--set', 'a=b'],
+    wants: 'FILE: is a pool file; --set and --pool-file are for job files',
   },
   'a wrong type': {
     text: `slices: many\n${GOOD}`,
@@ -182,8 +204,6 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:9: slices: 0 is not a whole number from 1 to 256',
-      'FILE:2:1: tpu.zone: is missing',
-      '  such as zone: us-central1-a, or zones: [..]',
       `FILE:3:16: accelerator: 'v9-8' is no Cloud TPU type`,
       '  the nearest is v5p-8 (1 host)',
       '  allowed: v5p-8, v5p-16, v5p-32, v5p-64, v5p-128, v5p-256, v5p-384, v5p-512, v5p-640, v5p-768, v5p-896, v5p-1024, v5p-2048, v5p-4096, v5p-8192, v5p-12288',
@@ -203,7 +223,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'not text': {
     text: Buffer.from([0x61, 0x3a, 0x20, 0xff]),
     args: SUBMIT,
-    wants: ['FILE: is not UTF-8 text', '  a job file is YAML'].join('\n'),
+    wants: ['FILE: is not UTF-8 text', '  jobctl submit takes the path of a job file (YAML)'].join('\n'),
   },
 };
 
@@ -287,7 +307,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     [
       '--set tpu.zonne=us-east1-d: tpu.zonne: no such key in tpu',
       '  did you mean zone?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, atomic, data_disks',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
     ].join('\n'),
     '--set',
     'tpu.zonne=us-east1-d',

@@ -50,7 +50,7 @@ const print = (value: object): void => void process.stdout.write(`${JSON.stringi
 async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
   const kind = flags.kind ?? kindOf(file);
   if (kind !== 'job' && (flags.set || flags.poolFile !== undefined))
-    throw new CliError(ExitCode.Usage, `--set and --pool-file are for job files, and ${file} is a ${kind} file`);
+    throw new CliError(ExitCode.Usage, `${file}: is a ${kind} file; --set and --pool-file are for job files`);
   switch (kind) {
     case 'job':
       return judgeJob(file, flags);
