@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding } from '../../client/cli/doctor/finding.js';
@@ -126,6 +126,18 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       });
     }
 
+    it("names the project in a person's calls, and tells of one that may not be counted for", async () => {
+      await cloud.become({ roles: ['roles/owner'], denied: ['serviceusage.services.use'] });
+      const { findings } = await look(byLogin);
+      const tpu = findings.find(({ check }) => check === 'API tpu');
+      assert.equal(
+        `${tpu?.state}: ${tpu?.what}`,
+        'warning: could not look: this login may not have its calls counted for project my-project (serviceusage.services.use)',
+      );
+      // A service account's calls are counted for its own.
+      assert.equal((await look(onVm)).findings.find(({ check }) => check === 'API tpu')?.state, 'ok');
+    });
+
     for (const [login, says] of [
       ['expired', EXPIRED],
       ['reauthentication-needed', RUN_OUT],
@@ -244,15 +256,22 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       );
     });
 
-    it('of a login that has run out; and who logs in again is let in, without a new start', async () => {
-      const fresh = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: cloud.endpoints.credentialsFile ?? '' });
+    it('of a login that is not accepted, or has run out; and who logs in again is let in without a new start', async () => {
+      const login = readFileSync(cloud.endpoints.credentialsFile ?? '', 'utf8');
+      const file = join(home, 'login.json');
+      writeFileSync(file, login.replace('-current', '-nobody@example.com'));
+      const fresh = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: file });
+      const refusedWith = async (why: string): Promise<void> => {
+        await assert.rejects(fresh.call('observe'), { name: 'CloudRefused', message: `${observe}: ${why}` });
+        const message = `store: read gs://clients/x: ${why}`;
+        await assert.rejects(fresh.call('read', 'x'), { name: 'StoreRefused', message });
+      };
       try {
+        await refusedWith(EXPIRED);
+        // As `gcloud auth application-default login` does: the file is another one.
         await cloud.become({ roles: ['roles/owner'], login: 'reauthentication-needed' });
-        await assert.rejects(fresh.call('observe'), { name: 'CloudRefused', message: `${observe}: ${RUN_OUT}` });
-        await assert.rejects(fresh.call('read', 'x'), {
-          name: 'StoreRefused',
-          message: `store: read gs://clients/x: ${RUN_OUT}`,
-        });
+        writeFileSync(file, login);
+        await refusedWith(RUN_OUT);
         await cloud.become({ roles: ['roles/owner'] });
         assert.deepEqual(await fresh.call('observe'), { queuedResource: 'unused', node: 'not-found' });
         assert.equal(await fresh.call('read', 'x'), undefined);
