@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { isDone, JobPhase } from '../domain/job-state.js';
-import { WorkflowType } from '../workflows/messages.js';
 import type { WorkerMeter } from './metrics.js';
 
 const EVERY_MS = 60_000;
@@ -19,7 +18,7 @@ export async function countOpenJobs(
 ): Promise<void> {
   while (!stop.aborted) {
     for (const phase of OPEN_PHASES) {
-      const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND JobPhase = '${phase}'`;
+      const query = `ExecutionStatus = 'Running' AND JobPhase = '${phase}'`;
       // A count that fails leaves the one before it: the SDK's own metrics show that the server is away.
       await workflowService
         .countWorkflowExecutions({ namespace, query })

@@ -31,6 +31,7 @@ export async function quota(input: QuotaInput): Promise<void> {
   const book = new LeaseBook(carry ? unpackBook(carry.book) : { epoch: Date.now(), rows: [], freed: [] });
   let facts: PoolFacts | undefined = carry?.facts;
   let isAwake = true;
+  let reconcileAt = 0;
 
   setHandler(leaseMessagesSignal, (messages) => {
     for (const message of messages) book.apply(message, Date.now());
@@ -42,7 +43,6 @@ export async function quota(input: QuotaInput): Promise<void> {
   });
   setHandler(quotaStateQuery, (): PoolState => describePool(input.pool, book, facts, Date.now()));
   const details = new PoolDetails(input.pool);
-  let reconcileAt = 0;
   let pass = 0;
 
   facts = inForce(facts, await readFile(input.pool));

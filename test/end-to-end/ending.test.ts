@@ -237,6 +237,20 @@ describe('a job that is ended from outside', function () {
     await nothingIsLeft([]);
   });
 
+  it('a pool that was woken by a message before its workflow ran once grants as any other', async () => {
+    const pool = `${POOL}-woken`;
+    // As the janitor does it: the signal is there before the first line of the workflow.
+    await stack.client.workflow.signalWithStart('quota', {
+      workflowId: `quota/${pool}`,
+      taskQueue: stack.taskQueue,
+      args: [{ v: 1, pool }],
+      signal: 'wake',
+      signalArgs: [],
+    });
+    const { id } = await stack.jobs.submit({ job: jobFile('true', { pool }) });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+  });
+
   it('a quota workflow that continues as new keeps its epoch, its leases and who waits', async () => {
     const holder = (await phases['running']?.()) as string;
     const waiter = await submit('true');

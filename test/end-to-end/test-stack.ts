@@ -102,7 +102,13 @@ export class TestStack {
       healthPort,
       metricsPort,
     });
-    if (!options.isNotReady) await stack.startWorker();
+    if (!options.isNotReady) {
+      await stack.startWorker().catch(async (error: unknown) => {
+        const tail = stack.tail();
+        await stack.stop();
+        throw new Error(`${String(error)}\n${tail}`, { cause: error });
+      });
+    }
     return stack;
   }
 
