@@ -134,15 +134,27 @@ describe('the pool file', function () {
       await stack.client.workflow.getHandle(workflow).terminate('test');
     const audit = await auditLeaks();
     assert.match(audit, new RegExp(`node +${slice?.ref.name} +far-project +us-east5-a`), audit);
-    const report = await stack.client.workflow.execute<typeof janitor>('janitor', {
-      workflowId: `sweep-${Date.now()}`,
-      taskQueue: stack.taskQueue,
-      args: [{ v: 1 }],
-    });
+    const report = await sweep();
     assert.deepEqual([report.reclaimed, report.unlisted], [[slice?.ref.name], []]);
     await admin.post('release', {});
     await nothingLeft();
   });
+
+  it('a Google project that refuses to be listed stops neither the janitor nor the others, and is named', async () => {
+    const refusal = { method: 'ListNodes', code: 'PERMISSION_DENIED', message: 'no', nameMatches: 'far-project' };
+    await admin.post('refuse', refusal);
+    const { unlisted, resources } = await sweep();
+    assert.deepEqual([unlisted, resources], [['far-project'], 0]);
+    await admin.stopRefusing();
+    assert.deepEqual((await sweep()).unlisted, []);
+  });
+
+  const sweep = () =>
+    stack.client.workflow.execute<typeof janitor>('janitor', {
+      workflowId: `sweep-${Date.now()}`,
+      taskQueue: stack.taskQueue,
+      args: [{ v: 1 }],
+    });
 
   async function auditLeaks(): Promise<string> {
     const { address, namespace } = stack.server;
