@@ -6,6 +6,8 @@ interface Exit {
   readonly signal?: string;
   readonly startedAt: number;
   readonly endedAt: number;
+  /** jobctl had asked for its end before. */
+  readonly isStopped: boolean;
 }
 
 /** How the command ended on one host. */
@@ -31,6 +33,22 @@ export function verdictOf(ends: readonly HostEnd[]): AttemptEnd {
   if (!first) throw new RangeError('an attempt ended on no host');
   return exited(first);
 }
+
+/**
+ * Ended by a signal that was not ours: a VM that is being taken away ends its processes first, and the API says so later.
+ * A shell that waited for such a process ends with 128 and the signal's number.
+ */
+export function wasEndedByOthers(ends: readonly HostEnd[]): boolean {
+  return ends.some((end) => {
+    if (end.kind !== 'failed' || end.isStopped) return false;
+    return (
+      ['SIGTERM', 'SIGKILL'].includes(end.signal ?? '') || end.code === 128 + SIGTERM || end.code === 128 + SIGKILL
+    );
+  });
+}
+
+const SIGTERM = 15;
+const SIGKILL = 9;
 
 function exited({ at, code, signal, startedAt }: Exit): AttemptEnd {
   return { kind: 'exited', at, code, startedAt, ...(signal === undefined ? {} : { signal }) };

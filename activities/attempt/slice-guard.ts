@@ -38,6 +38,19 @@ export class SliceGuard {
     void this.#look(slice).finally(() => this.#looking.delete(index));
   }
 
+  /**
+   * Whether a slice speaks for it that it was lost, asked directly of all of them. `lost` says so then, before this resolves.
+   * @param patienceMs goes on asking for this long: after a shutdown the API may say so later; 0 = once
+   */
+  async lookAtAll(patienceMs: number): Promise<void> {
+    const end = Date.now() + patienceMs;
+    do {
+      const looks = Promise.all(this.#slices.map((slice) => this.#look(slice)));
+      await Promise.race([looks, this.lost, pause(LOOK_MS, this.#signal).catch(() => undefined)]);
+      if (Date.now() < end) await Promise.race([this.lost, pause(LOOK_AGAIN_MS, this.#signal).catch(() => undefined)]);
+    } while (Date.now() < end && !this.#signal.aborted);
+  }
+
   async #watch(slice: ReadySlice): Promise<void> {
     while (!this.#signal.aborted) {
       const seen = await this.#ask(
@@ -72,6 +85,10 @@ export class SliceGuard {
     }
   }
 }
+
+/** An API that does not answer must not keep a failure from its user. */
+const LOOK_MS = 10_000;
+const LOOK_AGAIN_MS = 2_000;
 
 /** `waiting` is a node that is not READY at the moment (REPAIRING, RESTARTING): its hosts come back, or it ends. */
 function isNews(seen: SliceCondition): boolean {

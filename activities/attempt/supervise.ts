@@ -8,7 +8,7 @@ import { connectingKey } from '../connecting-key.js';
 import { commandScript } from '../modules/index.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
-import { type HostEnd, verdictOf } from './host-ends.js';
+import { type HostEnd, verdictOf, wasEndedByOthers } from './host-ends.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 import { SliceGuard } from './slice-guard.js';
@@ -22,7 +22,7 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
   const end = new ActivityEnd();
   const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const caller = new HostCaller(dependencies.hosts, key, end.signal, ({ slice }) => guard.suspect(slice));
-  const supervision = new Supervision(dependencies, input, caller, end.signal);
+  const supervision = new Supervision(dependencies, input, caller, guard, end.signal);
   const ended = supervision.run();
   ended.catch(() => undefined);
   try {
@@ -41,16 +41,24 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
 class Supervision {
   readonly #input: AttemptInput;
   readonly #caller: HostCaller;
+  readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
   readonly #dependencies: ActivityDependencies;
   readonly #streams: LogStream[] = [];
   readonly #runId: string;
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
 
-  constructor(dependencies: ActivityDependencies, input: AttemptInput, caller: HostCaller, signal: AbortSignal) {
+  constructor(
+    dependencies: ActivityDependencies,
+    input: AttemptInput,
+    caller: HostCaller,
+    guard: SliceGuard,
+    signal: AbortSignal,
+  ) {
     this.#dependencies = dependencies;
     this.#input = input;
     this.#caller = caller;
+    this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
   }
@@ -61,7 +69,12 @@ class Supervision {
     if (script === undefined) return new Promise(() => undefined);
     for (const host of this.#commandHosts()) this.#running.set(host, this.#runOn(host, script));
     const ends = await this.#untilDecided();
-    return verdictOf(ends);
+    const verdict = verdictOf(ends);
+    // What looks like the task's own failure may be the first that is seen of a slice that is being taken away.
+    if (verdict.kind === 'exited' && verdict.code !== 0) {
+      await this.#guard.lookAtAll(wasEndedByOthers(ends) ? SHUTDOWN_PATIENCE_MS : 0);
+    }
+    return verdict;
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
@@ -148,8 +161,8 @@ function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd 
     case 'running':
       return undefined;
     case 'exited': {
-      const { code, signal, startedAt, endedAt } = status;
-      const exit = { at, code, startedAt, endedAt, ...(signal === undefined ? {} : { signal }) };
+      const { code, signal, startedAt, endedAt, isStopped } = status;
+      const exit = { at, code, startedAt, endedAt, isStopped, ...(signal === undefined ? {} : { signal }) };
       return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
     }
     case 'lost':
@@ -160,6 +173,12 @@ function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd 
       return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
   }
 }
+
+/**
+ * After the guest was told to shut down the node was seen READY for some more seconds (facts/cloud-tpu.md 1.4: the notice is
+ * about 30 s); a command that was killed by somebody else waits as long for its verdict.
+ */
+const SHUTDOWN_PATIENCE_MS = 60_000;
 
 /** For the last lines of hosts that were stopped. */
 const LAST_LINES_MS = 10_000;

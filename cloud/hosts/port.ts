@@ -55,6 +55,8 @@ export type RunStatus =
       readonly startedAt: number;
       readonly endedAt: number;
       readonly outputBytes: number;
+      /** jobctl had asked for its end before. */
+      readonly isStopped: boolean;
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }

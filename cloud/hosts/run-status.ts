@@ -36,6 +36,7 @@ export function parseState(line: string): StartAnswer {
         startedAt: number(2),
         endedAt: number(3),
         outputBytes: number(4),
+        isStopped: fields[5] === 'stopped',
       };
     }
     case 'orphaned':

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
-import { type HostEnd, verdictOf } from '../../activities/attempt/host-ends.js';
+import { type HostEnd, verdictOf, wasEndedByOthers } from '../../activities/attempt/host-ends.js';
 
 const at = (host: number) => ({ slice: 0, host });
-const done = (host: number): HostEnd => ({ kind: 'done', at: at(host), code: 0, startedAt: 1, endedAt: 9 });
+const done = (host: number): HostEnd => ({
+  kind: 'done',
+  at: at(host),
+  code: 0,
+  startedAt: 1,
+  endedAt: 9,
+  isStopped: false,
+});
 const failed = (host: number, endedAt: number, code = 1): HostEnd => ({
   kind: 'failed',
   at: at(host),
   code,
   startedAt: 1,
   endedAt,
+  isStopped: false,
 });
 const lost = (host: number): HostEnd => ({ kind: 'run-lost', at: at(host), message: 'gone' });
 
@@ -28,4 +36,12 @@ describe("an attempt's end, from its hosts'", () => {
     assert.deepEqual(verdictOf([failed(0, 1), { kind: 'fenced', at: at(1), epoch: 3 }]), { kind: 'fenced', epoch: 3 });
   });
   it('cannot be told from nothing', () => assert.throws(() => verdictOf([]), RangeError));
+
+  it('may be a shutdown where SIGTERM or SIGKILL came from somebody else, and is none after our own stop', () => {
+    const killed = { ...failed(0, 10, 143), signal: 'SIGTERM' } as HostEnd;
+    assert.equal(wasEndedByOthers([done(1), killed]), true);
+    assert.equal(wasEndedByOthers([failed(0, 10, 137)]), true, 'the shell says 128 and the signal');
+    assert.equal(wasEndedByOthers([{ ...killed, isStopped: true } as HostEnd]), false);
+    assert.equal(wasEndedByOthers([failed(0, 10, 1), done(1), lost(2)]), false);
+  });
 });

@@ -152,6 +152,16 @@ describe('a job, from submit to its outcome', function () {
     });
   }
 
+  it('takes a command that a shutdown of its VM ended for what it was, though the API says so later', async () => {
+    const script = '[ "$JOBCTL_ATTEMPT" = 2 ] && exit 0; echo going down; kill -TERM $$; sleep 60';
+    const { id } = await stack.jobs.submit({ job: jobFile(script, { retries: { task: 0 } }) });
+    await until('the command was ended on a host', async () => (await log(id, 1, 0)).includes('going down'));
+    const [slice] = (await stack.jobs.describe(id)).slices;
+    await admin.post('preempt', { name: slice?.ref.name });
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts, outcome.preemptions], ['succeeded', 2, 1], stack.tail());
+  });
+
   it('adopts the slice of a create whose answer was lost', async () => {
     await admin.post('refuse', {
       method: 'CreateQueuedResource',

@@ -14,7 +14,9 @@ output_bytes() { wc -c < "$run/output" 2>/dev/null || echo 0; }
 
 exited() {
   read -r code signal started ended rest < "$run/exit"
-  echo "exited $code $signal $started $ended $(output_bytes)"
+  stopped=-
+  [ -f "$run/stop" ] && stopped=stopped
+  echo "exited $code $signal $started $ended $(output_bytes) $stopped"
 }
 
 # One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
