@@ -76,6 +76,7 @@ async function wakePools(temporal: WorkflowClient, installation: Installation): 
       taskQueue: installation.taskQueue,
       args: [input],
       signal: wakeSignal,
+      staticSummary: `quota of pool ${pool}`,
     });
     woken.push(pool);
   }

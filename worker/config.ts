@@ -27,7 +27,7 @@ const configSchema = z.strictObject({
     .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
-  store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }),
+  store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }).prefault({} as never),
   cloud: z
     .strictObject({
       /** host:port of another Cloud TPU API than Google's. */
@@ -43,12 +43,14 @@ const configSchema = z.strictObject({
       callsPerSecond: z.number().positive().optional(),
     })
     .prefault({}),
-  ssh: z.strictObject({
-    port: port.default(22),
-    user: z.string().optional(),
-    privateKeyFile: z.string(),
-    publicKeyFile: z.string(),
-  }),
+  ssh: z
+    .strictObject({
+      port: port.default(22),
+      user: z.string().optional(),
+      privateKeyFile: z.string(),
+      publicKeyFile: z.string(),
+    })
+    .prefault({} as never),
   googleProject: z.string().min(1),
   label: z.string().optional(),
   /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
@@ -143,7 +145,8 @@ function explain(error: z.ZodError, file: string | undefined): string {
   const lines = error.issues.map(({ path, message }) => {
     const field = path.join('.') || '(the whole)';
     const variable = Object.entries(ENVIRONMENT).find(([, target]) => target === field)?.[0];
-    return `  ${field}: ${message}${variable ? ` (set it in the file or as ${variable})` : ''}`;
+    const what = message.endsWith('received undefined') ? 'is missing' : message;
+    return `  ${field}: ${what}${variable ? ` (set it in the file or as ${variable})` : ''}`;
   });
   return `the worker's configuration${file === undefined ? '' : ` ${file}`} is wrong:\n${lines.join('\n')}\n  docs/worker.md lists every field`;
 }

@@ -51,7 +51,13 @@ export const looks = calls<Pick<SliceActivities, 'isJobOpen' | 'inspectSlice'>>(
 /** A refusal here must not stop a lease from coming back, so nothing ends these but success. */
 const STUBBORN = { ...PATIENT, retry: { ...PATIENT.retry, nonRetryableErrorTypes: [] } };
 
-export const quotaMail = calls<Pick<QuotaActivities, 'sendLease'>>(STUBBORN);
+/**
+ * The SDK gives up reporting a finished activity when the server is away for some ten seconds, and the activity runs again
+ * only after this time (seen under kill -9 of the server): all grants of a pool wait for a lost `deliver`.
+ */
+const QUICKLY_AGAIN = { ...STUBBORN, startToCloseTimeout: '20s' } as const;
+
+export const quotaMail = calls<Pick<QuotaActivities, 'sendLease'>>(QUICKLY_AGAIN);
 
 /** One create call per activity: what a retry of ours would hide, the slice workflow has to know. */
 export const createOnce = calls<Pick<SliceActivities, 'createSlice'>>({
@@ -108,7 +114,9 @@ export function onClaimedWorker(
   });
 }
 
-export const pool = calls<Pick<Activities, 'deliver' | 'loadPool' | 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
+export const pool = calls<Pick<Activities, 'deliver' | 'loadPool'>>(QUICKLY_AGAIN);
+/** Thousands of jobs are listed, or described one by one. */
+export const poolReading = calls<Pick<Activities, 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
 
 export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',

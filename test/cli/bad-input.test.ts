@@ -75,7 +75,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
     assert.equal(exitCode, 5);
     assert.match(
       stderr,
-      /^Temporal at 127\.0\.0\.1:1 cannot be reached: .*\n {2}start one with `jobctl dev up`, or set TEMPORAL_ADDRESS/,
+      /^Temporal at 127\.0\.0\.1:1 cannot be reached: nothing listens there\n {2}is the address right .*\n {2}start one with `jobctl dev up`, or set TEMPORAL_ADDRESS/,
     );
     assert.ok(Date.now() - began < 10_000);
   });

@@ -423,9 +423,10 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['worker'],
     wants: [
       `the worker's configuration is wrong:`,
-      '  store: Invalid input: expected object, received undefined',
-      '  ssh: Invalid input: expected object, received undefined',
-      '  googleProject: Invalid input: expected string, received undefined (set it in the file or as JOBCTL_GOOGLE_PROJECT)',
+      '  store.bucket: is missing (set it in the file or as JOBCTL_BUCKET)',
+      '  ssh.privateKeyFile: is missing (set it in the file or as JOBCTL_SSH_PRIVATE_KEY_FILE)',
+      '  ssh.publicKeyFile: is missing (set it in the file or as JOBCTL_SSH_PUBLIC_KEY_FILE)',
+      '  googleProject: is missing (set it in the file or as JOBCTL_GOOGLE_PROJECT)',
       '  docs/worker.md lists every field',
     ].join('\n'),
   },

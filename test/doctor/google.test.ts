@@ -93,7 +93,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       },
       'a VM whose access scopes leave Cloud TPU out': {
         arrange: () => cloud.become({ roles: ['roles/owner'], scopes: ['devstorage.read_only'] }),
-        says: "warning API tpu: could not look: the access scopes of this VM, or of the login, are too narrow for Google's APIs; give the VM the scope cloud-platform ('gcloud compute instances set-service-account', while it is stopped), or run 'gcloud auth application-default login'",
+        says: "failed project: the access scopes of this VM, or of the login, are too narrow for Google's APIs; give the VM the scope cloud-platform ('gcloud compute instances set-service-account', while it is stopped), or run 'gcloud auth application-default login'",
       },
       'a zone that is forbidden': {
         arrange: () => cloud.project({ deniedLocations: [ZONE] }),
@@ -128,11 +128,12 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
 
     it("names the project in a person's calls, and tells of one that may not be counted for", async () => {
       await cloud.become({ roles: ['roles/owner'], denied: ['serviceusage.services.use'] });
-      const { findings } = await look(byLogin);
-      const tpu = findings.find(({ check }) => check === 'API tpu');
-      assert.equal(
-        `${tpu?.state}: ${tpu?.what}`,
-        'warning: could not look: this login may not have its calls counted for project my-project (serviceusage.services.use)',
+      const { code, findings } = await look(byLogin);
+      const project = findings.find(({ check }) => check === 'project');
+      assert.deepEqual(
+        [code, `${project?.state}: ${project?.what}`],
+        [1, 'failed: this login may not have its calls counted for project my-project (serviceusage.services.use)'],
+        'every call is refused, so nothing can be ok',
       );
       // A service account's calls are counted for its own.
       assert.equal((await look(onVm)).findings.find(({ check }) => check === 'API tpu')?.state, 'ok');

@@ -33,9 +33,9 @@ describe('a worker whose surroundings are not complete', function () {
     });
     assert.match(
       reasons[0] ?? '',
-      /search attributes of namespace default: JobPool missing: temporal operator search-attribute create .*--name JobPool --type Keyword/,
+      /^search attribute JobPool of Temporal namespace default: missing\. Run jobctl setup server, or temporal operator search-attribute create .*--name JobPool --type Keyword/,
     );
-    assert.match(reasons[1] ?? '', /bucket e2e-.*: has no installation's owner id \(system\/owner\)/);
+    assert.match(reasons[1] ?? '', /bucket e2e-.*: has no installation's owner id \(system\/owner\): run 'jobctl setup server'/);
 
     await ensureSearchAttributes(server.connection, server.namespace);
     await until('one reason is left', async () => (await stack.readiness()).reasons.length === 1);

@@ -2,7 +2,7 @@ import { condition, log, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { JobRef, OpenWork } from '../../activities/contract.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
-import { pool as outside } from '../activity-options.js';
+import { pool as outside, poolReading } from '../activity-options.js';
 import { count } from '../markdown.js';
 import type { LeaseBook } from './lease-book.js';
 
@@ -25,11 +25,11 @@ export class Rebuild {
 
   async run(): Promise<void> {
     setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
-    let open = await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
+    let open = await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
     if (open.jobs.length + open.slices.length > 0) {
       // Visibility lags behind; what was started a moment ago must be listed too.
       await sleep(this.#timings.rebuildSettleMs, { summary: 'until what was started a moment ago is listed' });
-      open = await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
+      open = await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
     }
     this.#adopt(open);
     await this.#hearAll(open);
@@ -56,7 +56,7 @@ export class Rebuild {
         summary: 'until open jobs are asked again',
       });
       const stillOpen = new Set(
-        (await outside(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool)).jobs.map(
+        (await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool)).jobs.map(
           ({ job }) => job.id,
         ),
       );

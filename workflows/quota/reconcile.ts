@@ -1,5 +1,5 @@
 import { leaseKey } from '../../domain/lease.js';
-import { pool as outside } from '../activity-options.js';
+import { poolReading as outside } from '../activity-options.js';
 import type { LeaseBook, LeaseRow } from './lease-book.js';
 
 /**

@@ -40,6 +40,13 @@ export function memberOf({ identity }: GoogleFacts): string {
   return `${email.endsWith('gserviceaccount.com') ? 'serviceAccount' : 'user'}:${email}`;
 }
 
+const REFUSED_FOR_ALL: ReadonlySet<NotLooked['kind']> = new Set([
+  'quota-project',
+  'narrow-scopes',
+  'no-credentials',
+  'expired-credentials',
+]);
+
 const FORBIDDEN_OR_MISSING: ReadonlySet<number | undefined> = new Set([403, 404]);
 
 export function projectCheck(googleProject: string, { project, granted }: ProjectAnswers): Finding {
@@ -49,6 +56,10 @@ export function projectCheck(googleProject: string, { project, granted }: Projec
     if (state === 'ACTIVE') return ok(check, `${googleProject} (number ${number})`);
     const remedy = `run 'gcloud projects undelete ${googleProject}', or take another`;
     return failed(check, `${googleProject} is being deleted (${state})`, remedy);
+  }
+  // No call at all is let through: the other questions would have the same answer.
+  if (project.kind !== undefined && REFUSED_FOR_ALL.has(project.kind)) {
+    return failed(check, project.why, project.remedy ?? 'log in with an account that has rights on it');
   }
   // Who has rights on it need not have the right to see what it is.
   const isThere = granted.known && granted.value.length > 0;
