@@ -45,8 +45,8 @@ export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep
 }
 
 async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupStep> {
-  const { serverVersion = '' } = await connection.workflowService.getSystemInfo({});
-  const tooOld = serverTooOld(serverVersion ?? '');
+  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  const tooOld = serverTooOld(serverVersion);
   if (tooOld !== undefined) throw new TemporalRefused(tooOld);
   const detail = `version ${serverVersion}${isCloud ? ', Temporal Cloud' : ''}`;
   return { what: 'Temporal server', state: 'was-there', detail };

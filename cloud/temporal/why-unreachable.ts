@@ -41,7 +41,7 @@ async function whyNoTls(host: string, port: number, tls: boolean | TemporalTls):
   const speaksTls =
     (await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect')) === undefined;
   if (tls === false) return speaksTls ? TLS_IS_NEEDED : undefined;
-  if (!speaksTls) return await explainRefusedTls(host, port, tls);
+  if (!speaksTls) return explainRefusedTls(host, port, tls);
   const { serverRootCACertificate: ca, serverNameOverride } = tlsOptionsOf(tls);
   const options: TlsOptions = {
     ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NativeConnection } from '@temporalio/worker';
+import type { NativeConnection } from '@temporalio/worker';
 import { generate } from 'selfsigned';
 import { createNamespace } from '../../client/namespace.js';
 import { ensureSearchAttributes } from '../../client/search-attributes.js';

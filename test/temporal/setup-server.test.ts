@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client } from '@temporalio/client';
 import { createNamespace, retentionOf } from '../../client/namespace.js';
 import { missingSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
@@ -100,8 +100,7 @@ describe('jobctl setup server', function () {
     );
   });
 
-  const clientOf = (namespace: string): Client =>
-    new Client({ connection: server.connection as Connection, namespace });
+  const clientOf = (namespace: string): Client => new Client({ connection: server.connection, namespace });
   const ownerId = async (): Promise<string | undefined> =>
     (
       await createStore({ bucket: 'jobs', endpoint: rehearsal.endpoints.store, projectId: 'p' }).read(ownerObject)

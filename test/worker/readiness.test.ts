@@ -35,7 +35,10 @@ describe('a worker whose surroundings are not complete', function () {
       reasons[0] ?? '',
       /^search attribute JobPool of Temporal namespace default: missing\. Run jobctl setup server, or temporal operator search-attribute create .*--name JobPool --type Keyword/,
     );
-    assert.match(reasons[1] ?? '', /bucket e2e-.*: has no installation's owner id \(system\/owner\): run 'jobctl setup server'/);
+    assert.match(
+      reasons[1] ?? '',
+      /bucket e2e-.*: has no installation's owner id \(system\/owner\): run 'jobctl setup server'/,
+    );
 
     await ensureSearchAttributes(server.connection, server.namespace);
     await until('one reason is left', async () => (await stack.readiness()).reasons.length === 1);
