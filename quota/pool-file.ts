@@ -10,9 +10,9 @@ import { TomlPositions } from './toml-positions.js';
 import { located, readToml } from './toml-text.js';
 
 const poolFileSchema = section({
-  google_project: text.optional().describe('Id of the Google Cloud project of jobs that name none.'),
-  zones: texts.optional().describe('Zones of jobs that name none, in order of preference.'),
-  tpu: poolTpuSection.optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
+  google_project: text().optional().describe('Id of the Google Cloud project of jobs that name none.'),
+  zones: texts().optional().describe('Zones of jobs that name none, in order of preference.'),
+  tpu: poolTpuSection().optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
 });
 const POOL_FILE = { schema: poolFileSchema, title: 'a pool file' };
 

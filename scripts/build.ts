@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type * as WorkflowCode from '../worker/workflow-code.js';
 import { emptyFoldersUnder, filesUnder, fingerprintOf } from './build-inputs.js';
 
 /**
@@ -67,8 +68,15 @@ async function bundleWorkflows(): Promise<void> {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
   const workflowsPath = join(DIST, 'workflows/index.js');
+  // Of what was compiled just now: its paths are those in dist/.
+  const { SHARED_MODULES } = (await import(join(DIST, 'worker/workflow-code.js'))) as typeof WorkflowCode;
   for (const { file, options } of BUNDLES) {
-    const { code } = await bundleWorkflowCode({ workflowsPath, logger: quiet, ...options });
+    const { code } = await bundleWorkflowCode({
+      workflowsPath,
+      logger: quiet,
+      preloadModules: [...SHARED_MODULES],
+      ...options,
+    });
     writeFileSync(`${file}.new`, code);
     renameSync(`${file}.new`, file);
   }

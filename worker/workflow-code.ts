@@ -15,11 +15,18 @@ export function dataConverterOf(codec: AesGcmPayloadCodec): NonNullable<WorkerOp
   return { payloadCodecs: [codec], ...(codec.isEncrypting ? failures : {}) };
 }
 
+/**
+ * Loaded once for all workflows of a worker, with all that it imports, instead of once for each: a megabyte and 40 ms apiece
+ * otherwise, most of it the schemas of the job file (docs/adr/0012). It must be free of state, as all of domain/ is.
+ */
+export const SHARED_MODULES: readonly string[] = [built(`domain/job-file/resolve.${IS_SOURCE ? 'ts' : 'js'}`)];
+
 /** The bundle that the build made; from source, the workflows themselves. A bundle holds its failure converter. */
 export function workflowCode({
   isEncrypting,
-}: AesGcmPayloadCodec): Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath'> {
+}: AesGcmPayloadCodec):
+  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {
   const bundle = built(isEncrypting ? 'workflow-bundle-encrypting.js' : 'workflow-bundle.js');
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  return { workflowsPath: built('workflows/index.ts') };
+  return { workflowsPath: built('workflows/index.ts'), bundlerOptions: { preloadModules: [...SHARED_MODULES] } };
 }

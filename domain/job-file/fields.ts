@@ -3,23 +3,24 @@ import { z } from 'zod';
 /**
  * The kinds of value in a job file. Each says in its `error` what is wanted, in words that complete "X is not ..":
  * schema-problems.ts makes the sentence. `null` counts as absent for every key (`ssh: null`), so optional means nullish.
+ * Functions, as zod's own are: no schema may be an export of a module that workflows share (docs/adr/0012).
  */
-export const text = z.string({ error: 'text' }).min(1, { error: 'text of one character or more' });
-export const flag = z.boolean({ error: 'true or false' });
+export const text = (): z.ZodString => z.string({ error: 'text' }).min(1, { error: 'text of one character or more' });
+export const flag = (): z.ZodBoolean => z.boolean({ error: 'true or false' });
 
 /** Text whose quotes people leave out: `RUN: 7`, `EXACT: true`. */
-export const scalarText = z.union([z.string(), z.number(), z.boolean()], {
-  error: "text, a number, true or false ('' for an empty text)",
-});
+export const scalarText = (): z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]> =>
+  z.union([z.string(), z.number(), z.boolean()], { error: "text, a number, true or false ('' for an empty text)" });
 
 export const wholeNumber = (min: number, max: number): z.ZodNumber => {
   const error = `a whole number from ${min} to ${max}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
 };
 
-export const texts = z.array(text, { error: 'a list of texts' });
+export const texts = (): z.ZodArray<z.ZodString> => z.array(text(), { error: 'a list of texts' });
 
-export const textMap = z.record(z.string(), scalarText, { error: 'a section of NAME: value' });
+export const textMap = (): z.ZodRecord<z.ZodString, ReturnType<typeof scalarText>> =>
+  z.record(z.string(), scalarText(), { error: 'a section of NAME: value' });
 
 export const oneOf = <const Words extends readonly [string, ...string[]]>(
   words: Words,
@@ -28,10 +29,10 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(
 const DURATION_ERROR = 'a number of seconds or a duration such as 90s, 5m or 1h';
 
 /** A duration: a number of seconds, or `90s`, `5m`, `1h`. */
-export const duration = z.union(
-  [z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR })],
-  { error: DURATION_ERROR },
-);
+export const duration = (): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
+  z.union([z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR })], {
+    error: DURATION_ERROR,
+  });
 
 const SECONDS_PER: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 

@@ -12,14 +12,13 @@ import type { TpuForm } from './tpu-form.js';
 const VERSION_KEYS = [...GENERATIONS, 'v5e'] as const;
 type VersionKey = (typeof VERSION_KEYS)[number];
 const versions = section(
-  Object.fromEntries(VERSION_KEYS.map((key) => [key, text.optional()])) as Record<
+  Object.fromEntries(VERSION_KEYS.map((key) => [key, text().optional()])) as Record<
     VersionKey,
-    z.ZodOptional<typeof text>
+    z.ZodOptional<z.ZodString>
   >,
 );
 
-/** The keys of `tpu` for which a pool can have defaults: those that are no job's own, as accelerator and topology are. */
-export const poolTpuSection = tpuSection
+const schema = tpuSection()
   .pick({
     allocation_mode: true,
     pricing: true,
@@ -36,8 +35,11 @@ export const poolTpuSection = tpuSection
     data_disks: true,
   })
   .extend({
-    version: z.union([text, versions], { error: 'a runtime version, or a table of them by generation' }).nullish(),
+    version: z.union([text(), versions], { error: 'a runtime version, or a table of them by generation' }).nullish(),
   });
+
+/** The keys of `tpu` for which a pool can have defaults: those that are no job's own, as accelerator and topology are. */
+export const poolTpuSection = (): typeof schema => schema;
 
 /** What a pool's file gives to jobs that leave it out. Plain JSON. */
 export interface PoolDefaults {
@@ -47,11 +49,11 @@ export interface PoolDefaults {
   readonly googleProject?: string;
   /** In order of preference. */
   readonly zones?: readonly string[];
-  readonly tpu?: z.infer<typeof poolTpuSection>;
+  readonly tpu?: z.infer<typeof schema>;
 }
 
 /** Keys of a job's `tpu` that a pool file may give. */
-export const POOL_KEYS: readonly string[] = ['zone', 'project', ...Object.keys(poolTpuSection.shape)];
+export const POOL_KEYS: readonly string[] = ['zone', 'project', ...Object.keys(schema.shape)];
 
 /**
  * A job's `tpu` with the pool's defaults below it. The job's own value wins; labels and metadata are joined key by key, the

@@ -10,7 +10,7 @@ import { jobFileSchema } from './sections.js';
  */
 export function readableNotify(job: unknown): readonly NotifyTarget[] {
   if (!isMapping(job)) return [];
-  const form = jobFileSchema.shape.notify.safeParse(valueAt(job, ['notify']));
+  const form = jobFileSchema().shape.notify.safeParse(valueAt(job, ['notify']));
   if (!form.success) return [];
   const report = new Report([]);
   const targets = resolveNotify(form.data, report);

@@ -67,7 +67,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };
 }
 
-const JOB_FILE = { schema: jobFileSchema, title: 'a job file', laterKeys: Object.keys(LATER_KEYS) };
+const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', laterKeys: Object.keys(LATER_KEYS) };
 
 /** Deeper than any job file, and shallow enough for what walks through it. */
 const MAX_DEPTH = 30;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import type { WorkflowBundle } from '@temporalio/worker';
+import { SHARED_MODULES } from '../../worker/workflow-code.js';
 
 /**
  * The histories that scripts/record-histories.ts wrote, a folder for each version, replayed against today's workflows:
@@ -31,7 +32,11 @@ describe('replay of recorded histories', function () {
   this.timeout(60_000);
   let workflowBundle: WorkflowBundle;
   before(async () => {
-    workflowBundle = await bundleWorkflowCode({ workflowsPath: WORKFLOWS, logger: QUIET });
+    workflowBundle = await bundleWorkflowCode({
+      workflowsPath: WORKFLOWS,
+      logger: QUIET,
+      preloadModules: [...SHARED_MODULES],
+    });
   });
 
   for (const type of ['job', 'slice', 'quota']) {
