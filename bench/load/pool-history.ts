@@ -1,0 +1,75 @@
+import type { Client } from '@temporalio/client';
+import { quotaWorkflowId } from '../../workflows/messages.js';
+import { median } from '../start/statistics.js';
+import { FULL_POOL } from './full-pool.js';
+import { eventTime, type HistoryEvent, historyOf } from './history.js';
+import { biggestPayload, type Payload } from './payloads.js';
+
+/** What the quota workflow left in Temporal, over all of its runs. */
+export interface PoolHistory {
+  readonly runs: number;
+  readonly mostEvents: number;
+  readonly mostBytes: number;
+  readonly signals: number;
+  /** Server's time of the workflow task that noted the last signal; 0 if there was none. */
+  readonly lastMessageNotedAt: number;
+  readonly biggest: Payload;
+  /** Of the last run that has one; 0 before the first continue-as-new. */
+  readonly carriedBytes: number;
+  /** From the worker's taking it to its answer, as the server saw it. */
+  readonly taskMs: { readonly median: number; readonly most: number };
+  /** Workflow tasks that timed out or failed, and were done again. */
+  readonly lostTasks: number;
+}
+
+export async function poolHistory(temporal: Client): Promise<PoolHistory> {
+  const workflowId = quotaWorkflowId(FULL_POOL);
+  const runs = [];
+  for (let runId = (await temporal.workflow.getHandle(workflowId).describe()).runId; runId !== '';) {
+    const events = await historyOf(temporal, workflowId, runId);
+    const { historySize = 0 } = await temporal.workflow.getHandle(workflowId, runId).describe();
+    runs.unshift({ events, historySize });
+    runId = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
+  }
+  const all = runs.flatMap(({ events }) => events);
+  const tasks = taskTimes(runs.map(({ events }) => events));
+  return {
+    runs: runs.length,
+    mostEvents: Math.max(...runs.map(({ events }) => events.length)),
+    mostBytes: Math.max(...runs.map(({ historySize }) => historySize)),
+    signals: all.filter(isSignal).length,
+    lastMessageNotedAt: lastNoted(all),
+    biggest: biggestPayload(all),
+    carriedBytes: carriedInto(runs.at(-1)?.events[0]),
+    taskMs: { median: median(tasks), most: Math.max(...tasks) },
+    lostTasks: all.filter(isLostTask).length,
+  };
+}
+
+const isSignal = (event: HistoryEvent): boolean => Boolean(event.workflowExecutionSignaledEventAttributes);
+const isLostTask = (event: HistoryEvent): boolean =>
+  Boolean(event.workflowTaskTimedOutEventAttributes ?? event.workflowTaskFailedEventAttributes);
+
+/** The first run carries nothing: its input is some bytes. */
+function carriedInto(started: HistoryEvent | undefined): number {
+  const attributes = started?.workflowExecutionStartedEventAttributes;
+  if (!attributes?.continuedExecutionRunId) return 0;
+  return attributes.input?.payloads?.[0]?.data?.length ?? 0;
+}
+
+function lastNoted(events: readonly HistoryEvent[]): number {
+  const last = events.findLastIndex(isSignal);
+  if (last === -1) return 0;
+  const noted = events.slice(last).find(({ workflowTaskCompletedEventAttributes: completed }) => completed);
+  return noted === undefined ? 0 : eventTime(noted);
+}
+
+function taskTimes(runs: readonly (readonly HistoryEvent[])[]): readonly number[] {
+  return runs.flatMap((events) => {
+    const times = new Map(events.map((event) => [String(event.eventId), eventTime(event)]));
+    return events.flatMap((event) => {
+      const started = event.workflowTaskCompletedEventAttributes?.startedEventId;
+      return started === undefined || started === null ? [] : [eventTime(event) - (times.get(String(started)) ?? 0)];
+    });
+  });
+}

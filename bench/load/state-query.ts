@@ -1,0 +1,16 @@
+import type { Client } from '@temporalio/client';
+import { quotaStateQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { FULL_POOL } from './full-pool.js';
+
+export type QueryAnswer =
+  { readonly kind: 'answered'; readonly bytes: number } | { readonly kind: 'refused'; readonly message: string };
+
+/** Asks a full pool for its state: the answer is one payload. */
+export async function stateQuery(temporal: Client): Promise<QueryAnswer> {
+  try {
+    const state = await temporal.workflow.getHandle(quotaWorkflowId(FULL_POOL)).query(quotaStateQuery);
+    return { kind: 'answered', bytes: Buffer.byteLength(JSON.stringify(state)) };
+  } catch (error) {
+    return { kind: 'refused', message: (error as Error).message };
+  }
+}
