@@ -1,5 +1,6 @@
 import type { AttemptInput, JobActivities, SetUpEnd } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { unlessEnded } from './attempt/ended-before.js';
 import { setUpHosts } from './attempt/set-up.js';
 import { stopAttempt } from './attempt/stop.js';
 import { superviseAttempt } from './attempt/supervise.js';
@@ -9,9 +10,12 @@ import { translated } from './failures.js';
 export function attemptActivities(
   dependencies: ActivityDependencies,
 ): Pick<JobActivities, 'setUpHosts' | 'superviseAttempt' | 'stopAttempt'> {
+  const { store } = dependencies;
   return {
-    setUpHosts: (input: AttemptInput) => timed(dependencies, () => translated(() => setUpHosts(dependencies, input))),
-    superviseAttempt: (input: AttemptInput) => translated(() => superviseAttempt(dependencies, input)),
+    setUpHosts: (input: AttemptInput) =>
+      timed(dependencies, () => translated(() => unlessEnded(store, input, () => setUpHosts(dependencies, input)))),
+    superviseAttempt: (input: AttemptInput) =>
+      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
     stopAttempt: (input: AttemptInput) => translated(() => stopAttempt(dependencies, input)),
   };
 }

@@ -65,12 +65,19 @@ export interface LostSlice {
   readonly message: string;
 }
 
+/** The job has an outcome in the store: Temporal was set back to a time before it. Nothing was done. */
+export interface EndedBefore {
+  readonly kind: 'ended-before';
+  readonly outcome: Outcome;
+}
+
 export type SetUpEnd =
   | { readonly kind: 'ready' }
   | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** This worker is shutting down: another one goes on. */
-  | { readonly kind: 'handed-over' };
+  | { readonly kind: 'handed-over' }
+  | EndedBefore;
 
 export type AttemptEnd =
   /** The command ended on all of its hosts; `exit` of the first that failed, or of host 0. */
@@ -88,7 +95,8 @@ export type AttemptEnd =
   | { readonly kind: 'fenced'; readonly epoch: number }
   | { readonly kind: 'handed-over' }
   /** `superviseMs` is over; nothing happened. */
-  | { readonly kind: 'still-running' };
+  | { readonly kind: 'still-running' }
+  | EndedBefore;
 
 export interface AttemptRecord {
   readonly attempt: number;

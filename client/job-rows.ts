@@ -104,7 +104,7 @@ function phaseOf({ status }: Pick<WorkflowExecutionInfo, 'status'>, phase: JobPh
     case 'TIMED_OUT':
       return 'terminated';
     case 'FAILED':
-      return JobPhase.Failed;
+      return isDone(phase) ? phase : JobPhase.Failed;
     case 'CANCELLED':
       return JobPhase.Cancelled;
     case 'COMPLETED':

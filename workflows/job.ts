@@ -40,7 +40,8 @@ export async function job(input: JobInput): Promise<Outcome> {
     await condition(allHandlersFinished);
   });
   if (outcome.result === 'succeeded') return outcome;
-  if (outcome.result === 'cancelled') throw cancellation;
+  // Where the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
+  if (cancellation !== undefined) throw cancellation;
   throw ApplicationFailure.create({
     type: FailureType.JobFailed,
     nonRetryable: true,

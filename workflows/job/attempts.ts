@@ -90,7 +90,8 @@ export class Attempts {
     const input = this.#input(slices);
     try {
       const result = await this.#setUpAndSupervise(input);
-      if (result.kind !== 'pause') await this.#close(input, result);
+      // What ended before has its records.
+      if (result.kind !== 'pause' && result.kind !== 'ended-before') await this.#close(input, result);
       return result;
     } catch (error) {
       if (isCancellation(error)) {

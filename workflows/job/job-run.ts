@@ -194,6 +194,9 @@ export class JobRun {
         const message = `setup of ${result.module} failed on ${placeName(result.at, spec.slices)}: ${result.message}`;
         return this.#outcome('failed', { by: 'task', message, slice: result.at.slice, host: result.at.host });
       }
+      case 'ended-before':
+        this.#story.note('it has ended before, says the store; Temporal was set back to an earlier time');
+        return result.outcome;
       case 'worker-failed':
         return this.#outcome('failed', { by: 'infrastructure', message: result.message });
     }
