@@ -23,7 +23,7 @@ export interface JournalLine {
 }
 
 /** Google's own client, pointed at a rehearsal. */
-export function tpuClient(endpoints: RehearsalEndpoints): TpuClient {
+export function tpuClient(endpoints: Pick<RehearsalEndpoints, 'tpu'>): TpuClient {
   return new v2.TpuClient({
     apiEndpoint: '127.0.0.1',
     port: Number(endpoints.tpu.split(':')[1]),

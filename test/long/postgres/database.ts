@@ -81,6 +81,23 @@ export class PostgresDatabase {
     return stdout.trimEnd();
   }
 
+  /** pg_dump while it runs: one moment of that database. */
+  async dump(database: string, file: string): Promise<void> {
+    await this.#tool('pg_dump', '-Fc', '-f', file, database);
+  }
+
+  /** What `dump` wrote, in place of what is there. Whoever is connected is cut off. */
+  async restore(database: string, file: string): Promise<void> {
+    await this.#tool('dropdb', '--force', database);
+    await this.#tool('createdb', database);
+    await this.#tool('pg_restore', '--exit-on-error', '-d', database, file);
+  }
+
+  async #tool(name: string, ...args: readonly string[]): Promise<void> {
+    const env = { ...process.env, PGHOST: '127.0.0.1', PGPORT: String(this.port), PGUSER: USER, PGPASSWORD: PASSWORD };
+    await run(join(this.#programs, name), [...args], { env, maxBuffer: 1 << 24 });
+  }
+
   async #initialize(): Promise<void> {
     const passwordFile = join(dirname(this.#directory), 'database-password');
     writeFileSync(passwordFile, PASSWORD, { mode: 0o644 });

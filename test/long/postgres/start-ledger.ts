@@ -23,9 +23,27 @@ export class StartLedger {
 
   /** A shell script that prints `lines` lines, one in 0.2 s. Short lines that are appended stay whole. */
   command(lines: number): string {
+    return this.#told(`for n in $(seq ${lines}); do echo "line $n"; sleep 0.2; done`);
+  }
+
+  /** The same, until `open(gate)`; its last line is `the end after N`. */
+  commandUntil(gate: string): string {
+    const loop = `while [ ! -e ${this.#gate(gate)} ]; do n=$((n+1)); echo "line $n"; sleep 0.2; done`;
+    return this.#told(`n=0; ${loop}; echo "the end after $n"`);
+  }
+
+  open(gate: string): void {
+    writeFileSync(this.#gate(gate), '');
+  }
+
+  #gate(name: string): string {
+    return join(this.#folder, `gate-${name}`);
+  }
+
+  #told(script: string): string {
     const say = (what: string): string =>
       `echo "${what} $JOBCTL_JOB_ID $JOBCTL_ATTEMPT $JOBCTL_HOST_INDEX" >> ${this.#file}`;
-    return `${say('start')}\nfor n in $(seq ${lines}); do echo "line $n"; sleep 0.2; done\n${say('end')}\n`;
+    return `${say('start')}\n${script}\n${say('end')}\n`;
   }
 
   entries(): readonly LedgerEntry[] {

@@ -30,6 +30,10 @@ export interface PostgresTemporal {
   kill(part: PostgresTemporalPart): Promise<void>;
   /** Starts it again on its data, under its address; returns when it answers real calls. */
   restart(part: PostgresTemporalPart): Promise<void>;
+  /** pg_dump of both databases into `directory` (made), as docs/operations.md says it, while everything runs. */
+  dump(directory: string): Promise<void>;
+  /** Stops the server, puts both databases back to `dump`, starts the server; returns when it answers. */
+  restore(directory: string): Promise<void>;
   /** What psql prints: a line a row, columns parted by `|`. Databases: `temporal`, `temporal_visibility`. */
   sql(query: string, database?: string): Promise<string>;
   /** Ends both. The directory is the caller's to remove. */
@@ -75,6 +79,16 @@ function assembled(database: PostgresDatabase, server: TemporalServer): Postgres
       await server.launch();
       await server.untilAnswering();
     },
+    dump: async (directory) => {
+      mkdirSync(directory, { recursive: true });
+      for (const name of DATABASES) await database.dump(name, join(directory, name));
+    },
+    restore: async (directory) => {
+      await server.stop();
+      for (const name of DATABASES) await database.restore(name, join(directory, name));
+      await server.launch();
+      await server.untilAnswering();
+    },
     sql: (query, name) => database.sql(query, name),
     stop: async () => {
       await server.stop();
@@ -82,6 +96,9 @@ function assembled(database: PostgresDatabase, server: TemporalServer): Postgres
     },
   };
 }
+
+/** In the order of a dump: a listing that is newer than what it lists names workflows that are not there. */
+const DATABASES = ['temporal_visibility', 'temporal'] as const;
 
 interface ServerOptions {
   readonly directory: string;
