@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
-import { LeaseBook } from '../../workflows/quota/lease-book.js';
+import { LeaseBook, MOST_FREED } from '../../workflows/quota/lease-book.js';
+import { describePool, MOST_WAITING } from '../../workflows/quota/pool-state.js';
 
 const JOB: LeaseId = { pool: 'p', job: 'j', run: 'r', number: 1 };
 const DEMAND = { project: 'a', user: 'u', priority: 3, submittedAt: 0, units: { v4: 8 } };
@@ -85,6 +86,42 @@ describe('the lease book', () => {
     post.send('job', release());
     post.book.apply(first, 9);
     assert.deepEqual([post.book.waiting.length, post.book.leased.length], [0, 0]);
+  });
+
+  it('carries the leases that were freed last, and no more of them than fit into a payload', () => {
+    const { book } = new Post(empty());
+    const leases = Array.from({ length: MOST_FREED + 1 }, (_, index) => ({ ...JOB, job: `j${index}` }));
+    for (const lease of leases) {
+      book.apply({ lease, sender: 'job', sequence: 1, body: request }, 1);
+      book.apply({ lease, sender: 'job', sequence: 2, body: release() }, 2);
+    }
+    const { freed } = book.carry();
+    assert.deepEqual([freed.length, freed[0]?.key], [MOST_FREED, leaseKey({ ...JOB, job: 'j1' })]);
+  });
+
+  it('forgets a freed lease ten minutes after its last message, and not a younger one', () => {
+    const { book } = new Post(empty());
+    const [early, late] = [JOB, { ...JOB, job: 'late' }];
+    for (const [lease, now] of [
+      [early, 0],
+      [late, 500_000],
+    ] as const) {
+      book.apply({ lease, sender: 'job', sequence: 1, body: request }, now);
+      book.apply({ lease, sender: 'job', sequence: 2, body: release() }, now);
+    }
+    const freed = (): string[] => book.carry().freed.map(({ key }) => key);
+    book.apply({ lease: early, sender: 's1', sequence: 1, body: { kind: 'gone' } }, 550_000);
+    assert.deepEqual(freed(), [late, early].map(leaseKey));
+    book.apply({ lease: early, sender: 's1', sequence: 2, body: { kind: 'gone' } }, 1_120_000);
+    assert.deepEqual(freed(), [early].map(leaseKey));
+  });
+
+  it('names a thousand of those who wait to someone who looks at it, and counts all', () => {
+    const { book } = new Post(empty());
+    for (let index = 0; index <= MOST_WAITING; index++)
+      book.apply({ lease: { ...JOB, job: `j${index}` }, sender: 'job', sequence: 1, body: request }, 1);
+    const { waiting, waitingCount } = describePool('p', book, undefined, 1);
+    assert.deepEqual([waiting.length, waiting[0]?.lease.job, waitingCount], [MOST_WAITING, 'j0', MOST_WAITING + 1]);
   });
 
   it('says a grant again to a job that asks again', () => {

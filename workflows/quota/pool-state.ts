@@ -11,7 +11,9 @@ export interface PoolState {
   readonly config?: NonNullable<PoolFacts['config']>;
   readonly problem?: string;
   readonly leases: readonly PoolLease[];
+  /** Those who asked first, `MOST_WAITING` of them. */
   readonly waiting: readonly PoolLease[];
+  readonly waitingCount: number;
 }
 export interface PoolLease {
   readonly lease: LeaseId;
@@ -23,6 +25,9 @@ export interface PoolLease {
   readonly slices: readonly string[];
 }
 
+/** An answer is one payload, of 2 MB at most, and a row is 250 bytes: all of 10,000 would be refused. */
+export const MOST_WAITING = 1_000;
+
 export function describePool(pool: string, book: LeaseBook, facts: PoolFacts | undefined, now: EpochMs): PoolState {
   return {
     pool,
@@ -31,7 +36,8 @@ export function describePool(pool: string, book: LeaseBook, facts: PoolFacts | u
     ...(facts?.config ? { config: facts.config } : {}),
     ...(facts?.problem ? { problem: facts.problem } : {}),
     leases: book.leased.map(toPoolLease),
-    waiting: book.waiting.map(toPoolLease),
+    waiting: book.waiting.slice(0, MOST_WAITING).map(toPoolLease),
+    waitingCount: book.waiting.length,
   };
 }
 

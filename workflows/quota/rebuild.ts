@@ -66,15 +66,17 @@ export class Rebuild {
   }
 
   async #ask(jobs: readonly JobRef[]): Promise<void> {
-    if (jobs.length === 0) return;
-    await outside(`ask ${count(jobs.length, 'open job')} what they hold`).deliver({
-      epoch: this.#book.epoch,
-      grants: [],
-      answers: [],
-      reclaims: [],
-      releases: [],
-      restate: jobs,
-    });
+    for (let from = 0; from < jobs.length; from += ASKED_AT_ONCE) {
+      const restate = jobs.slice(from, from + ASKED_AT_ONCE);
+      await outside(`ask ${count(restate.length, 'open job')} what they hold`).deliver({
+        epoch: this.#book.epoch,
+        grants: [],
+        answers: [],
+        reclaims: [],
+        releases: [],
+        restate,
+      });
+    }
   }
 
   #hasHeard(job: JobRef): boolean {
@@ -83,3 +85,6 @@ export class Rebuild {
     );
   }
 }
+
+/** Signals of one activity. One that runs out of its time begins again, and every job that it asked again answers again. */
+const ASKED_AT_ONCE = 500;
