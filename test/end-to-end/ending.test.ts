@@ -184,6 +184,19 @@ describe('a job that is ended from outside', function () {
     await nothingIsLeft(inits);
   });
 
+  it('a job that is reset after its end ends again as it had ended, and its command is not run again', async () => {
+    const id = await submit('echo once; exit 3');
+    const outcome = await stack.jobs.wait(id);
+    const before = await runIdOf(id);
+    await temporal('reset', '--workflow-id', id, '--type', 'FirstWorkflowTask', '--reason', 'test');
+    await until('a new run is there', async () => (await runIdOf(id)) !== before);
+    assert.deepEqual(await stack.jobs.wait(id), outcome, stack.tail());
+    assert.deepEqual([outcome.exitCode, outcome.attempts], [3, 1]);
+    for (const { name } of await stack.store.list(`jobs/${id}/logs/a`))
+      assert.equal(String(await stack.store.read(name)), 'once\n', name);
+    await nothingIsLeft([]);
+  });
+
   it('a terminated slice workflow is replaced by one that deletes what it owned; the job goes on with another', async () => {
     const id = await submit('echo started; [ "$JOBCTL_ATTEMPT" = 1 ] && sleep 600; true');
     await until('it has printed', async () => (await stack.store.list(`jobs/${id}/logs/a1/command/`)).length === 4);
