@@ -169,12 +169,14 @@ async function poll({ config, codec, temporal, ports, meter, health, log, stop }
 }
 
 /**
- * Slices that are waited for or deleted hold an activity slot each. About 100 KB a cached workflow (facts/temporal.md 10),
- * so the cache is what a worker's memory is.
+ * Slices that are waited for or deleted hold an activity slot each. A cached workflow is about half a megabyte, in V8 and in
+ * the SDK's core (`npm run bench:load`, docs/runs.md), so the cache is what a worker's memory is; one that is not in it is
+ * replayed at its next message, in milliseconds, since waiting jobs have short histories. A pool's own workflow has the
+ * longest, and is used too often to fall out.
  */
 const COMMON_LIMITS = {
   maxConcurrentActivityTaskExecutions: 2_000,
-  maxCachedWorkflows: 1_000,
+  maxCachedWorkflows: 200,
 } as const satisfies Partial<WorkerOptions>;
 
 function definedOnly<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
