@@ -187,6 +187,7 @@ describe('a job that is ended from outside', function () {
   it('a job that is reset after its end ends again as it had ended, and its command is not run again', async () => {
     const id = await submit('echo once; exit 3');
     const outcome = await stack.jobs.wait(id);
+    await nothingIsLeft([]);
     const before = await runIdOf(id);
     await temporal('reset', '--workflow-id', id, '--type', 'FirstWorkflowTask', '--reason', 'test');
     await until('a new run is there', async () => (await runIdOf(id)) !== before);
