@@ -17,14 +17,14 @@ const WAIT_MS = 180_000;
 /**
  * The procedure of docs/operations.md, "Restore", on the real server and PostgreSQL: the database goes back to a dump while
  * slices live on in the cloud. `stays` runs all the time; `moves` loses its slice after the dump and goes on on another; `ends`
- * and `stops` (cancelled) end after the dump; `late` is submitted after it. As the database has it afterwards, the first four
- * run as they did, and `late` never was.
+ * and `stops` (cancelled) end after the dump; `drops` waits for its turn, and is terminated after it; `late` is submitted after
+ * it. As the database has it afterwards, all but `late` are open as they were, and `late` never was.
  */
 describe('a database that is restored beside live slices', function () {
   this.timeout(WAIT_MS);
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-restore-'));
   const stack = new RestoredStack(directory);
-  const ids = { stays: '', moves: '', ends: '', stops: '', late: '' };
+  const ids = { stays: '', moves: '', ends: '', stops: '', drops: '', late: '' };
   const extra = { first: '', second: '' };
 
   before(async function () {
@@ -32,8 +32,13 @@ describe('a database that is restored beside live slices', function () {
     await stack.start(POOL_CHIPS);
     for (const name of ['stays', 'moves', 'ends', 'stops'] as const) ids[name] = await stack.submit(name);
     for (const name of ['stays', 'moves', 'ends', 'stops'] as const) await stack.untilPrinting(ids[name], 1);
+    ids.drops = await stack.submit('drops');
+    await until('`drops` waits', async () =>
+      (await poolState(stack.client, 'default'))?.waiting.some(({ lease }) => lease.job === ids.drops),
+    );
     await stack.temporal.dump(join(directory, 'dump'));
 
+    await stack.terminate(ids.drops);
     stack.ledger.open('ends');
     assert.equal((await stack.jobs.wait(ids.ends)).result, 'succeeded');
     await stack.jobs.cancel(ids.stops);
@@ -60,6 +65,8 @@ describe('a database that is restored beside live slices', function () {
   });
 
   it('jobs that run go on with their commands, also on a slice that the database knows nothing of', async () => {
+    // As before: nothing in the store says that it was.
+    await stack.terminate(ids.drops);
     // What the unknown slice holds is taken out of the pool: nobody counts it.
     stack.writeQuota(POOL_CHIPS - JOB_CHIPS);
     const seen = { stays: (await stack.log(ids.stays, 1)).length, moves: (await stack.log(ids.moves, 2)).length };
@@ -135,6 +142,7 @@ describe('a database that is restored beside live slices', function () {
       assert.equal(stack.starts(id), attempts);
       assertWhole(await stack.log(id, attempts));
     }
+    assert.equal(stack.starts(ids.drops), 0);
     await until('the cloud is empty', async () => {
       const { nodes, queuedResources } = await stack.admin.status();
       return nodes.length + queuedResources.length === 0;

@@ -83,6 +83,10 @@ export class RestoredStack {
     return stdout.trim();
   }
 
+  async terminate(job: string): Promise<void> {
+    await this.client.workflow.getHandle(job).terminate('test');
+  }
+
   writeQuota(chips: number): void {
     writeFileSync(
       this.#quotaFile,
