@@ -56,6 +56,7 @@ export class LeaseOutbox {
           signal: leaseMessagesSignal,
           signalArgs: [batch.map(({ message }) => message)],
           staticSummary: `quota of pool ${pool}`,
+          priority: BEFORE_ALL_JOBS,
         }),
       );
       for (const { resolve } of batch) resolve();
@@ -93,3 +94,8 @@ const MOST_BYTES = 16_384;
 const FIRST_WINDOW_MS = 50;
 const LONGEST_WINDOW_MS = 1_000;
 const SIGNAL_DEADLINE_MS = 10_000;
+/**
+ * Of workflow tasks that wait in one queue. Without it a pool that loses its place in a worker's cache (a worker that ends, a
+ * continue-as-new that a signal crosses) stands behind the first task of every job that was just submitted: minutes at 4,000.
+ */
+const BEFORE_ALL_JOBS = { priorityKey: 1 };
