@@ -46,13 +46,14 @@ export async function untilPoolKnows({ temporal }: LoadStack, count: number): Pr
     const { currentDetails } = await handle.query<{ readonly currentDetails: string }>('__temporal_workflow_metadata');
     return Number(/(\d+) waiting/.exec(currentDetails)?.[1]) >= count;
   };
-  // Seldom: each look is a task of the very workflow that is measured.
-  while (!(await known())) await sleep(LOOK_EVERY_MS);
+  // Seldom: each look is a task of the very workflow that is measured. A worker that is busy may not answer in time.
+  while (!(await known().catch(() => false))) await sleep(LOOK_EVERY_MS);
 }
 
 /** All that were queued, then the holder; returns when none is open. */
 export async function cancelAll({ jobs }: LoadStack, ids: readonly string[]): Promise<void> {
   await eachOf(ids, WIDTH, async (id) => void (await jobs.cancel(id)));
   await jobs.cancel(HOLDER);
-  while ((await jobs.list({ limit: 1 })).open > 0) await sleep(LOOK_EVERY_MS);
+  const isOver = async (): Promise<boolean> => (await jobs.list({ limit: 1 })).open === 0;
+  while (!(await isOver().catch(() => false))) await sleep(LOOK_EVERY_MS);
 }

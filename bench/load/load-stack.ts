@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { stackHome } from '../../client/cli/dev/home.js';
 import { readStackRecord } from '../../client/cli/dev/stack-record.js';
 import { JobClient } from '../../client/index.js';
-import { startPostgresTemporal } from '../../test/long/postgres/temporal-on-postgres.js';
+import { type PostgresTemporal, startPostgresTemporal } from '../../test/long/postgres/temporal-on-postgres.js';
 import { JOBCTL } from '../start/local-stack.js';
 import type { Scenario } from './arguments.js';
 
@@ -37,8 +37,9 @@ export async function withLoadStack<T>(server: Scenario['server'], work: (stack:
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-bench-load-'));
   const env = { ...process.env, JOBCTL_HOME: join(directory, 'home') };
   const jobctl = (...args: string[]) => promisify(execFile)(process.execPath, [JOBCTL, ...args], { env });
-  const postgres =
-    server === 'postgresql' ? await startPostgresTemporal({ directory: join(directory, 'temporal') }) : undefined;
+  // The user that PostgreSQL runs as goes through it.
+  chmodSync(directory, 0o711);
+  let postgres: PostgresTemporal | undefined;
   const leave = async (): Promise<void> => {
     await jobctl('dev', 'down');
     await postgres?.stop();
@@ -49,6 +50,7 @@ export async function withLoadStack<T>(server: Scenario['server'], work: (stack:
   try {
     const quotaFile = join(directory, 'quota.toml');
     writeFileSync(quotaFile, QUOTA_FILE);
+    if (server === 'postgresql') postgres = await startPostgresTemporal({ directory: join(directory, 'temporal') });
     const where = postgres === undefined ? [] : ['--temporal-address', postgres.address];
     await jobctl('dev', 'up', '--quota', quotaFile, ...where);
     return await withClients(env, work);
