@@ -25,13 +25,13 @@ export async function job(input: JobInput): Promise<Outcome> {
   let end: Awaited<ReturnType<JobRun['live']>>;
   try {
     end = await run.live();
+    if (end.kind === 'renew') await condition(allHandlersFinished);
   } catch (error) {
     if (!isCancellation(error)) throw error;
     cancellation = error;
     end = { kind: 'outcome', outcome: run.cancelledOutcome() };
   }
   if (end.kind === 'renew') {
-    await condition(allHandlersFinished);
     return continueAsNew<typeof job>({ ...input, carry: run.carry() });
   }
   const { outcome } = end;

@@ -144,11 +144,34 @@ describe('a job that is ended from outside', function () {
     await until('it has printed', async () => (await stack.store.list(`jobs/${id}/logs/a1/command/`)).length === 4);
     await stack.jobs.cancel(id);
     await stack.jobs.wait(id);
+    await assertStopped(id);
+    await nothingIsLeft([]);
+  });
+
+  async function assertStopped(id: string): Promise<void> {
     for (const host of [0, 1, 2, 3]) {
       const chunks = await stack.store.list(`jobs/${id}/logs/a1/command/host-${host}.`);
       const text = (await Promise.all(chunks.map(({ name }) => stack.store.read(name)))).join('');
       assert.match(text, /^started\n(.*\n)*got TERM\n/);
     }
+  }
+
+  it('a cancel that comes between two supervisions stops the command with its grace all the same', async () => {
+    const id = await submit("trap 'echo got TERM' TERM; echo started; while :; do sleep 0.2; done");
+    await until('it has printed', async () => (await stack.store.list(`jobs/${id}/logs/a1/command/`)).length === 4);
+    // The record that is written between two of them is held up.
+    await admin.post('refuse', { method: 'objects.insert', code: 'UNAVAILABLE', nameMatches: `${id}/attempts/1.json` });
+    await until('nobody watches it', async () => {
+      const { raw } = await stack.client.workflow.getHandle(id).describe();
+      return raw.pendingActivities?.some(
+        ({ activityType, attempt }) => activityType?.name === 'recordAttempt' && (attempt ?? 0) > 1,
+      );
+    });
+    await stack.jobs.cancel(id);
+    await until('the job ends', async () => (await stack.jobs.row(id)).phase === 'finishing');
+    await admin.stopRefusing();
+    await stack.jobs.wait(id);
+    await assertStopped(id);
     await nothingIsLeft([]);
   });
 

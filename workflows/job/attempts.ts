@@ -50,6 +50,8 @@ export class Attempts {
   #previousEnd: string | undefined;
   /** Set up for the open attempt, on these slices. */
   #isSetUp: boolean;
+  /** The open attempt was supervised before: its command may run, also while nobody watches it. */
+  #hasBegun: boolean;
   #queue: string | undefined;
   #workerErrors = 0;
   readonly #job: JobRef;
@@ -67,6 +69,8 @@ export class Attempts {
     this.#number = carry?.attempt ?? 0;
     this.#isOpen = carry?.isOpen ?? false;
     this.#isSetUp = carry?.isSetUp ?? false;
+    // A job continues as new only between two supervisions.
+    this.#hasBegun = this.#isOpen && this.#isSetUp;
     this.#startedAt = carry?.startedAt;
     this.#previousEnd = carry?.previousEnd;
   }
@@ -86,16 +90,19 @@ export class Attempts {
       this.#number += 1;
       this.#isOpen = true;
       this.#isSetUp = false;
+      this.#hasBegun = false;
     }
     const input = this.#input(slices);
     try {
       const result = await this.#setUpAndSupervise(input);
       // What ended before has its records.
-      if (result.kind !== 'pause' && result.kind !== 'ended-before') await this.#close(input, result);
+      if (result.kind === 'ended-before') this.#isOpen = false;
+      else if (result.kind !== 'pause') await this.#close(input, result);
       return result;
     } catch (error) {
       if (isCancellation(error)) {
-        await CancellationScope.nonCancellable(() => this.#close(input, { kind: 'cancelled' }));
+        // Otherwise it runs on, and `stopUnwatched` ends it.
+        if (!this.#hasBegun) await CancellationScope.nonCancellable(() => this.#close(input, { kind: 'cancelled' }));
         throw error;
       }
       const result = workerFailure(error);
@@ -143,21 +150,39 @@ export class Attempts {
    * ships the last lines and then ends by itself.
    */
   async #superviseUntilCancelled(input: AttemptInput): Promise<AttemptEnd | undefined> {
+    this.#hasBegun = true;
     const watching = this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input));
     const cancelled = CancellationScope.current().cancelRequested;
     try {
       return await Promise.race([watching, cancelled]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      await CancellationScope.nonCancellable(async () => {
-        await this.#stop(input);
-        await Promise.race([
-          this.#shipLastLines(input, watching),
-          sleep(LAST_LINES_MS, { summary: 'time for the last lines' }),
-        ]);
-      });
+      await CancellationScope.nonCancellable(() => this.#stopWatched(input, watching));
       throw error;
     }
+  }
+
+  async #stopWatched(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<void> {
+    await this.#stop(input);
+    await Promise.race([
+      this.#shipLastLines(input, watching),
+      sleep(LAST_LINES_MS, { summary: 'time for the last lines' }),
+    ]);
+    this.#hasBegun = false;
+  }
+
+  /**
+   * After a cancel that came between two supervisions: the command runs and nobody watches it. It is stopped with its grace,
+   * and its last lines are kept, as ever. To be called in a nonCancellable scope; where nothing runs it does nothing.
+   */
+  async stopUnwatched(slices: readonly ReadySlice[]): Promise<void> {
+    if (!this.#isOpen || !this.#hasBegun || slices.length === 0) return;
+    const input = this.#input(slices);
+    await this.#stopWatched(
+      input,
+      this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input)),
+    );
+    await this.#close(input, { kind: 'cancelled' });
   }
 
   /** A supervision that only made a pause, or whose worker went away, is followed by one that sees the command's end. */

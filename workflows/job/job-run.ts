@@ -67,6 +67,7 @@ export class JobRun {
   /** Stores the outcome, tells the slices to go, lets the lease go. Their clean-up is not waited for (DESIGN.md 2). */
   async finish(outcome: Outcome): Promise<void> {
     this.#story.move(JobPhase.Finishing, 'storing the outcome, letting the slices go');
+    if (outcome.result === 'cancelled') await this.#attempts.stopUnwatched(this.#gang.ready);
     await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
     await this.#lease.letGo();
     this.#story.end(outcome);
