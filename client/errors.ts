@@ -53,10 +53,8 @@ export class JobEncrypted extends Error {
 
 export const REMEDY_OF_MISSING_KEY = 'name where the key is: --codec-key, JOBCTL_CODEC_KEY or TemporalOptions.codec';
 
-/** Temporal cannot be reached, or did not answer in time. */
-export class TemporalUnreachable extends Error {
-  override readonly name = 'TemporalUnreachable';
-  /** What to do; absent where nothing better is known than to try again. */
+abstract class TemporalFailure extends Error {
+  /** What to do; absent where the message says it, or nothing better is known than to try again. */
   readonly remedy: string | undefined;
 
   constructor(message: string, remedy?: string) {
@@ -65,13 +63,12 @@ export class TemporalUnreachable extends Error {
   }
 }
 
-/** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
-export class TemporalRefused extends Error {
-  override readonly name = 'TemporalRefused';
-  readonly remedy: string | undefined;
+/** Temporal cannot be reached, or did not answer in time. */
+export class TemporalUnreachable extends TemporalFailure {
+  override readonly name = 'TemporalUnreachable';
+}
 
-  constructor(message: string, remedy?: string) {
-    super(message);
-    this.remedy = remedy;
-  }
+/** Temporal answers, and not as jobctl needs it: no rights, no such namespace, too old, a search attribute that is missing. */
+export class TemporalRefused extends TemporalFailure {
+  override readonly name = 'TemporalRefused';
 }

@@ -35,10 +35,18 @@ export interface SetupStep {
  */
 export async function* setUpServer(setup: ServerSetup): AsyncGenerator<SetupStep> {
   yield await serverStep(setup);
-  const namespace = await byHandIfRefused(setup, namespaceStep, namespaceCommands);
+  const namespace = await byHandIfRefused(setup, {
+    what: namespaceName(setup),
+    step: namespaceStep,
+    commands: namespaceCommands,
+  });
   yield namespace;
   if (namespace.state === 'by-hand' && (await retentionOf(setup.connection, setup.namespace)) === undefined) return;
-  yield await byHandIfRefused(setup, attributesStep, attributeCommands);
+  yield await byHandIfRefused(setup, {
+    what: ATTRIBUTES,
+    step: attributesStep,
+    commands: attributeCommands,
+  });
   yield await ownerStep(setup);
   yield await scheduleStep(setup);
   yield visibilityAdvice(setup);
@@ -55,20 +63,31 @@ async function serverStep({ connection, isCloud }: ServerSetup): Promise<SetupSt
 /** gRPC: UNIMPLEMENTED, PERMISSION_DENIED, UNAUTHENTICATED. */
 const NOT_OVER_THIS_API = [12, 7, 16];
 
+/** @param by what it is called, how it is done, and how by hand */
 async function byHandIfRefused(
   setup: ServerSetup,
-  step: (setup: ServerSetup) => Promise<SetupStep>,
-  commands: (setup: ServerSetup) => readonly string[],
+  by: {
+    readonly what: string;
+    readonly step: (setup: ServerSetup) => Promise<SetupStep>;
+    readonly commands: (setup: ServerSetup) => readonly string[];
+  },
 ): Promise<SetupStep> {
   try {
-    return await step(setup);
+    return await by.step(setup);
   } catch (error) {
     const { code = -1, details = '' } = error as { code?: number; details?: string };
     if (!NOT_OVER_THIS_API.includes(code)) throw error;
-    const what = step === namespaceStep ? `namespace ${setup.namespace}` : 'search attributes';
-    return { what, state: 'by-hand', detail: `the server refuses: ${details}`, commands: commands(setup) };
+    return {
+      what: by.what,
+      state: 'by-hand',
+      detail: `the server refuses: ${details}`,
+      commands: by.commands(setup),
+    };
   }
 }
+
+const ATTRIBUTES = 'search attributes';
+const namespaceName = ({ namespace }: ServerSetup): string => `namespace ${namespace}`;
 
 const DAY_MS = 86_400_000;
 const days = (ms: number): number => Math.ceil(ms / DAY_MS);
@@ -76,7 +95,7 @@ const kept = (ms: number): string => `keeps closed workflows ${days(ms)} days`;
 
 async function namespaceStep(setup: ServerSetup): Promise<SetupStep> {
   const { connection, namespace, retentionMs, isCloud } = setup;
-  const what = `namespace ${namespace}`;
+  const what = namespaceName(setup);
   const before = await retentionOf(connection, namespace);
   if (before !== undefined && before >= retentionMs) return { what, state: 'was-there', detail: kept(before) };
   if (isCloud) {
@@ -102,7 +121,7 @@ function namespaceCommands({ namespace, retentionMs, isCloud }: ServerSetup): re
 
 async function attributesStep(setup: ServerSetup): Promise<SetupStep> {
   const { connection, namespace, isCloud } = setup;
-  const what = 'search attributes';
+  const what = ATTRIBUTES;
   if (isCloud) {
     const missing = await missingSearchAttributes(connection, namespace);
     if (missing.length > 0)

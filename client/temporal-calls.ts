@@ -9,6 +9,7 @@ const DEADLINE_MS = 10_000;
 export class TemporalCalls {
   readonly #temporal: Client;
   readonly #server: string;
+  #isNewEnough = false;
 
   /** @param server `Temporal at A`, for messages */
   constructor(temporal: Client, server: string) {
@@ -53,11 +54,13 @@ export class TemporalCalls {
     return known && explainGaps(searchAttributeGaps(known.customAttributes ?? {}), namespace);
   }
 
-  /** Before a job is handed over: a server that lacks what its workflow needs would fail it later, in words of its own. */
+  /** Before a client's first job is handed over: a server that lacks what its workflow needs would fail it later, in words of its own. */
   async refuseOldServer(): Promise<void> {
+    if (this.#isNewEnough) return;
     const { serverVersion } = await this.bounded(() => this.#temporal.workflowService.getSystemInfo({}));
     const tooOld = serverTooOld(serverVersion ?? '');
     if (tooOld !== undefined) throw new TemporalRefused(`${this.#server}: ${tooOld}`);
+    this.#isNewEnough = true;
   }
 }
 

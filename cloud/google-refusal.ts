@@ -116,13 +116,17 @@ function narrowScopes({ message, reason }: GoogleError): GoogleRefusal | undefin
   };
 }
 
+/** The project, or its number, whose API or account was asked for. */
+const consumerOf = (metadata: Readonly<Record<string, string>>): string | undefined =>
+  metadata['consumer']?.replace(/^projects\//, '');
+
 const DISABLED_TEXT = /has not been used in project (\S+) before or it is disabled/;
 
 function disabledApi({ message, reason, metadata = {} }: GoogleError): GoogleRefusal | undefined {
   const text = DISABLED_TEXT.exec(message);
   if (reason !== 'SERVICE_DISABLED' && text === null) return undefined;
   const service = metadata['service'] ?? /apis\/api\/([\w.-]+)\/overview/.exec(message)?.[1] ?? 'SERVICE';
-  const project = text?.[1] ?? metadata['consumer']?.replace(/^projects\//, '') ?? 'PROJECT';
+  const project = text?.[1] ?? consumerOf(metadata) ?? 'PROJECT';
   return { kind: 'api-disabled', ...disabledWords(service, project) };
 }
 
@@ -150,8 +154,7 @@ function disabledBilling({ message, reason, metadata = {} }: GoogleError): Googl
     reason === 'BILLING_DISABLED' ||
     /requires billing to be enabled|billing account .* (closed|disabled|absent)/i.test(message);
   if (!isOff) return undefined;
-  const project =
-    metadata['consumer']?.replace(/^projects\//, '') ?? /project #?([\w:.-]+\w)/i.exec(message)?.[1] ?? 'PROJECT';
+  const project = consumerOf(metadata) ?? /project #?([\w:.-]+\w)/i.exec(message)?.[1] ?? 'PROJECT';
   return {
     kind: 'billing-disabled',
     what: `project ${project} has no billing account that is open`,
@@ -165,7 +168,7 @@ function quotaProject({ message, reason, metadata = {} }: GoogleError): GoogleRe
   const text = USE_PROJECT_TEXT.exec(message);
   const isUnset = /requires a quota project/.test(message);
   if (reason !== 'USER_PROJECT_DENIED' && text === null && !isUnset) return undefined;
-  const project = text?.[1] ?? metadata['consumer']?.replace(/^projects\//, '') ?? 'PROJECT';
+  const project = text?.[1] ?? consumerOf(metadata) ?? 'PROJECT';
   return {
     kind: 'quota-project',
     what: isUnset
@@ -239,7 +242,7 @@ function unknownProject({ message, reason, metadata = {} }: GoogleError): Google
   if (reason !== 'CONSUMER_INVALID' && project === undefined) return undefined;
   return {
     kind: 'unknown-project',
-    ...unknownProjectWords(project ?? metadata['consumer']?.replace(/^projects\//, '') ?? ''),
+    ...unknownProjectWords(project ?? consumerOf(metadata) ?? ''),
   };
 }
 

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { DEFAULT_RETENTION_MS } from '../namespace.js';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
 import { registerDoctor } from './doctor/register-doctor.js';
@@ -18,8 +19,6 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
   registerWorker(program, invocation);
   registerVersion(program, invocation);
 }
-
-const DEFAULT_RETENTION_MS = 30 * 86_400_000;
 
 const SETUP_NOTES = `
 Repeating is safe: what is there stays as it is, a longer retention too. Exit code 1: something is left to be done by hand, and

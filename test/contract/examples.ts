@@ -1,5 +1,15 @@
 import type { JobInput, JobMemo, JobNotice, JobView, Outcome } from '../../workflows/messages.js';
 
+const SUCCEEDED = {
+  result: 'succeeded',
+  exitCode: 0,
+  attempts: 1,
+  preemptions: 0,
+  submittedAt: 1795276800000,
+  startedAt: 1795276890000,
+  endedAt: 1795277400000,
+} satisfies Outcome;
+
 /**
  * Every JSON value of docs/contract.md, by the name that its block has there. The compiler holds them to the types, a test holds
  * the document to them, another starts the inputs and holds what comes back to the rest.
@@ -29,15 +39,7 @@ export const EXAMPLES = {
     },
   } satisfies JobInput,
 
-  'outcome of success': {
-    result: 'succeeded',
-    exitCode: 0,
-    attempts: 1,
-    preemptions: 0,
-    submittedAt: 1795276800000,
-    startedAt: 1795276890000,
-    endedAt: 1795277400000,
-  } satisfies Outcome,
+  'outcome of success': SUCCEEDED,
 
   'outcome of failure': {
     result: 'failed',
@@ -55,15 +57,7 @@ export const EXAMPLES = {
     job: 'train-7f3k',
     run: '019aa3d2-5d5c-7b1e-9c1f-0e8e3c9d2a11',
     result: 'succeeded',
-    outcome: {
-      result: 'succeeded',
-      exitCode: 0,
-      attempts: 1,
-      preemptions: 0,
-      submittedAt: 1795276800000,
-      startedAt: 1795276890000,
-      endedAt: 1795277400000,
-    },
+    outcome: SUCCEEDED,
   } satisfies JobNotice,
 
   'notice of a refusal': {
@@ -83,15 +77,7 @@ export const EXAMPLES = {
     run: '019aa3d2-5d5c-7b1e-9c1f-0e8e3c9d2a11',
     phaseSince: 1795277400000,
     why: 'the command ended with exit code 0',
-    outcome: {
-      result: 'succeeded',
-      exitCode: 0,
-      attempts: 1,
-      preemptions: 0,
-      submittedAt: 1795276800000,
-      startedAt: 1795276890000,
-      endedAt: 1795277400000,
-    },
+    outcome: SUCCEEDED,
   } satisfies JobMemo,
 
   view: {
@@ -137,15 +123,7 @@ export const EXAMPLES = {
         detail: 'ready',
       },
     ],
-    outcome: {
-      result: 'succeeded',
-      exitCode: 0,
-      attempts: 1,
-      preemptions: 0,
-      submittedAt: 1795276800000,
-      startedAt: 1795276890000,
-      endedAt: 1795277400000,
-    },
+    outcome: SUCCEEDED,
     events: [
       { at: 1795276800000, text: 'submitted' },
       { at: 1795276890000, text: 'running: attempt 1 on 1 hosts in us-central1-a' },

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { isOlderVersion } from '../../../../domain/temporal-version.js';
 
 /** What `temporal --version` says. */
 export interface TemporalVersion {
@@ -9,8 +10,8 @@ export interface TemporalVersion {
   readonly server: string | undefined;
 }
 
-/** The server of CLI 1.1: the first with the update-with-start and the user metadata that the workflows use. */
-export const OLDEST_SERVER = '1.25.0';
+/** The server of CLI 1.1, of those that we start ourselves: the first with the user metadata that the Web UI shows. */
+const OLDEST_OWN_SERVER = '1.25.0';
 const RUN_TIMEOUT_MS = 5_000;
 
 /**
@@ -21,10 +22,10 @@ export async function checkTemporalCli(path: string): Promise<TemporalVersion> {
   const version = parseTemporalVersion(await versionOutput(path));
   if (version === undefined) throw new Error(`${path} --version does not print a version of the Temporal CLI`);
   const { server } = version;
-  if (server === undefined || isOlder(server, OLDEST_SERVER)) {
+  if (server === undefined || isOlderVersion(server, OLDEST_OWN_SERVER)) {
     const has = server === undefined ? 'has no server inside' : `has server ${server}`;
     throw new Error(
-      `${path} is version ${version.cli} and ${has}; too old: server ${OLDEST_SERVER} (CLI 1.1) or later is needed`,
+      `${path} is version ${version.cli} and ${has}; too old: server ${OLDEST_OWN_SERVER} (CLI 1.1) or later is needed`,
     );
   }
   return version;
@@ -54,11 +55,4 @@ async function versionOutput(path: string): Promise<string> {
       cause: err,
     });
   }
-}
-
-function isOlder(version: string, than: string): boolean {
-  const parts = (text: string): number[] => text.split('.').map(Number);
-  const [a, b] = [parts(version), parts(than)];
-  const differs = b.findIndex((part, i) => part !== a[i]);
-  return differs >= 0 && (a[differs] ?? 0) < (b[differs] ?? 0);
 }
