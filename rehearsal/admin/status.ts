@@ -40,7 +40,7 @@ export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object 
 
 function nodeStatus({ resource, chips }: NodeRecord): object {
   const { name, id, state, health, acceleratorType } = resource;
-  return { name, id, state, health, acceleratorType, chips };
+  return { name, id, state, health, acceleratorType, chips, labels: resource['labels'] ?? {} };
 }
 
 function hostsStatus(node: NodeRecord, fleet: Fleet): readonly object[] {
