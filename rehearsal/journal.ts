@@ -1,51 +1,131 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
 
 export interface JournalEvent {
   /** From 1, without gaps, over restarts too. */
   readonly seq: number;
-  /** Epoch ms. */
+  /** On the cloud's clock, epoch ms. */
   readonly at: number;
+  /** On this computer's clock, epoch ms. */
+  readonly wall: number;
   readonly kind: string;
   readonly subject: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** What happened, in order: a file of JSON lines that is only ever appended to. */
+/** Of so many events the place of one is remembered: 8 bytes of memory each, and at most so many lines to skip. */
+const INDEX_STEP = 64;
+const CHUNK_BYTES = 256 * 1024;
+const SEQ = /^\{"seq":(\d+),/;
+
+/**
+ * What happened, in order: a file of JSON lines that is only ever appended to. An event is with the kernel when `record`
+ * returns, so a killed process loses none. Events are read from the file, not held: memory does not grow with the story.
+ */
 export class Journal {
-  readonly #file: string;
-  readonly #events: JournalEvent[];
+  readonly #fd: number;
+  readonly #listeners = new Set<(event: JournalEvent) => void>();
+  /** Byte offset of the event with sequence number 1 + i * INDEX_STEP, at i. */
+  readonly #index: number[] = [];
+  #now: () => number = Date.now;
+  #size = 0;
+  #lastSeq = 0;
+  #isClosed = false;
 
   constructor(file: string) {
-    this.#file = file;
-    this.#events = existsSync(file) ? readEvents(file) : [];
+    this.#fd = openSync(file, 'a+');
+    this.#readIndex();
   }
 
   get lastSeq(): number {
-    return this.#events.at(-1)?.seq ?? 0;
+    return this.#lastSeq;
   }
 
+  /** From now on `at` is what this clock says; this computer's until then. */
+  timeBy(now: () => number): void {
+    this.#now = now;
+  }
+
+  /** Ignored after `close`: what a VM still does while the cloud goes down is nobody's story. */
   record(kind: string, subject: string, details: Readonly<Record<string, unknown>> = {}): void {
-    const event = { seq: this.lastSeq + 1, at: Date.now(), kind, subject, details };
-    this.#events.push(event);
-    appendFileSync(this.#file, `${JSON.stringify(event)}\n`);
+    if (this.#isClosed) return;
+    const event = { seq: this.#lastSeq + 1, at: this.#now(), wall: Date.now(), kind, subject, details };
+    const line = Buffer.from(`${JSON.stringify(event)}\n`);
+    writeSync(this.#fd, line);
+    this.#noteLine(event.seq, this.#size);
+    this.#size += line.length;
+    for (const listener of this.#listeners) listener(event);
   }
 
-  /** Events with a sequence number above `seq`. */
-  after(seq: number): readonly JournalEvent[] {
-    // Numbers have no gaps, so the place is known from the last one.
-    return this.#events.slice(Math.max(0, this.#events.length - (this.lastSeq - seq)));
+  /** Told of each event, after it was written. @returns ends it. */
+  onEvent(listener: (event: JournalEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Events with a sequence number above `seq`, up to the last one there is when the reading begins; read as they are
+   * asked for. @param limit how many at most.
+   */
+  *after(seq: number, limit = Infinity): Generator<JournalEvent> {
+    for (const line of this.linesAfter(seq, limit)) yield JSON.parse(line) as JournalEvent;
+  }
+
+  /** The same as they stand in the file, without line ends. */
+  *linesAfter(seq: number, limit = Infinity): Generator<string> {
+    const last = Math.min(this.#lastSeq, seq + limit);
+    if (seq >= last) return;
+    for (const { line } of this.#lines(this.#index[Math.floor(seq / INDEX_STEP)] ?? 0)) {
+      const found = seqOf(line);
+      if (found === undefined || found <= seq) continue;
+      if (found <= last) yield line;
+      if (found >= last) return;
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#listeners.clear();
+    closeSync(this.#fd);
+  }
+
+  /** Whole lines from `offset` on. */
+  *#lines(offset: number): Generator<{ readonly line: string; readonly offset: number }> {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
+    for (let at = offset; !this.#isClosed;) {
+      const length = readSync(this.#fd, chunk, 0, CHUNK_BYTES, at);
+      if (length === 0) return;
+      const bytes = Buffer.concat([rest, chunk.subarray(0, length)]);
+      const start = at - rest.length;
+      let from = 0;
+      for (let end = bytes.indexOf(10, from); end >= 0; end = bytes.indexOf(10, from)) {
+        yield { line: bytes.toString('utf8', from, end), offset: start + from };
+        from = end + 1;
+      }
+      rest = bytes.subarray(from);
+      at += length;
+    }
+  }
+
+  /** What a process that was killed left of a line is no event: it is cut off. */
+  #readIndex(): void {
+    for (const { line, offset } of this.#lines(0)) {
+      const seq = seqOf(line);
+      if (seq !== undefined) this.#noteLine(seq, offset);
+      this.#size = offset + Buffer.byteLength(line) + 1;
+    }
+    ftruncateSync(this.#fd, this.#size);
+  }
+
+  #noteLine(seq: number, offset: number): void {
+    this.#lastSeq = seq;
+    if ((seq - 1) % INDEX_STEP === 0) this.#index[(seq - 1) / INDEX_STEP] = offset;
   }
 }
 
-// A process that was killed may have left half a line at the end: it is dropped, also from the file's next reading.
-function readEvents(file: string): JournalEvent[] {
-  const text = readFileSync(file, 'utf8');
-  if (text !== '' && !text.endsWith('\n')) appendFileSync(file, '\n');
-  return text.split('\n').flatMap((line) => {
-    try {
-      return line === '' ? [] : [JSON.parse(line) as JournalEvent];
-    } catch {
-      return [];
-    }
-  });
+/** The number comes first in every line, so the rest need not be parsed. Undefined for half a line of an older version. */
+function seqOf(line: string): number | undefined {
+  const seq = SEQ.exec(line)?.[1];
+  return seq === undefined || !line.endsWith('}') ? undefined : Number(seq);
 }

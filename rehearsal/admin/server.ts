@@ -43,7 +43,7 @@ export async function startAdminServer(parts: AdminParts, port: number): Promise
   app.get('/admin/journal', (request, reply) => {
     const { after = '0' } = request.query as { readonly after?: string };
     if (!/^\d+$/.test(after)) throw new AdminError(400, `after=${after} is not a sequence number`);
-    const lines = parts.journal.after(Number(after)).map((event) => `${JSON.stringify(event)}\n`);
+    const lines = [...parts.journal.linesAfter(Number(after))].map((line) => `${line}\n`);
     return reply.type('application/x-ndjson').send(lines.join(''));
   });
   for (const [verb, run] of Object.entries(VERBS)) {

@@ -1,15 +1,32 @@
 import { ApiError } from './api-error.js';
-import type { CloudState, Refusal } from './state.js';
+import type { Refusal } from './fault-rules.js';
+import type { CloudState } from './state.js';
 import { matches } from './state.js';
 
-/** The first refusal that is in force for a call, counted as used; undefined if the call goes through. */
-export function takeRefusal(state: CloudState, method: string, name: string): Refusal | undefined {
-  const refusal = state.refusals.find((rule) => rule.method === method && matches(rule.nameMatches, name));
+/**
+ * The first refusal that is in force for a call, counted as used; undefined if the call goes through.
+ * @param name of the resource that the call is about, or a listing's parent.
+ * @param now epoch ms of the cloud's clock.
+ */
+export function takeRefusal(
+  state: CloudState,
+  method: string,
+  name: string,
+  now: number = Date.now(),
+): Refusal | undefined {
+  state.refusals = state.refusals.filter((rule) => rule.until === undefined || now < rule.until);
+  const refusal = state.refusals.find((rule) => isAbout(rule, method, name));
   if (refusal?.times !== undefined) {
     refusal.times -= 1;
     if (refusal.times <= 0) state.refusals = state.refusals.filter((rule) => rule !== refusal);
   }
   return refusal;
+}
+
+function isAbout(rule: Refusal, method: string, name: string): boolean {
+  const isMethod = rule.method.endsWith('*') ? method.startsWith(rule.method.slice(0, -1)) : method === rule.method;
+  const isZone = rule.zone === undefined || name.includes(`/locations/${rule.zone}/`) || name.endsWith(`/${rule.zone}`);
+  return isMethod && isZone && matches(rule.nameMatches, name);
 }
 
 export function refusalError(refusal: Refusal): ApiError {

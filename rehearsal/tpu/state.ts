@@ -1,5 +1,5 @@
 import type { NodeRecord, Operation, QueuedResourceRecord } from './model.js';
-import type { StatusName } from './api-error.js';
+import type { Hold, ListLag, Refusal } from './fault-rules.js';
 
 /** How long each phase lasts, in ms, and what there is to hand out. The admin interface changes it at run time. */
 export interface Settings {
@@ -22,24 +22,6 @@ export const DEFAULT_SETTINGS: Settings = {
   capacity: {},
 };
 
-/** Calls of one method that are refused. */
-export interface Refusal {
-  readonly method: string;
-  readonly status: StatusName;
-  readonly message: string;
-  /** Calls left to refuse; undefined = until it is taken back. */
-  times: number | undefined;
-  /** The call does what it should and only its answer is lost. */
-  readonly afterEffect: boolean;
-  readonly nameMatches: string | undefined;
-}
-
-/** Resources that may not leave a state by themselves. Calls of the API and preemptions still move them. */
-export interface Hold {
-  readonly state: string;
-  readonly nameMatches: string | undefined;
-}
-
 /** Everything the cloud knows, plain JSON: a snapshot of it is the whole truth after a restart. */
 export interface CloudState {
   readonly queuedResources: Record<string, QueuedResourceRecord>;
@@ -48,6 +30,7 @@ export interface CloudState {
   settings: Settings;
   refusals: Refusal[];
   holds: Hold[];
+  listLag?: ListLag | undefined;
   /** The last host address given out, as a number 1 to 65534: addresses go round, so that one is not reused soon. */
   lastAddress: number;
 }
