@@ -1,0 +1,73 @@
+import type { RehearsalEndpoints } from './index.js';
+
+/** Where a client works, and what is its own. */
+export interface ClientPlace {
+  readonly project: string;
+  readonly zone: string;
+  /**
+   * A folder for gcloud's configuration. With one of its own it sees neither the user's active account (whose real tokens
+   * it would renew, and send here) nor their settings, and leaves nothing among them. Absent: theirs.
+   */
+  readonly gcloudConfig?: string;
+}
+
+/**
+ * The variables after which gcloud, curl and Google's client libraries talk to the rehearsal, unmodified. What has no
+ * variable (gcsfuse's endpoint, the port of gRPC in Cloud TPU's clients) is in docs/rehearsal.md, "Clients".
+ */
+export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPlace): Record<string, string> {
+  return { ...gcloud(endpoints, place), ...libraries(endpoints, place), ...trust(endpoints) };
+}
+
+/** Every API that a TPU user's gcloud calls, so that none of its calls reaches Google by accident. */
+function gcloud(
+  { rest, store, caFile, credentialsFile }: RehearsalEndpoints,
+  place: ClientPlace,
+): Record<string, string> {
+  const { project, zone, gcloudConfig } = place;
+  // An override that does not end in a slash loses its last segment.
+  const overrides = {
+    TPU: `${rest}/`,
+    COMPUTE: `${rest}/compute/v1/`,
+    CLOUDRESOURCEMANAGER: `${rest}/`,
+    IAM: `${rest}/`,
+    SERVICEUSAGE: `${rest}/`,
+    STORAGE: `${store}/storage/v1/`,
+  };
+  const endpoints = Object.entries(overrides).map(([api, url]) => [`CLOUDSDK_API_ENDPOINT_OVERRIDES_${api}`, url]);
+  return {
+    ...(gcloudConfig !== undefined && { CLOUDSDK_CONFIG: gcloudConfig }),
+    CLOUDSDK_CORE_PROJECT: project,
+    CLOUDSDK_COMPUTE_ZONE: zone,
+    CLOUDSDK_CORE_DISABLE_USAGE_REPORTING: 'true',
+    CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK: 'true',
+    ...(Object.fromEntries(endpoints) as Record<string, string>),
+    ...(credentialsFile === undefined
+      ? { CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true' }
+      : { CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE: credentialsFile, CLOUDSDK_AUTH_TOKEN_HOST: `${rest}/token` }),
+    ...(caFile !== undefined && { CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: caFile }),
+  };
+}
+
+function libraries(
+  { store, credentialsFile, metadataHost }: RehearsalEndpoints,
+  place: ClientPlace,
+): Record<string, string> {
+  return {
+    GOOGLE_CLOUD_PROJECT: place.project,
+    STORAGE_EMULATOR_HOST: store,
+    TENSORSTORE_GCS_HTTP_URL: store,
+    ...(credentialsFile === undefined
+      ? { GOOGLE_AUTH_TOKEN_FOR_TESTING: 'rehearsal' }
+      : { GOOGLE_APPLICATION_CREDENTIALS: credentialsFile }),
+    ...(metadataHost !== undefined && { GCE_METADATA_HOST: metadataHost }),
+  };
+}
+
+/**
+ * Those that add an authority, or replace the ones of a kind of client that reaches nothing else here. CURL_CA_BUNDLE and
+ * REQUESTS_CA_BUNDLE would take curl's and pip's trust in everything else away: `curl --cacert` in their place.
+ */
+function trust({ caFile }: RehearsalEndpoints): Record<string, string> {
+  return caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: caFile };
+}
