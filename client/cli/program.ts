@@ -6,6 +6,7 @@ import { registerDev } from './dev/register-dev.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import type { Invocation } from './invocation.js';
 import { registerOperatorVerbs } from './operator-commands.js';
+import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 
 /**
  * Runs one command line.
@@ -47,6 +48,7 @@ export function createProgram(invocation: Invocation): Command {
   registerJobVerbs(program, invocation);
   registerOperatorVerbs(program, invocation);
   registerDev(program);
+  registerRehearsal(program, invocation);
   return program;
 }
 
@@ -97,7 +99,7 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'setup']);
+const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'rehearsal', 'setup']);
 
 /** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {

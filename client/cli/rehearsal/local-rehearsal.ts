@@ -1,0 +1,41 @@
+import type { RehearsalEndpoints } from '../../../rehearsal/index.js';
+import { CliError } from '../cli-error.js';
+import { readDevContext } from '../dev/context.js';
+import type { DevContext } from '../dev/context.js';
+import { stackHome } from '../dev/home.js';
+import type { Environment } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+import { RehearsalAdmin } from './rehearsal-admin.js';
+
+export interface LocalRehearsal {
+  readonly stack: DevContext;
+  readonly admin: RehearsalAdmin;
+}
+
+/** The rehearsal of the local stack. @throws CliError where there is none; that it answers is another question */
+export function localRehearsal(env: Environment = process.env): LocalRehearsal {
+  const home = stackHome(env);
+  const stack = readDevContext(home);
+  if (stack === undefined) {
+    throw new CliError(
+      ExitCode.NotFound,
+      `no local stack in ${home.root}, so there is no rehearsal`,
+      'start one with `jobctl dev up`, or name its state folder in JOBCTL_HOME',
+    );
+  }
+  if (stack.rehearsal === undefined) {
+    throw new CliError(
+      ExitCode.Refused,
+      `the local stack in ${home.root} works on REAL Cloud TPU (project ${stack.googleProject}), so there is no rehearsal`,
+      'another state folder (JOBCTL_HOME) can have one: `jobctl dev up`',
+    );
+  }
+  return { stack, admin: new RehearsalAdmin(stack.rehearsal.adminUrl) };
+}
+
+/** Of a stack's rehearsal, as its own clients name them. */
+export function endpointsOf({ cloud, store, ssh, rehearsal }: DevContext): RehearsalEndpoints {
+  const { tpuEndpoint = '', tpuRestEndpoint = '' } = cloud;
+  const admin = rehearsal?.adminUrl ?? '';
+  return { tpu: tpuEndpoint, rest: tpuRestEndpoint, store: store.endpoint ?? '', admin, sshPort: ssh.port };
+}

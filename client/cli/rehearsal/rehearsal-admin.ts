@@ -1,0 +1,90 @@
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import type { JournalEvent, RehearsalStatus } from './admin-answers.js';
+
+/** A rehearsal on this computer answers in milliseconds, unless it is being started or ended. */
+const CALL_TIMEOUT_MS = 15_000;
+
+/** The rehearsal's admin interface (docs/rehearsal.md): all that this command line knows of a rehearsal. */
+export class RehearsalAdmin {
+  readonly #url: string;
+
+  /** @param url without a slash at the end */
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async status(): Promise<RehearsalStatus> {
+    return JSON.parse(await this.#call('GET', 'status')) as RehearsalStatus;
+  }
+
+  /** What happened after event number `after`, oldest first. */
+  async journal(after: number): Promise<readonly JournalEvent[]> {
+    const lines = (await this.#call('GET', `journal?after=${after}`)).split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as JournalEvent);
+  }
+
+  /** Everything that the cloud knows, as JSON lines. */
+  dump(): Promise<string> {
+    return this.#call('GET', 'dump');
+  }
+
+  async get(verb: string): Promise<object> {
+    return JSON.parse(await this.#call('GET', verb)) as object;
+  }
+
+  /** Changes something. What is undefined in `body` is not sent. */
+  async post(verb: string, body: object): Promise<object> {
+    return JSON.parse(await this.#call('POST', verb, body)) as object;
+  }
+
+  async delete(verb: string): Promise<object> {
+    return JSON.parse(await this.#call('DELETE', verb)) as object;
+  }
+
+  async #call(method: string, path: string, body?: object): Promise<string> {
+    const sent = body === undefined ? {} : { headers: JSON_BODY, body: JSON.stringify(body) };
+    const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
+    let answer: { readonly status: number; readonly text: string };
+    try {
+      const response = await fetch(`${this.#url}/admin/${path}`, { method, signal, ...sent });
+      answer = { status: response.status, text: await response.text() };
+    } catch (error) {
+      throw unanswered(this.#url, error as Error);
+    }
+    if (answer.status >= 400) throw refusal(path, answer.status, answer.text);
+    return answer.text;
+  }
+}
+
+const JSON_BODY = { 'content-type': 'application/json' };
+
+function unanswered(url: string, { message, cause }: Error): CliError {
+  const why = cause instanceof Error ? cause.message : message;
+  return new CliError(
+    ExitCode.Unavailable,
+    `the rehearsal at ${url} does not answer: ${why}`,
+    '`jobctl dev status` shows the local stack, `jobctl dev up` starts what does not run',
+  );
+}
+
+/** The rehearsal's own words: for what is not there they say what is. */
+function refusal(path: string, status: number, text: string): CliError {
+  const exitCode = EXIT_CODES[status] ?? (status < 500 ? ExitCode.Usage : ExitCode.Failed);
+  const [what = '', ...rest] = wordsOf(text).split('\n');
+  const isUnknownVerb = status === 404 && what.startsWith('Route ');
+  if (!isUnknownVerb) return new CliError(exitCode, what, ...rest.map((line) => line.trim()));
+  const why = 'it is of another version of jobctl; `jobctl dev down` and `jobctl dev up` start this one';
+  return new CliError(ExitCode.Unavailable, `the rehearsal that runs does not know /admin/${path}`, why);
+}
+
+const EXIT_CODES: Readonly<Record<number, ExitCode>> = { 404: ExitCode.NotFound, 409: ExitCode.Refused };
+
+function wordsOf(text: string): string {
+  try {
+    const { error, message } = JSON.parse(text) as { readonly error?: string; readonly message?: string };
+    return message ?? error ?? text;
+  } catch {
+    return text;
+  }
+}
