@@ -1,13 +1,19 @@
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
+import { RehearsalClock } from './clock.js';
 import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
+import { Random } from './random.js';
 import { loadSnapshot, Snapshot } from './snapshot.js';
 import { TpuCloud } from './tpu/cloud.js';
-import type { CloudState, Settings } from './tpu/state.js';
-import { DEFAULT_SETTINGS, emptyState } from './tpu/state.js';
+import type { Settings } from './tpu/settings.js';
+import { DEFAULT_SETTINGS } from './tpu/settings.js';
+import type { CloudState } from './tpu/state.js';
+import { emptyState } from './tpu/state.js';
 
 export interface Core {
   readonly cloud: TpuCloud;
+  readonly clock: RehearsalClock;
   readonly fleet: Fleet;
   /** To be called after anything that may have changed: moves what is due, makes the VMs follow, saves. */
   readonly changed: () => Promise<void>;
@@ -19,15 +25,31 @@ export interface CoreOptions {
   readonly sshPort: number;
   readonly storeUrl: string;
   readonly settings: Partial<Settings>;
+  /** Of a cloud that is new; one that is there goes on with its own. None: any. */
+  readonly seed?: number | undefined;
+  /** None: as it was. */
+  readonly timeScale?: number | undefined;
 }
 
 /** The cloud with its clock, its VMs and its disk. Resolves when the VMs of live nodes run again; rejects if one cannot. */
 export async function startCore(stateDir: string, options: CoreOptions, journal: Journal): Promise<Core> {
   const file = join(stateDir, 'cloud.json');
-  const state = loadSnapshot<CloudState>(file) ?? emptyState(DEFAULT_SETTINGS);
+  const state: CloudState = {
+    ...emptyState(DEFAULT_SETTINGS, { seed: options.seed ?? randomInt(2 ** 32 - 1), wallNow: Date.now() }),
+    ...loadSnapshot<CloudState>(file),
+  };
   state.settings = { ...DEFAULT_SETTINGS, ...state.settings, ...options.settings };
+  const clock = new RehearsalClock(state.clock);
+  clock.set({ scale: options.timeScale });
+  journal.timeBy(() => clock.now());
   const record = journal.record.bind(journal);
-  const cloud = new TpuCloud(state, { now: Date.now, subnetOctet: options.subnetOctet, record });
+  const cloud = new TpuCloud(state, {
+    now: () => clock.now(),
+    atInstant: (instant, run) => clock.atInstant(instant, run),
+    random: new Random(state.random),
+    subnetOctet: options.subnetOctet,
+    record,
+  });
   const snapshot = new Snapshot(file, () => state);
   const failures: Error[] = [];
   let phase: 'starting' | 'running' | 'stopped' = 'starting';
@@ -37,11 +59,12 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     const due = cloud.lifecycle.advance();
     fleet.reconcile(Object.values(state.nodes));
     clearTimeout(timer);
+    const wait = due === undefined ? undefined : clock.wallMsUntil(due);
     // A longer wait than a timer can hold (24 days) is cut and looked at again.
-    if (due !== undefined)
-      timer = setTimeout(() => void changed(), Math.min(Math.max(due - Date.now(), 1), 0x7fffffff));
+    if (wait !== undefined) timer = setTimeout(() => void changed(), Math.min(Math.max(wait, 1), 0x7fffffff));
     return snapshot.save();
   };
+  clock.onChange(() => void changed());
   const fleet = new Fleet(join(stateDir, 'vms'), options, {
     record,
     booted(name, nodeId) {
@@ -70,5 +93,5 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     throw failures[0];
   }
   phase = 'running';
-  return { cloud, fleet, changed, stop };
+  return { cloud, clock, fleet, changed, stop };
 }

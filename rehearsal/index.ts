@@ -23,13 +23,14 @@ import { takeRefusal } from './tpu/faults.js';
 import { createGateway } from './tpu/gateway.js';
 import { startGrpcServer } from './tpu/grpc-server.js';
 import { startRestServer } from './tpu/rest-server.js';
-import type { CloudState, Settings } from './tpu/state.js';
+import type { Settings } from './tpu/settings.js';
+import type { CloudState } from './tpu/state.js';
 import { detectIsolation } from './vm/isolation.js';
 
 export type { AuthenticationOptions } from './access/open-access.js';
 export type { PrincipalRequest } from './access/principal.js';
 export type { ProjectRequest } from './project/facts.js';
-export type { Settings } from './tpu/state.js';
+export type { Settings } from './tpu/settings.js';
 
 export interface RehearsalOptions {
   /** Everything that outlives the process: resources, VM disks, objects, the journal. */
@@ -46,6 +47,10 @@ export interface RehearsalOptions {
   readonly metadataPort?: number;
   /** Laid over the settings that the state folder remembers. */
   readonly delays?: Partial<Settings>;
+  /** Whole; what is drawn (queue times, ids) follows from it. A state folder that is there goes on with its own. */
+  readonly seed?: number | undefined;
+  /** Cloud ms per wall ms, 0.001 to 10,000,000; 1 if it was never set. */
+  readonly timeScale?: number | undefined;
   /** Given, and be it empty: TLS on every API, and each call needs a token whose principal may do it. Absent: neither. */
   readonly authentication?: AuthenticationOptions;
 }
@@ -112,7 +117,9 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   // The store first: every VM knows its address from its first login on.
   const store = await openStore(site);
   const settings = options.delays ?? {};
-  const core = await startCore(stateDir, { subnetOctet, sshPort, storeUrl: store.url, settings }, site.journal);
+  const { seed, timeScale } = options;
+  const place = { subnetOctet, sshPort, storeUrl: store.url };
+  const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);
   store.refuseAs(core.cloud.state);
   const api = await startApi(site, core);
@@ -124,7 +131,10 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     subnetOctet,
     sshPort,
   };
-  const admin = await startAdminServer({ ...core, ...site, now: Date.now, facts }, options.adminPort ?? 0);
+  const admin = await startAdminServer(
+    { ...core, ...site, now: () => core.clock.now(), facts },
+    options.adminPort ?? 0,
+  );
   closers.push(admin.close);
   const endpoints = { ...api, store: store.url, admin: admin.url, sshPort };
   return { ...endpoints, ...(await startCredentials(site, api.rest)) };

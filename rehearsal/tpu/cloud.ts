@@ -6,10 +6,19 @@ import { apiErrors } from './api-error.js';
 import { fits } from './capacity.js';
 import type { CloudContext } from './context.js';
 import { acceleratorOf, Lifecycle, noCapacityError } from './lifecycle.js';
-import type { HostRecord, NodeRecord, NodeResource, Operation, QueuedResource, QueuedResourceRecord } from './model.js';
-import { endOperations, startOperation } from './operations.js';
+import type {
+  HostRecord,
+  NodeRecord,
+  NodeResource,
+  NodeState,
+  Operation,
+  QueuedResource,
+  QueuedResourceRecord,
+} from './model.js';
+import { endOperations, getOperation, isDone, startOperation } from './operations.js';
 import { checkRuntime, makeNode, readAccelerator, readNodeSpec, readValidUntil } from './requests.js';
 import { checkId, isIn, parentOf, parseZone } from './resource-name.js';
+import { draw } from './settings.js';
 import type { CloudState } from './state.js';
 
 /** The states in which a queued resource may be deleted without force. */
@@ -102,6 +111,82 @@ export class TpuCloud {
     return operation;
   }
 
+  /** Keeps id, address and disk; chips are given back. */
+  stopNode(name: string): Operation {
+    return this.#moveNode(name, 'stop', 'STOPPED');
+  }
+
+  startNode(name: string): Operation {
+    return this.#moveNode(name, 'start', 'READY');
+  }
+
+  /** @param mask the fields to take from `changes`, as proto3 JSON names them; `labels`, `metadata` .. as a whole. */
+  updateNode(name: string, changes: JsonObject, mask: readonly string[]): Operation {
+    const node = this.#node(name);
+    const taken = Object.fromEntries(mask.map((field) => [field, changes[field]]));
+    node.resource = { ...node.resource, ...taken };
+    return this.#doneOperation('update', name, { type: 'Node', value: node.resource });
+  }
+
+  resetQueuedResource(name: string): Operation {
+    const { resource } = this.#queuedResource(name);
+    return this.#doneOperation('reset', name, { type: 'QueuedResource', value: resource });
+  }
+
+  performMaintenance(name: string): Operation {
+    return this.#moveNode(name, 'performMaintenance', 'READY');
+  }
+
+  /** @param nodeNames full names of nodes of the request; none: all. */
+  performMaintenanceQueuedResource(name: string, nodeNames: readonly string[]): Operation {
+    const { resource, nodes } = this.#queuedResource(name);
+    for (const node of nodeNames) if (!nodes.includes(node)) throw apiErrors.notFound(node);
+    return this.#doneOperation('performMaintenance', name, { type: 'QueuedResource', value: resource });
+  }
+
+  /** @param workerIds the first one alone is told; none: worker 0 (v2alpha1 proto). */
+  simulateMaintenanceEvent(name: string, workerIds: readonly string[]): Operation {
+    const node = this.#node(name);
+    const now = this.#context.now();
+    node.notice = { kind: 'maintenance', at: now, until: now + 60_000, workers: [Number(workerIds[0] ?? 0)] };
+    return this.#doneOperation('simulateMaintenanceEvent', name, { type: 'Node', value: node.resource });
+  }
+
+  /** Best effort, as the RPC says: the operation is marked, its work goes on. */
+  cancelOperation(name: string): void {
+    const operation = getOperation(this.state, name);
+    if (!isDone(operation)) this.state.operations[name] = { ...operation, cancelRequested: true };
+  }
+
+  /** Forgets the operation; what it does goes on. */
+  deleteOperation(name: string): void {
+    getOperation(this.state, name);
+    delete this.state.operations[name];
+  }
+
+  /** v2alpha1's reservations: one for each `zone/generation/reserved` that `Settings.capacity` names. */
+  listReservations(parent: string): readonly JsonObject[] {
+    const { zone } = parseZone(parent);
+    return Object.entries(this.state.settings.capacity).flatMap(([key, chips]) => {
+      const [keyZone, generation, tier] = key.split('/');
+      if (tier !== 'reserved' || keyZone !== zone) return [];
+      const standard = { size: chips, capacityUnits: 'CHIPS', resourceType: generation ?? '' };
+      return [{ name: `${parent}/reservations/${generation}`, standard, state: 'ACTIVE' }];
+    });
+  }
+
+  #moveNode(name: string, verb: Operation['verb'], to: NodeState): Operation {
+    const node = this.#node(name);
+    this.lifecycle.enterNode(node, to);
+    return this.#doneOperation(verb, name, { type: 'Node', value: node.resource });
+  }
+
+  #doneOperation(verb: Operation['verb'], target: string, result: NonNullable<Operation['result']>): Operation {
+    const operation = startOperation(this.state, this.#context, verb, target);
+    endOperations(this.state, this.#context, [operation.name], { result });
+    return this.state.operations[operation.name] ?? operation;
+  }
+
   /** All VMs of the node answer on SSH: nothing but time keeps it from READY. Ignored if the node is another by now. */
   markBooted(name: string, nodeId: string): void {
     const node = this.state.nodes[name];
@@ -153,7 +238,16 @@ export class TpuCloud {
     };
     const { chips } = spec.accelerator;
     const validUntil = readValidUntil(request, now);
-    const record: QueuedResourceRecord = { resource, chips, node: nodeName, dueAt: now, validUntil, operations: [] };
+    const nodes = [nodeName];
+    const record: QueuedResourceRecord = {
+      resource,
+      chips,
+      nodes,
+      node: nodeName,
+      dueAt: now,
+      validUntil,
+      operations: [],
+    };
     this.state.queuedResources[name] = record;
     this.#context.record('queued-resource-state', name, { from: 'absent', to: 'CREATING', chips, initiator: 'USER' });
     return record;
@@ -175,7 +269,7 @@ export class TpuCloud {
     const now = this.#context.now();
     const hosts = this.#allocateHosts(accelerator.hosts);
     const resource = makeNode(name, request, hosts, now);
-    const dueAt = now + this.state.settings.provisioningMs;
+    const dueAt = now + draw(this.state.settings.provisioningMs, this.#context.random);
     const { chips } = accelerator;
     this.state.nodes[name] = { resource, chips, hosts, dueAt, isBooted: false, wasPreempted: false, operations };
     this.#context.record('node-state', name, { from: 'absent', to: 'CREATING', chips, nodeId: resource.id });

@@ -12,6 +12,8 @@ import type {
 import type { OperationOutcome } from './operations.js';
 import { endOperations } from './operations.js';
 import { zoneOf } from './resource-name.js';
+import type { Span } from './settings.js';
+import { draw } from './settings.js';
 import type { CloudState } from './state.js';
 import { isHeld } from './state.js';
 
@@ -74,8 +76,8 @@ export class Lifecycle {
   ): void {
     const from = record.resource.state.state;
     record.resource = { ...record.resource, state: { ...data, state, stateInitiator: initiator } };
-    const delay = this.#requestDelay(state);
-    record.dueAt = delay === undefined ? undefined : this.#context.now() + delay;
+    const span = this.#requestSpan(state);
+    record.dueAt = span === undefined ? undefined : this.#context.now() + draw(span, this.#context.random);
     const details = { from, to: state, chips: record.chips, initiator };
     this.#context.record('queued-resource-state', record.resource.name, details);
   }
@@ -83,12 +85,18 @@ export class Lifecycle {
   enterNode(node: NodeRecord, state: NodeState, changes: JsonObject = {}): void {
     const from = node.resource.state;
     node.resource = { ...node.resource, ...changes, state };
-    const delay = { CREATING: this.#state.settings.provisioningMs, DELETING: this.#state.settings.deletingMs };
-    const wait = state === 'CREATING' || state === 'DELETING' ? delay[state] : undefined;
-    node.dueAt = wait === undefined ? undefined : this.#context.now() + wait;
+    const { provisioningMs, deletingMs } = this.#state.settings;
+    const spans: Readonly<Record<string, Span>> = { CREATING: provisioningMs, DELETING: deletingMs };
+    const span = spans[state];
+    node.dueAt = span === undefined ? undefined : this.#context.now() + draw(span, this.#context.random);
     node.preemptAt = undefined;
     const details = { from, to: state, chips: node.chips, nodeId: node.resource.id };
     this.#context.record('node-state', node.resource.name, details);
+  }
+
+  /** Ms of the cloud's time from a preemption's notice to it. */
+  drawNotice(): number {
+    return draw(this.#state.settings.noticeMs, this.#context.random);
   }
 
   /** The provider takes the node. `vanish`: it leaves the list at once, as was seen in the field too. */
@@ -208,7 +216,7 @@ export class Lifecycle {
     return fits(this.#state, zoneOf(record.resource.name), acceleratorOf(record), record.chips);
   }
 
-  #requestDelay(state: QueuedResourceStateName): number | undefined {
+  #requestSpan(state: QueuedResourceStateName): Span | undefined {
     const { queueMs, suspendingMs, deletingMs } = this.#state.settings;
     const delays = { CREATING: 0, WAITING_FOR_RESOURCES: queueMs, SUSPENDING: suspendingMs, DELETING: deletingMs };
     return state in delays ? delays[state as keyof typeof delays] : undefined;

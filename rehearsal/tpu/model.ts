@@ -16,7 +16,24 @@ export interface NodeResource extends JsonObject {
   /** Name of the queued resource that made the node. */
   readonly queuedResource?: string;
 }
-export type NodeState = 'CREATING' | 'READY' | 'PREEMPTED' | 'DELETING';
+export type NodeState =
+  | 'CREATING'
+  | 'READY'
+  | 'RESTARTING'
+  | 'REIMAGING'
+  | 'DELETING'
+  | 'REPAIRING'
+  | 'STOPPED'
+  | 'STOPPING'
+  | 'STARTING'
+  | 'PREEMPTED'
+  | 'TERMINATED'
+  | 'HIDING'
+  | 'HIDDEN'
+  | 'UNHIDING'
+  | 'UNKNOWN';
+
+export type NodeHealth = 'HEALTHY' | 'TIMEOUT' | 'UNHEALTHY_TENSORFLOW' | 'UNHEALTHY_MAINTENANCE';
 
 export interface QueuedResource extends JsonObject {
   readonly name: string;
@@ -27,15 +44,28 @@ export interface QueuedResourceState extends JsonObject {
   readonly stateInitiator: 'USER' | 'SERVICE';
 }
 export type QueuedResourceStateName =
-  'CREATING' | 'WAITING_FOR_RESOURCES' | 'PROVISIONING' | 'ACTIVE' | 'SUSPENDING' | 'SUSPENDED' | 'FAILED' | 'DELETING';
+  | 'CREATING'
+  | 'ACCEPTED'
+  | 'WAITING_FOR_RESOURCES'
+  | 'PROVISIONING'
+  | 'ACTIVE'
+  | 'SUSPENDING'
+  | 'SUSPENDED'
+  | 'FAILED'
+  | 'DELETING';
+
+export type OperationVerb =
+  'create' | 'delete' | 'stop' | 'start' | 'update' | 'reset' | 'performMaintenance' | 'simulateMaintenanceEvent';
 
 /** A google.longrunning.Operation. The codec makes `result` the `response` Any of its API version. */
 export interface Operation {
   readonly name: string;
   readonly target: string;
-  readonly verb: 'create' | 'delete';
+  readonly verb: OperationVerb;
   readonly createTime: string;
   readonly endTime?: string;
+  /** CancelOperation was called: best effort, and Cloud TPU's work goes on. */
+  readonly cancelRequested?: boolean;
   readonly error?: { readonly code: number; readonly message: string };
   readonly result?: { readonly type: 'Node' | 'QueuedResource' | 'Empty'; readonly value: JsonObject };
 }
@@ -44,6 +74,15 @@ export interface Operation {
 export interface HostRecord {
   readonly address: string;
   readonly hostname: string;
+}
+
+/** What the VMs of a node are told by their metadata server, between two moments of the cloud's time (epoch ms). */
+export interface Notice {
+  readonly kind: 'preemption' | 'maintenance';
+  readonly at: number;
+  readonly until: number;
+  /** Those that are told, by index; none: all. */
+  readonly workers?: readonly number[];
 }
 
 export interface NodeRecord {
@@ -58,6 +97,8 @@ export interface NodeRecord {
   wasPreempted: boolean;
   /** When the provider takes it back after a notice, epoch ms. */
   preemptAt?: number | undefined;
+  /** Set while the VMs are told of it. */
+  notice?: Notice | undefined;
   /** Names of operations that end with the state that the node is in. */
   operations: readonly string[];
 }
@@ -65,7 +106,9 @@ export interface NodeRecord {
 export interface QueuedResourceRecord {
   resource: QueuedResource;
   readonly chips: number;
-  /** Full name of its node, which may not exist. */
+  /** Full names of its nodes, in the order of their ids, which may not exist; one, or all slices of a multislice. */
+  readonly nodes: readonly string[];
+  /** The first of them. */
   readonly node: string;
   dueAt: number | undefined;
   /** When a request that still waits fails, epoch ms (queueing_policy.valid_until). */

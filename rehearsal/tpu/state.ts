@@ -1,26 +1,10 @@
-import type { NodeRecord, Operation, QueuedResourceRecord } from './model.js';
+import type { ClockState } from '../clock.js';
+import { newClockState } from '../clock.js';
+import type { RandomState } from '../random.js';
+import { seededState } from '../random.js';
 import type { Hold, ListLag, Refusal } from './fault-rules.js';
-
-/** How long each phase lasts, in ms, and what there is to hand out. The admin interface changes it at run time. */
-export interface Settings {
-  readonly queueMs: number;
-  readonly provisioningMs: number;
-  readonly deletingMs: number;
-  readonly suspendingMs: number;
-  /** From a preemption's notice (UNHEALTHY_MAINTENANCE) to the preemption. */
-  readonly noticeMs: number;
-  /** Chips by `<zone>/<generation>`, such as `us-central1-a/v5litepod`. What is not named has no limit. */
-  readonly capacity: Readonly<Record<string, number>>;
-}
-
-export const DEFAULT_SETTINGS: Settings = {
-  queueMs: 0,
-  provisioningMs: 200,
-  deletingMs: 100,
-  suspendingMs: 100,
-  noticeMs: 2000,
-  capacity: {},
-};
+import type { NodeRecord, Operation, QueuedResourceRecord } from './model.js';
+import type { Settings } from './settings.js';
 
 /** Everything the cloud knows, plain JSON: a snapshot of it is the whole truth after a restart. */
 export interface CloudState {
@@ -33,10 +17,29 @@ export interface CloudState {
   listLag?: ListLag | undefined;
   /** The last host address given out, as a number 1 to 65534: addresses go round, so that one is not reused soon. */
   lastAddress: number;
+  /** Addresses that nodes gave back, the last one last; kept while they are to be handed out again first. */
+  freedAddresses: string[];
+  readonly clock: ClockState;
+  readonly random: RandomState;
+  /** What `random` began with. */
+  readonly seed: number;
 }
 
-export function emptyState(settings: Settings): CloudState {
-  return { queuedResources: {}, nodes: {}, operations: {}, settings, refusals: [], holds: [], lastAddress: 0 };
+/** @param seed any whole number. @param wallNow epoch ms: what the clock shows first. */
+export function emptyState(settings: Settings, { seed = 0, wallNow = 0 } = {}): CloudState {
+  return {
+    queuedResources: {},
+    nodes: {},
+    operations: {},
+    settings,
+    refusals: [],
+    holds: [],
+    lastAddress: 0,
+    freedAddresses: [],
+    clock: newClockState(wallNow),
+    random: seededState(seed),
+    seed,
+  };
 }
 
 export function isHeld(state: CloudState, resourceState: string, name: string): boolean {

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { TpuCloud } from '../../rehearsal/tpu/cloud.js';
 import { ApiError } from '../../rehearsal/tpu/api-error.js';
 import { isDone } from '../../rehearsal/tpu/operations.js';
-import { DEFAULT_SETTINGS, emptyState } from '../../rehearsal/tpu/state.js';
+import { DEFAULT_SETTINGS } from '../../rehearsal/tpu/settings.js';
+import { emptyState } from '../../rehearsal/tpu/state.js';
+import { Random } from '../../rehearsal/random.js';
 
 const PARENT = 'projects/p/locations/us-central1-a';
 const CAPACITY = 16;
@@ -21,7 +23,11 @@ function bareCloud(tickPerLook = 0): {
   const record = (kind: string, subject: string, details: Readonly<Record<string, unknown>>): void => {
     seen.push(`${kind} ${subject.slice(subject.lastIndexOf('/') + 1)} ${String(details['to'])}`);
   };
-  return { cloud: new TpuCloud(state, { now, subnetOctet: 77, record }), clock, seen };
+  return {
+    cloud: new TpuCloud(state, { now, random: new Random(state.random), subnetOctet: 77, record }),
+    clock,
+    seen,
+  };
 }
 
 function request(nodeId: string, more: object = {}): Record<string, never> {
