@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -40,6 +41,7 @@ async function build(): Promise<void> {
     return linkCommand();
   rmSync(STAMP, { force: true });
   await compile();
+  copyOthers(sources);
   removeOrphans(new Set(sources));
   await bundleWorkflows();
   linkCommand();
@@ -50,6 +52,14 @@ async function compile(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const incremental = ['--incremental', '--tsBuildInfoFile', join(DIST, '.tsbuildinfo')];
   await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), ...incremental]);
+}
+
+/** Scripts that TPU VMs run, with their modes. */
+function copyOthers(sources: readonly string[]): void {
+  for (const file of sources.filter((source) => source.startsWith('rehearsal/') && !source.endsWith('.ts'))) {
+    mkdirSync(dirname(join(DIST, file)), { recursive: true });
+    copyFileSync(join(ROOT, file), join(DIST, file));
+  }
 }
 
 /** What an earlier build made from a source that is gone would still be found by an import, and be packed. */
