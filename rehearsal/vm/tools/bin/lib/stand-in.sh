@@ -1,0 +1,52 @@
+# shellcheck shell=sh
+# Sourced by every stand-in: where it keeps its state, what it speaks to, and how it says that it is one.
+# A stand-in does the visible part of a tool. Its sentence comes once per VM and tool, on stderr: never on stdout.
+set -u
+tool=${0##*/}
+here=$(CDPATH='' cd -- "${0%/*}" && pwd -P) || exit 127
+
+# 127 is "command not found": a script that looks at exit codes never takes it for an answer of the tool's own.
+not_known() {
+  printf '%s: %s is not known to this stand-in of the rehearsal (docs/rehearsal.md)\n' "$tool" "$*" >&2
+  exit 127
+}
+
+if [ -n "${REHEARSAL_TOOLS_STATE:-}" ]; then state=$REHEARSAL_TOOLS_STATE
+elif [ "$here" = /opt/rehearsal/bin ]; then state=/var/lib/rehearsal
+elif [ -n "${REHEARSAL_VM:-}" ]; then state=$REHEARSAL_VM/disk/var/lib/rehearsal
+else
+  # A VM without a root of its own, and an environment that was cleaned: whatever is written now would be this computer's.
+  printf '%s: stand-in of the rehearsal: its environment is gone (REHEARSAL_VM), so it does nothing\n' "$tool" >&2
+  exit 127
+fi
+[ -d "$state/said" ] || (umask 0 && mkdir -p "$state/said") || exit 127
+
+# What the login's environment said is remembered for those who clean theirs (sudo -i, cron, containers).
+if [ -n "${REHEARSAL_STORE_URL:-}" ]; then
+  if [ "$(cat "$state/store-url" 2>/dev/null)" != "$REHEARSAL_STORE_URL" ]; then
+    for name in STORE_URL REST_URL PROJECT ZONE NODE; do
+      eval "printf '%s\n' \"export REHEARSAL_$name='\${REHEARSAL_$name:-}'\""
+    done >"$state/place.$$" && mv "$state/place.$$" "$state/place"
+    printf '%s\n' "$REHEARSAL_STORE_URL" >"$state/store-url"
+  fi
+elif [ -f "$state/place" ]; then
+  . "$state/place"
+fi
+
+# say_once SENTENCE: noclobber decides which of several callers at once is the first.
+say_once() {
+  (set -C && printf '%s\n' "$*" >"$state/said/$tool") 2>/dev/null || return 0
+  printf '%s: stand-in of the rehearsal: %s\n' "$tool" "$*" >&2
+}
+
+# real_tool NAME: prints the path of the tool itself, the first on PATH that is not ours.
+real_tool() {
+  rest=$PATH:
+  while [ -n "$rest" ]; do
+    folder=${rest%%:*}
+    rest=${rest#*:}
+    [ -n "$folder" ] && [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
+    [ -e "$folder/lib/stand-in.sh" ] || { printf '%s\n' "$folder/$1" && return 0; }
+  done
+  return 1
+}
