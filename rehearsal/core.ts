@@ -6,6 +6,7 @@ import type { Journal } from './journal.js';
 import { Random } from './random.js';
 import { loadSnapshot, Snapshot } from './snapshot.js';
 import { TpuCloud } from './tpu/cloud.js';
+import { ListHistory } from './tpu/list-lag.js';
 import type { Settings } from './tpu/settings.js';
 import { DEFAULT_SETTINGS } from './tpu/settings.js';
 import type { CloudState } from './tpu/state.js';
@@ -42,13 +43,17 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   const clock = new RehearsalClock(state.clock);
   clock.set({ scale: options.timeScale });
   journal.timeBy(() => clock.now());
+  journal.timeBy(() => clock.now());
   const record = journal.record.bind(journal);
+  const history = new ListHistory(state);
+  journal.onEvent((event) => history.observe(event));
   const cloud = new TpuCloud(state, {
     now: () => clock.now(),
     atInstant: (instant, run) => clock.atInstant(instant, run),
     random: new Random(state.random),
     subnetOctet: options.subnetOctet,
     record,
+    shownInLists: (kind) => history.shown(kind, clock.now()),
   });
   const snapshot = new Snapshot(file, () => state);
   const failures: Error[] = [];

@@ -19,12 +19,12 @@ import type { StoreHooks } from './store/server.js';
 import { StoreError } from './store/store-error.js';
 import { STATUS_CODES } from './tpu/api-error.js';
 import { tpuAuthorization } from './tpu/authorization.js';
+import type { TpuCloud } from './tpu/cloud.js';
 import { takeRefusal } from './tpu/faults.js';
 import { createGateway } from './tpu/gateway.js';
 import { startGrpcServer } from './tpu/grpc-server.js';
 import { startRestServer } from './tpu/rest-server.js';
 import type { Settings } from './tpu/settings.js';
-import type { CloudState } from './tpu/state.js';
 import { detectIsolation } from './vm/isolation.js';
 
 export type { AuthenticationOptions } from './access/open-access.js';
@@ -121,7 +121,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   const place = { subnetOctet, sshPort, storeUrl: store.url };
   const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);
-  store.refuseAs(core.cloud.state);
+  store.refuseAs(core.cloud);
   const api = await startApi(site, core);
   const facts = {
     pid: process.pid,
@@ -131,10 +131,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     subnetOctet,
     sshPort,
   };
-  const admin = await startAdminServer(
-    { ...core, ...site, now: () => core.clock.now(), facts },
-    options.adminPort ?? 0,
-  );
+  const admin = await startAdminServer({ ...core, ...site, facts }, options.adminPort ?? 0);
   closers.push(admin.close);
   const endpoints = { ...api, store: store.url, admin: admin.url, sshPort };
   return { ...endpoints, ...(await startCredentials(site, api.rest)) };
@@ -142,6 +139,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
 
 async function openSite(stateDir: string, options: RehearsalOptions, closers: Closers): Promise<Site> {
   const journal = new Journal(join(stateDir, 'journal.jsonl'));
+  closers.push(() => journal.close());
   const access = await openAccess(join(stateDir, 'access'), options.authentication);
   const project = new RehearsedProject(join(stateDir, 'project'));
   const record = journal.record.bind(journal);
@@ -151,7 +149,7 @@ async function openSite(stateDir: string, options: RehearsalOptions, closers: Cl
 /** It takes calls before there is a cloud whose refusals it could know. */
 async function openStore({ stateDir, options, closers, record, access }: Site): Promise<{
   readonly url: string;
-  readonly refuseAs: (state: CloudState) => void;
+  readonly refuseAs: (cloud: TpuCloud) => void;
 }> {
   let refusal: StoreHooks['refusal'] = () => undefined;
   const hooks: StoreHooks = {
@@ -161,7 +159,7 @@ async function openStore({ stateDir, options, closers, record, access }: Site): 
   };
   const store = await startStoreServer(join(stateDir, 'store'), options.storePort ?? 0, hooks, access.tls);
   closers.push(store.close);
-  return { url: store.url, refuseAs: (state) => (refusal = storeRefusals(state)) };
+  return { url: store.url, refuseAs: (cloud) => (refusal = storeRefusals(cloud)) };
 }
 
 /** Cloud TPU on both wires, and what stands beside it. */
@@ -206,10 +204,10 @@ async function startCredentials(
 
 /** The admin's refusals, for calls of the store: by the names of the JSON API's methods, such as `objects.insert`. */
 function storeRefusals(
-  state: CloudState,
+  cloud: TpuCloud,
 ): (method: string, name: string) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined {
   return (method, name) => {
-    const refusal = takeRefusal(state, method, name);
+    const refusal = takeRefusal(cloud.state, method, name, cloud.now());
     if (refusal === undefined) return undefined;
     const httpStatus = STATUS_CODES[refusal.status][1];
     return { error: new StoreError(httpStatus, 'rehearsed', refusal.message), afterEffect: refusal.afterEffect };

@@ -45,10 +45,10 @@ export class Journal {
     this.#now = now;
   }
 
-  /** Ignored after `close`: what a VM still does while the cloud goes down is nobody's story. */
-  record(kind: string, subject: string, details: Readonly<Record<string, unknown>> = {}): void {
+  /** @param at epoch ms of the cloud's clock; now, if not given. Ignored after `close`: what a VM still does while the cloud goes down is nobody's story. */
+  record(kind: string, subject: string, details: Readonly<Record<string, unknown>> = {}, at = this.#now()): void {
     if (this.#isClosed) return;
-    const event = { seq: this.#lastSeq + 1, at: this.#now(), wall: Date.now(), kind, subject, details };
+    const event = { seq: this.#lastSeq + 1, at, wall: Date.now(), kind, subject, details };
     const line = Buffer.from(`${JSON.stringify(event)}\n`);
     writeSync(this.#fd, line);
     this.#noteLine(event.seq, this.#size);

@@ -1,34 +1,77 @@
 import { z } from 'zod';
+import { GENERATIONS } from '../../domain/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { METHODS } from '../tpu/methods.js';
+import { TIERS } from '../tpu/settings.js';
 import { STORE_METHODS } from '../store/calls.js';
 
-const REFUSABLE = [...Object.keys(METHODS), ...Object.keys(STORE_METHODS)];
-const HOLDABLE = ['CREATING', 'WAITING_FOR_RESOURCES', 'PROVISIONING', 'SUSPENDING', 'DELETING'] as const;
+/** Bodies of the admin interface's calls. */
 
+export const REFUSABLE: readonly string[] = [...Object.keys(METHODS), ...Object.keys(STORE_METHODS)];
+export const HOLDABLE = [
+  'CREATING',
+  'WAITING_FOR_RESOURCES',
+  'PROVISIONING',
+  'SUSPENDING',
+  'STOPPING',
+  'STARTING',
+  'REPAIRING',
+  'DELETING',
+] as const;
+/** 30 days. */
+const MAX_MS = 2_592_000_000;
+
+/** Of the cloud's clock. */
+const ms = z.number().int().min(0).max(MAX_MS);
+const chips = z.number().int().min(0);
 const pattern = z
   .string()
   .refine(isPattern, { error: (issue) => `'${String(issue.input)}' is not a regular expression` });
-const delayMs = z.number().int().min(0).max(86_400_000).optional();
+const zone = z.string().regex(/^[a-z]+-[a-z]+\d+-[a-z]$/, 'must be a zone, such as us-central1-a');
+const code = z.union([z.string(), z.number()]).refine((given) => findStatus(given) !== undefined, {
+  error: 'must be a google.rpc.Code: its name or number 1 to 16',
+});
+const method = z.string().refine(isRefusable, {
+  error: () => `must be one of ${REFUSABLE.join(', ')}; * for all of them, Get* for all that begin so`,
+});
 
 export const preemptRequest = z.strictObject({
   /** A node's or queued resource's name, full or its last part. */
   name: z.string(),
   notice: z.boolean().optional(),
+  /** How long before; as the settings say if not given. Means notice. */
+  noticeMs: ms.optional(),
   mode: z.enum(['preempted', 'vanish']).optional(),
 });
 
+/** UNHEALTHY_MAINTENANCE; clearAfterMs: and healthy again after that; clear: at once. */
+export const warnRequest = z.strictObject({
+  name: z.string(),
+  clearAfterMs: ms.optional(),
+  clear: z.literal(true).optional(),
+});
+
+export const maintenanceRequest = z.strictObject({
+  name: z.string(),
+  workers: z.array(z.number().int().min(0)).optional(),
+});
+
+/** A request comes to nothing, for a reason of the service's. */
+export const failRequestRequest = z.strictObject({
+  name: z.string(),
+  code: code.optional(),
+  message: z.string().optional(),
+});
+
 export const refuseRequest = z.strictObject({
-  method: z
-    .string()
-    .refine((method) => REFUSABLE.includes(method), { error: () => `must be one of ${REFUSABLE.join(', ')}` }),
-  code: z.union([z.string(), z.number()]).refine((code) => findStatus(code) !== undefined, {
-    error: 'must be a google.rpc.Code: its name or number 1 to 16',
-  }),
+  method,
+  code,
   message: z.string().optional(),
   times: z.number().int().min(1).optional(),
+  forMs: ms.optional(),
   afterEffect: z.boolean().optional(),
   nameMatches: pattern.optional(),
+  zone: zone.optional(),
 });
 
 export const holdRequest = z.strictObject({ state: z.enum(HOLDABLE), nameMatches: pattern.optional() });
@@ -36,23 +79,85 @@ export const holdRequest = z.strictObject({ state: z.enum(HOLDABLE), nameMatches
 /** Without a state every hold is released. */
 export const releaseRequest = z.strictObject({ state: z.enum(HOLDABLE).optional(), nameMatches: pattern.optional() });
 
+/** 0 ends it. */
+export const listLagRequest = z.strictObject({ lagMs: ms.max(3_600_000) });
+
+/** `null`: no limit. */
+export const capacityRequest = z.strictObject({
+  zone,
+  generation: z.enum(GENERATIONS),
+  tier: z.enum(TIERS).optional(),
+  chips: chips.nullable(),
+});
+export const quotaRequest = capacityRequest.extend({ project: z.string().min(1).optional() });
+
+const span = z.union([
+  ms,
+  z.strictObject({ min: ms, max: ms }).refine(({ min, max }) => min <= max, 'min is above max'),
+]);
+const onNodes = { nameMatches: pattern.optional() };
+
+/** Tables and lists replace those in force whole. */
 export const configureRequest = z.strictObject({
-  queueMs: delayMs,
-  provisioningMs: delayMs,
-  deletingMs: delayMs,
-  suspendingMs: delayMs,
-  noticeMs: delayMs,
-  /** Replaces the whole table. */
+  creatingMs: span.optional(),
+  queueMs: span.optional(),
+  provisioningMs: span.optional(),
+  deletingMs: span.optional(),
+  suspendingMs: span.optional(),
+  stoppingMs: span.optional(),
+  startingMs: span.optional(),
+  updatingMs: span.optional(),
+  repairingMs: span.optional(),
+  noticeMs: span.optional(),
+  guestNoticeMs: span.optional(),
+  preemptibleLifeMs: span.optional(),
   capacity: z
-    .record(z.string().regex(/^[a-z0-9-]+\/[a-z0-9]+$/, 'must be <zone>/<generation>'), z.number().int().min(0))
+    .record(z.string().regex(placePattern(''), 'must be <zone>/<generation> or <zone>/<generation>/<tier>'), chips)
+    .optional(),
+  quota: z
+    .record(z.string().regex(placePattern('[^/]+/'), 'must be <project or *>/<zone>/<generation>/<tier>'), chips)
+    .optional(),
+  quotaRefusal: z.enum(['call', 'failed']).optional(),
+  queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
+  othersOnPreemption: z.enum(['kept', 'preempted']).optional(),
+  recycleAddresses: z.boolean().optional(),
+  missingWorkers: z.array(z.strictObject({ ...onNodes, workers: z.array(z.number().int().min(0)) })).optional(),
+  bootFailures: z.array(z.strictObject({ ...onNodes, message: z.string().optional() })).optional(),
+  guestAttributes: z
+    .array(z.strictObject({ ...onNodes, afterMs: ms.optional(), forbidden: z.boolean().optional() }))
     .optional(),
 });
 
+export const HOST_ACTIONS = ['freeze', 'thaw', 'unreachable', 'reachable', 'kill-processes'] as const;
+
 export const hostsRequest = z.strictObject({
   name: z.string(),
-  host: z.number().int().min(0),
-  action: z.enum(['freeze', 'thaw', 'unreachable', 'reachable', 'kill-processes']),
+  host: z.union([z.number().int().min(0), z.literal('all')]),
+  action: z.enum(HOST_ACTIONS),
+  /** Of slow-ssh: how long each answer waits, in real time; 0 ends it. */
+  delayMs: z.number().int().min(0).max(3_600_000).optional(),
 });
+
+export const clockRequest = z.strictObject({
+  scale: z.number().optional(),
+  frozen: z.boolean().optional(),
+  stepMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_MS * 12)
+    .optional(),
+});
+
+function placePattern(before: string): RegExp {
+  const tier = before === '' ? `(/(${TIERS.join('|')}))?` : `(/(${TIERS.join('|')}))`;
+  return new RegExp(`^${before}[a-z0-9-]+/[a-z0-9]+${tier}$`);
+}
+
+function isRefusable(given: string): boolean {
+  if (!given.endsWith('*')) return REFUSABLE.includes(given);
+  return REFUSABLE.some((known) => known.startsWith(given.slice(0, -1)));
+}
 
 function isPattern(text: string): boolean {
   try {

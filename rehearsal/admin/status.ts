@@ -1,13 +1,13 @@
-import type { Fleet } from '../fleet.js';
 import type { Journal } from '../journal.js';
 import { usedChips } from '../tpu/capacity.js';
 import type { TpuCloud } from '../tpu/cloud.js';
 import type { NodeRecord } from '../tpu/model.js';
 import { zoneOf } from '../tpu/resource-name.js';
+import type { HostFleet } from './parts.js';
 
 interface StatusParts {
   readonly cloud: TpuCloud;
-  readonly fleet: Fleet;
+  readonly fleet: HostFleet;
   readonly journal: Journal;
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -43,7 +43,7 @@ function nodeStatus({ resource, chips }: NodeRecord): object {
   return { name, id, state, health, acceleratorType, chips, labels: resource['labels'] ?? {} };
 }
 
-function hostsStatus(node: NodeRecord, fleet: Fleet): readonly object[] {
+function hostsStatus(node: NodeRecord, fleet: HostFleet): readonly object[] {
   const vms = fleet.vmsOf(node.resource.name);
   return node.hosts.map((host, index) => {
     const vm = vms[index];

@@ -39,8 +39,14 @@ export class TpuCloud {
     this.lifecycle = new Lifecycle(state, context, (record) => this.#provision(record));
   }
 
+  /** The cloud's time, epoch ms. */
+  now(): number {
+    return this.#context.now();
+  }
+
   listQueuedResources(parent: string): readonly QueuedResource[] {
-    const all = Object.values(this.state.queuedResources).map((record) => record.resource);
+    const lagging = this.#context.shownInLists?.('queued-resource') as readonly QueuedResource[] | undefined;
+    const all = lagging ?? Object.values(this.state.queuedResources).map((record) => record.resource);
     return all.filter((resource) => isIn(resource.name, parent)).toSorted(byName);
   }
 
@@ -78,7 +84,8 @@ export class TpuCloud {
   }
 
   listNodes(parent: string): readonly NodeResource[] {
-    const all = Object.values(this.state.nodes).map((node) => node.resource);
+    const lagging = this.#context.shownInLists?.('node') as readonly NodeResource[] | undefined;
+    const all = lagging ?? Object.values(this.state.nodes).map((node) => node.resource);
     return all.filter((resource) => isIn(resource.name, parent)).toSorted(byName);
   }
 

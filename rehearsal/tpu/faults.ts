@@ -8,12 +8,7 @@ import { matches } from './state.js';
  * @param name of the resource that the call is about, or a listing's parent.
  * @param now epoch ms of the cloud's clock.
  */
-export function takeRefusal(
-  state: CloudState,
-  method: string,
-  name: string,
-  now: number = Date.now(),
-): Refusal | undefined {
+export function takeRefusal(state: CloudState, method: string, name: string, now: number): Refusal | undefined {
   state.refusals = state.refusals.filter((rule) => rule.until === undefined || now < rule.until);
   const refusal = state.refusals.find((rule) => isAbout(rule, method, name));
   if (refusal?.times !== undefined) {

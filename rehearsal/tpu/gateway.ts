@@ -56,7 +56,7 @@ export function createGateway(parts: GatewayParts): Gateway {
 
 function call(parts: GatewayParts, method: string, request: JsonObject, subject: string): Answer {
   const run = methodOf(method);
-  const refusal = takeRefusal(parts.cloud.state, method, subject);
+  const refusal = takeRefusal(parts.cloud.state, method, subject, parts.cloud.now());
   if (refusal !== undefined && !refusal.afterEffect) throw refusalError(refusal);
   const answer = run(parts.cloud, request, parts.site);
   if (refusal !== undefined) throw refusalError(refusal);

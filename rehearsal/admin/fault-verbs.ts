@@ -1,0 +1,51 @@
+import { findStatus } from '../tpu/api-error.js';
+import type { Hold } from '../tpu/fault-rules.js';
+import { AdminError, parse } from './admin-error.js';
+import type { AdminParts } from './parts.js';
+import { holdRequest, listLagRequest, refuseRequest, releaseRequest } from './requests.js';
+
+/** What the API and the service do wrong from now on. */
+
+export function refuse({ cloud, clock }: AdminParts, body: unknown): object {
+  const { method, code, message, times, forMs, afterEffect, nameMatches, zone } = parse(refuseRequest, body);
+  const status = findStatus(code);
+  if (status === undefined) throw new AdminError(400, `code: ${code}`);
+  cloud.state.refusals.push({
+    method,
+    status,
+    message: message ?? `refused by the rehearsal's admin interface (${status})`,
+    times,
+    afterEffect: afterEffect ?? false,
+    nameMatches,
+    ...(zone !== undefined && { zone }),
+    ...(forMs !== undefined && { until: clock.now() + forMs }),
+  });
+  return { refusals: cloud.state.refusals };
+}
+
+export function endRefusals({ cloud }: AdminParts): object {
+  cloud.state.refusals = [];
+  return { refusals: [] };
+}
+
+/** Resources do not leave the state by themselves from now on. */
+export function hold({ cloud }: AdminParts, body: unknown): object {
+  const { state, nameMatches } = parse(holdRequest, body);
+  cloud.state.holds.push({ state, nameMatches });
+  return { holds: cloud.state.holds };
+}
+
+export function release({ cloud }: AdminParts, body: unknown): object {
+  const { state, nameMatches } = parse(releaseRequest, body);
+  const isReleased = (held: Hold): boolean =>
+    (state === undefined || held.state === state) && (nameMatches === undefined || held.nameMatches === nameMatches);
+  cloud.state.holds = cloud.state.holds.filter((held) => !isReleased(held));
+  return { holds: cloud.state.holds };
+}
+
+export function listLag({ cloud, clock }: AdminParts, body: unknown): object {
+  const { lagMs } = parse(listLagRequest, body);
+  // Since when is kept where there is a lag already: what it still hides must not show for a moment.
+  cloud.state.listLag = lagMs === 0 ? undefined : { lagMs, since: cloud.state.listLag?.since ?? clock.now() };
+  return { lagMs };
+}

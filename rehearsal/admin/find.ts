@@ -1,0 +1,49 @@
+import type { TpuCloud } from '../tpu/cloud.js';
+import type { NodeRecord, QueuedResourceRecord } from '../tpu/model.js';
+import { lastSegment } from '../tpu/resource-name.js';
+import { AdminError } from './admin-error.js';
+
+/** The node called `name`, or that of the queued resource called so; the full name or its last part. */
+export function findNode(cloud: TpuCloud, name: string): NodeRecord {
+  const nodes = Object.values(cloud.state.nodes);
+  const owners = new Set(requestsNamed(cloud, name).map((record) => record.resource.name));
+  const found = nodes.filter(
+    ({ resource }) => isNamed(resource.name, name) || owners.has(resource.queuedResource ?? ''),
+  );
+  return theOne('node', name, found, nodes);
+}
+
+/** The queued resource called `name`, the full name or its last part. */
+export function findQueuedResource(cloud: TpuCloud, name: string): QueuedResourceRecord {
+  const all = Object.values(cloud.state.queuedResources);
+  return theOne('queued resource', name, requestsNamed(cloud, name), all);
+}
+
+function requestsNamed(cloud: TpuCloud, name: string): readonly QueuedResourceRecord[] {
+  return Object.values(cloud.state.queuedResources).filter(({ resource }) => isNamed(resource.name, name));
+}
+
+function isNamed(full: string, name: string): boolean {
+  return full === name || lastSegment(full) === name;
+}
+
+/** What is not there is told with what is: at most so many names. */
+const NAMES_SHOWN = 20;
+
+function theOne<T extends { readonly resource: { readonly name: string } }>(
+  kind: string,
+  name: string,
+  found: readonly T[],
+  all: readonly T[],
+): T {
+  const [one, ...others] = found;
+  if (one === undefined) throw new AdminError(404, `no ${kind} '${name}'; there are: ${namesOf(all)}`);
+  if (others.length === 0) return one;
+  throw new AdminError(400, `'${name}' is ${found.length} ${kind}s; say which: ${namesOf(found)}`);
+}
+
+function namesOf(records: readonly { readonly resource: { readonly name: string } }[]): string {
+  const names = records.slice(0, NAMES_SHOWN).map((record) => record.resource.name);
+  const more = records.length > NAMES_SHOWN ? ` and ${records.length - NAMES_SHOWN} more` : '';
+  return names.length === 0 ? 'none' : `${names.join(', ')}${more}`;
+}

@@ -1,0 +1,58 @@
+import type { Tier } from '../tpu/settings.js';
+import { TIERS } from '../tpu/settings.js';
+import { AdminError, parse } from './admin-error.js';
+import type { AdminParts } from './parts.js';
+import { capacityRequest, clockRequest, configureRequest, quotaRequest } from './requests.js';
+
+/** What there is to hand out, how long things last, and the clock that measures it. */
+
+/** For resources that enter a state from now on: those already waiting keep their time. */
+export function configure({ cloud }: AdminParts, body: unknown): object {
+  const given = Object.entries(parse(configureRequest, body)).filter(([, value]) => value !== undefined);
+  cloud.state.settings = { ...cloud.state.settings, ...Object.fromEntries(given) };
+  return { ...cloud.state.settings };
+}
+
+/** One entry of the table; those beside it stay. Fewer chips than are in use: nobody is thrown out, nobody gets any. */
+export function capacity(parts: AdminParts, body: unknown): object {
+  const { zone, generation, tier, chips } = parse(capacityRequest, body);
+  const key = tier === undefined ? `${zone}/${generation}` : `${zone}/${generation}/${tier}`;
+  const table = withLimits(parts.cloud.state.settings.capacity, [key], chips);
+  configure(parts, { capacity: table });
+  return { capacity: table };
+}
+
+/** Of one project, or of each one that is not named; of one tier, or of each. */
+export function quota(parts: AdminParts, body: unknown): object {
+  const { project, zone, generation, tier, chips } = parse(quotaRequest, body);
+  const tiers: readonly Tier[] = tier === undefined ? TIERS : [tier];
+  const keys = tiers.map((each) => `${project ?? '*'}/${zone}/${generation}/${each}`);
+  const table = withLimits(parts.cloud.state.settings.quota, keys, chips);
+  configure(parts, { quota: table });
+  return { quota: table };
+}
+
+function withLimits(
+  table: Readonly<Record<string, number>>,
+  keys: readonly string[],
+  chips: number | null,
+): Readonly<Record<string, number>> {
+  const others = Object.entries(table).filter(([key]) => !keys.includes(key));
+  return Object.fromEntries([...others, ...(chips === null ? [] : keys.map((key) => [key, chips] as const))]);
+}
+
+export function clock(parts: AdminParts, body: unknown): object {
+  const { scale, frozen, stepMs } = parse(clockRequest, body);
+  try {
+    if (scale !== undefined || frozen !== undefined) parts.clock.set({ scale, frozen });
+    if (stepMs !== undefined) parts.clock.step(stepMs);
+  } catch (error) {
+    throw error instanceof RangeError ? new AdminError(400, error.message) : error;
+  }
+  return shownClock(parts);
+}
+
+/** `now`: epoch ms of the cloud; `wall`: of this computer. */
+export function shownClock({ clock: time }: AdminParts): object {
+  return { now: time.now(), wall: Date.now(), scale: time.scale, frozen: time.isFrozen };
+}
