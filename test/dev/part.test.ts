@@ -114,7 +114,10 @@ describe('a part of the stack', () => {
     it('it ends before it is ready: with the last lines of this start, not of an older one', async () => {
       await failureOf(part('echo of an older start; exit 1'));
       const { message } = await failureOf(part('for i in $(seq 40); do echo line $i; done; exit 3'));
-      assert.match(message, /^the part: process \d+ ended before it was ready\. The end of \S+part\.log:\nline 26\n/);
+      // On a busy machine it is gone before anybody could look at its process.
+      const why = /^the part: (process \d+ ended before it was ready|\S+ cannot be started, or ended at once)\. /;
+      assert.match(message, why);
+      assert.match(message, / The end of \S+part\.log:\nline 26\n/);
       assert.match(message, /\nline 40$/);
       assert.doesNotMatch(message, /older/);
       assert.equal(identify(pidOf()), undefined, 'it stays recorded, as dead');
