@@ -50,8 +50,7 @@ become() {
     # shellcheck disable=SC2086
     set -- "$SHELL" $flag "$@"
   fi
-  # A builtin of the shell is no command to sudo.
-  case $(command -v -- "$1") in */*) ;; *) echo "sudo: $1: command not found" >&2; exit 1 ;; esac
+  on_path "$1" >/dev/null || { echo "sudo: $1: command not found" >&2; exit 1; }
   [ -z "$background" ] || { setsid "$@" & exit 0; }
   exec "$@"
 }

@@ -39,14 +39,20 @@ say_once() {
   printf '%s: stand-in of the rehearsal: %s\n' "$tool" "$*" >&2
 }
 
-# real_tool NAME: prints the path of the tool itself, the first on PATH that is not ours.
-real_tool() {
+# on_path NAME [not-ours]: prints the file that PATH gives, which `command -v` does not where the shell has a builtin.
+on_path() {
+  case $1 in */*) [ -x "$1" ] && [ ! -d "$1" ] && printf '%s\n' "$1"; return ;; esac
   rest=$PATH:
   while [ -n "$rest" ]; do
     folder=${rest%%:*}
     rest=${rest#*:}
-    [ -n "$folder" ] && [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
-    [ -e "$folder/lib/stand-in.sh" ] || { printf '%s\n' "$folder/$1" && return 0; }
+    [ -f "$folder/$1" ] && [ -x "$folder/$1" ] || continue
+    [ "${2:-}" = not-ours ] && [ -e "$folder/lib/stand-in.sh" ] && continue
+    printf '%s\n' "$folder/$1"
+    return 0
   done
   return 1
 }
+
+# real_tool NAME: prints the path of the tool itself, where this computer has it.
+real_tool() { on_path "$1" not-ours; }
