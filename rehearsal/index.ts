@@ -170,7 +170,7 @@ async function startApi(
   const { control, tls } = access;
   const gateway = createGateway({
     cloud,
-    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), zones: () => facts().zones },
+    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), facts },
     authorize: tpuAuthorization(control, facts),
     record,
     changed,

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../json.js';
+
 /** The canonical codes (google.rpc.Code) and the HTTP status that Google's front end gives each. */
 export const STATUS_CODES = {
   CANCELLED: [1, 499],
@@ -26,16 +28,31 @@ export interface ErrorInfo {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** google.rpc.BadRequest.FieldViolation. `field` in the names of the proto file, from the request on. */
+export interface FieldViolation extends JsonObject {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** One of google.rpc's messages of details, as JSON. */
+export interface ErrorDetail extends JsonObject {
+  readonly '@type': `type.googleapis.com/google.rpc.${'ErrorInfo' | 'ResourceInfo' | 'BadRequest'}`;
+}
+
 /** A refused call, as both gRPC and REST report it. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: StatusName;
   readonly info: ErrorInfo | undefined;
+  /** `info` is the first of them. */
+  readonly details: readonly ErrorDetail[];
 
-  constructor(status: StatusName, message: string, info?: ErrorInfo) {
+  constructor(status: StatusName, message: string, info?: ErrorInfo, more: readonly ErrorDetail[] = []) {
     super(message);
     this.status = status;
     this.info = info;
+    const first = info === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', ...info } as const];
+    this.details = [...first, ...more];
   }
 
   get code(): number {
@@ -55,17 +72,49 @@ export function findStatus(code: string | number): StatusName | undefined {
 
 const EID = '[EID: 0x1bc8f9d790be9142]';
 
-/** Texts as seen at the real service (facts/cloud-tpu.md 1.5), except `alreadyExists`, whose words nobody wrote down. */
+/** The resource that an error is about. */
+function aboutResource(resourceName: string): readonly ErrorDetail[] {
+  return [{ '@type': 'type.googleapis.com/google.rpc.ResourceInfo', resourceName }];
+}
+
+/**
+ * Texts as seen at the real service (facts/cloud-tpu.md 1.5; `alreadyExists` with its detail: skypilot-org/skypilot#129,
+ * `unknownRuntime`: tensorflow/tpu#877, which is of 2020 and v1).
+ */
 export const apiErrors = {
-  notFound: (name: string) => new ApiError('NOT_FOUND', `Resource '${name}' was not found`),
-  alreadyExists: (name: string) => new ApiError('ALREADY_EXISTS', `Resource '${name}' already exists`),
+  notFound: (name: string) =>
+    new ApiError('NOT_FOUND', `Resource '${name}' was not found`, undefined, aboutResource(name)),
+  alreadyExists: (name: string) =>
+    new ApiError('ALREADY_EXISTS', `Resource '${name}' already exists`, undefined, aboutResource(name)),
   badRequest: (text: string) => new ApiError('INVALID_ARGUMENT', `Cloud TPU received a bad request. ${text} ${EID}`),
   unknownAccelerator: (type: string, zone: string) =>
     apiErrors.badRequest(
       `The requested accelerator configuration for accelerator type, "${type}", could not be found in the zonal ` +
         `accelerator configurations for "${zone}".; the accelerator ${type} was not found in zone ${zone}`,
     ),
-  unknownZone: (zone: string) => apiErrors.badRequest(`The requested zone "${zone}" is not supported.`),
+  unsupportedZone: (zone: string) => apiErrors.badRequest(`The requested zone "${zone}" is not supported.`),
+  /** Of a place that is none, or that an organisation forbids: nobody learns which. */
+  unknownZone: (project: string, location: string) =>
+    new ApiError('PERMISSION_DENIED', `Permission denied on 'locations/${location}' (or it may not exist).`, {
+      reason: 'LOCATION_POLICY_VIOLATED',
+      domain: 'googleapis.com',
+      metadata: { consumer: `projects/${project}`, location, service: 'tpu.googleapis.com' },
+    }),
+  unknownRuntime: (version: string) =>
+    new ApiError(
+      'INVALID_ARGUMENT',
+      `Cloud TPU received an invalid argument. The field "runtimeVersion" cannot be "${version}". ${EID}`,
+    ),
+  updateRefused: (state: string) => apiErrors.badRequest(`update is not supported while in state ${state}`),
+  /** An UpdateNode beside one that runs. gcloud's ssh goes on where it gets this one. */
+  unableToQueue: () => new ApiError('ABORTED', 'unable to queue the operation'),
+  flexStartRefused: (type: string, zone: string) =>
+    new ApiError(
+      'INVALID_ARGUMENT',
+      `FLEX_START provisioning model is not supported for accelerator type "${type}" in location "${zone}"`,
+    ),
+  standardSpotRefused: () =>
+    new ApiError('INVALID_ARGUMENT', 'STANDARD provisioning model is incompatible with spot requests'),
   deleteRefused: (state: string) =>
     new ApiError(
       'FAILED_PRECONDITION',
@@ -78,13 +127,38 @@ export const apiErrors = {
       `There is no more capacity in the zone "${zone}"; you can try in another zone where Cloud TPU Nodes are offered ` +
         `(see https://cloud.google.com/tpu/docs/regions) ${EID}`,
     ),
+  /** @param quota Google's name of it, such as `TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI` @param limit chips */
+  quotaExhausted: (quota: string, limit: number, region: string) =>
+    new ApiError('RESOURCE_EXHAUSTED', `Quota '${quota}' exhausted. Limit ${limit} in region ${region}`),
+  /** Both RESOURCE_EXHAUSTED and FAILED_PRECONDITION were seen, also without any reservation asked for. */
+  noReservedCapacity: () =>
+    new ApiError(
+      'RESOURCE_EXHAUSTED',
+      `Insufficient reserved capacity. Contact customer support to increase your reservation. ${EID}`,
+    ),
+  /** The external addresses of a region, fewer than a slice has hosts. */
+  noAddresses: (limit: number) =>
+    new ApiError(
+      'RESOURCE_EXHAUSTED',
+      `Quota 'IN_USE_ADDRESSES' exceeded. IN_USE_ADDRESSES limit: ${limit.toFixed(1)}`,
+    ),
+  internal: () => new ApiError('INTERNAL', 'an internal error has occurred'),
+  /** No method has this path and this verb. */
+  methodNotFound: () => new ApiError('NOT_FOUND', 'Method not found.'),
+  /** What Google's front end refuses of a request's form, before any API sees it. */
+  malformed: (violations: readonly Partial<FieldViolation>[]) =>
+    new ApiError('INVALID_ARGUMENT', violations.map(({ description }) => description).join('\n'), undefined, [
+      {
+        '@type': 'type.googleapis.com/google.rpc.BadRequest',
+        fieldViolations: violations,
+      },
+    ]),
   unimplemented: (what: string) =>
     new ApiError('UNIMPLEMENTED', `${what} is not implemented by the rehearsal cloud in this version`),
 };
 
 /** The body of a refused REST call. @param legacyReason adds the list of the older format. */
-export function errorBody({ httpStatus: code, status, message, info }: ApiError, legacyReason?: string): object {
-  const details = info && [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', ...info }];
+export function errorBody({ httpStatus: code, status, message, details }: ApiError, legacyReason?: string): object {
   const errors = legacyReason !== undefined && [{ message, domain: 'global', reason: legacyReason }];
-  return { error: { code, message, ...(errors && { errors }), status, ...(details && { details }) } };
+  return { error: { code, message, ...(errors && { errors }), status, ...(details.length > 0 && { details }) } };
 }

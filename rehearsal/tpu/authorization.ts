@@ -11,23 +11,39 @@ const SERVICE = 'tpu.googleapis.com';
 
 /**
  * What each call needs. Queued resources have no permissions of their own: Google's reference names those of nodes
- * (docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.queuedResources, 2026-11).
+ * (docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations.queuedResources, 2026-11). Those of maintenance,
+ * of operations that are ended by hand and of the service identity are guesses by the nearest one that Google lists.
  */
 const PERMISSIONS: Readonly<Record<string, string>> = {
   ListNodes: 'tpu.nodes.list',
   GetNode: 'tpu.nodes.get',
   CreateNode: 'tpu.nodes.create',
   DeleteNode: 'tpu.nodes.delete',
+  StopNode: 'tpu.nodes.stop',
+  StartNode: 'tpu.nodes.start',
+  UpdateNode: 'tpu.nodes.update',
+  PerformMaintenance: 'tpu.nodes.update',
+  SimulateMaintenanceEvent: 'tpu.nodes.simulateMaintenanceEvent',
   ListQueuedResources: 'tpu.nodes.list',
   GetQueuedResource: 'tpu.nodes.get',
   CreateQueuedResource: 'tpu.nodes.create',
   DeleteQueuedResource: 'tpu.nodes.delete',
+  ResetQueuedResource: 'tpu.nodes.reset',
+  PerformMaintenanceQueuedResource: 'tpu.nodes.update',
   GetOperation: 'tpu.operations.get',
+  WaitOperation: 'tpu.operations.get',
   ListOperations: 'tpu.operations.list',
+  CancelOperation: 'tpu.operations.get',
+  DeleteOperation: 'tpu.operations.get',
   ListAcceleratorTypes: 'tpu.acceleratortypes.list',
+  GetAcceleratorType: 'tpu.acceleratortypes.get',
   ListRuntimeVersions: 'tpu.runtimeversions.list',
+  GetRuntimeVersion: 'tpu.runtimeversions.get',
+  ListReservations: 'tpu.nodes.list',
   ListLocations: 'tpu.locations.list',
+  GetLocation: 'tpu.locations.get',
   GetGuestAttributes: 'tpu.nodes.get',
+  GenerateServiceIdentity: 'tpu.nodes.create',
 };
 
 /**
@@ -36,12 +52,12 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
  * nowhere. Throws ApiError.
  */
 export function tpuAuthorization(access: AccessControl, facts: () => ProjectFacts): (call: AskedCall) => void {
-  return ({ method, subject, request, headers }) => {
+  return ({ method, version, subject, request, headers }) => {
     const [, project = '', , location] = subject.split('/');
     const caller = passFront(access, facts(), {
       headers,
       service: SERVICE,
-      method: `google.cloud.tpu.v2.Tpu.${method}`,
+      method: `google.cloud.tpu.${version}.Tpu.${method}`,
       project,
       // A method that is not in the table is not served: it is refused for that, not for rights.
       ...(PERMISSIONS[method] !== undefined && { permission: PERMISSIONS[method] }),

@@ -1,20 +1,28 @@
 import type { CallHeaders } from '../access/access-control.js';
 import type { JsonObject } from '../json.js';
-import { ApiError } from './api-error.js';
+import { asString } from '../json.js';
+import { ApiError, apiErrors } from './api-error.js';
+import type { ApiVersion } from './api-version.js';
+import { toCanonical } from './api-version.js';
 import type { TpuCloud } from './cloud.js';
 import { refusalError, takeRefusal } from './faults.js';
-import type { Answer, Site } from './methods.js';
+import type { Answer } from './methods.js';
 import { methodOf, subjectOf } from './methods.js';
+import { isDone } from './operations.js';
+import type { Site } from './site.js';
+import { checkLocation } from './site.js';
 
 /** How a call came, and by whom. */
 export interface Via {
   readonly wire: 'grpc' | 'rest';
+  readonly version: ApiVersion;
   readonly headers: CallHeaders;
 }
 
 /** A call as whoever decides on rights sees it. */
 export interface AskedCall {
   readonly method: string;
+  readonly version: ApiVersion;
   /** The resource's or the parent's full name. */
   readonly subject: string;
   readonly request: JsonObject;
@@ -36,20 +44,23 @@ export type Gateway = (via: Via, method: string, request: JsonObject) => Promise
 
 /** The one door to the cloud: rights, refusals that were asked for, the call, the journal, the disk; then the answer. */
 export function createGateway(parts: GatewayParts): Gateway {
-  return async ({ wire, headers }, method, request) => {
+  return async ({ wire, version, headers }, method, asSent) => {
+    const request = toCanonical(asSent, version);
     const subject = subjectOf(method, request);
+    // Journals of one version read as they always did.
+    const how = { wire, ...(version !== 'v2' && { version }) };
     try {
-      parts.authorize({ method, subject, request, headers });
-      const answer = call(parts, method, request, subject);
-      parts.record('api-call', subject, { method, code: 'OK', wire });
-      return answer;
+      parts.authorize({ method, version, subject, request, headers });
+      const answer = rememberVersion(parts, version, call(parts, method, request, subject));
+      parts.record('api-call', subject, { method, code: 'OK', ...how });
+      return method === 'WaitOperation' ? await waited(parts, request) : answer;
     } catch (error) {
-      const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
-      parts.record('api-call', subject, { method, code: refused.status, wire, message: refused.message });
+      const refused = asApiError(error);
+      parts.record('api-call', subject, { method, code: refused.status, ...how, message: refused.message });
       throw refused;
     } finally {
       // A read changes nothing, except that it may use up a refusal: that is worth no write of its own.
-      if (!/^(Get|List)/.test(method)) await parts.changed();
+      if (!/^(Get|List|Wait)/.test(method)) await parts.changed();
     }
   };
 }
@@ -58,7 +69,40 @@ function call(parts: GatewayParts, method: string, request: JsonObject, subject:
   const run = methodOf(method);
   const refusal = takeRefusal(parts.cloud.state, method, subject, parts.cloud.now());
   if (refusal !== undefined && !refusal.afterEffect) throw refusalError(refusal);
+  checkLocation(subject, parts.site);
   const answer = run(parts.cloud, request, parts.site);
   if (refusal !== undefined) throw refusalError(refusal);
   return answer;
+}
+
+/** A fault of our own is INTERNAL to who calls, in Google's words; the rest says what it was. */
+function asApiError(error: unknown): ApiError {
+  return error instanceof ApiError
+    ? error
+    : new ApiError('INTERNAL', `an internal error has occurred: ${String(error)}`);
+}
+
+/** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
+function rememberVersion({ cloud }: GatewayParts, version: ApiVersion, answer: Answer): Answer {
+  if (answer.kind !== 'operation' || version === 'v2' || answer.operation.apiVersion !== undefined) return answer;
+  const operation = { ...answer.operation, apiVersion: version };
+  cloud.state.operations[operation.name] = operation;
+  return { kind: 'operation', operation };
+}
+
+/** The longest that WaitOperation waits where its caller does not say, in wall ms; and how often it looks. */
+const LONGEST_WAIT_MS = 60_000;
+const LOOK_MS = 25;
+
+/** The operation at its end, or as it is when the time is over: WaitOperation never fails for that. */
+async function waited({ cloud }: GatewayParts, request: JsonObject): Promise<Answer> {
+  const name = asString(request['name']);
+  const asked = Number.parseFloat(asString(request['timeout'])) * 1000;
+  const until = Date.now() + Math.min(Number.isNaN(asked) ? LONGEST_WAIT_MS : asked, LONGEST_WAIT_MS);
+  for (;;) {
+    const operation = cloud.state.operations[name];
+    if (operation === undefined) throw apiErrors.notFound(name);
+    if (isDone(operation) || Date.now() >= until) return { kind: 'operation', operation };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
 }

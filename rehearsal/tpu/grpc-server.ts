@@ -5,23 +5,29 @@ import type { JsonObject } from '../json.js';
 import type { Certificates } from '../access/certificates.js';
 import { ApiError } from './api-error.js';
 import type { Gateway } from './gateway.js';
-import type { Answer } from './methods.js';
-import type { ApiVersion } from './protos.js';
-import { decode, encode, operationJson, protoRoot } from './protos.js';
-import { statusDetails } from './rich-status.js';
+import { answerJson } from './answer-json.js';
+import type { ApiVersion } from './api-version.js';
+import { decode, encode, protoRoot } from './protos.js';
+import { errorTrailers } from './rich-status.js';
 
-const OPERATIONS_SERVICE = 'google.longrunning.Operations';
+/** Operations and places are the same in every version: an operation is answered in the one that it began in. */
+const SERVICES: readonly (readonly [name: string, version: ApiVersion])[] = [
+  ['google.cloud.tpu.v2.Tpu', 'v2'],
+  ['google.cloud.tpu.v2alpha1.Tpu', 'v2alpha1'],
+  ['google.longrunning.Operations', 'v2'],
+  ['google.cloud.location.Locations', 'v2'],
+];
 
 export interface GrpcServer {
   readonly port: number;
   close(): void;
 }
 
-/** Serves Cloud TPU v2 and its operations on loopback. @param port 0 for any. @param tls absent: in the clear. */
+/** Serves Cloud TPU v2 and v2alpha1, their operations and locations on loopback. @param port 0 for any. @param tls absent: in the clear. */
 export async function startGrpcServer(gateway: Gateway, port: number, tls?: Certificates): Promise<GrpcServer> {
   const server = new grpc.Server();
-  for (const service of ['google.cloud.tpu.v2.Tpu', OPERATIONS_SERVICE]) {
-    const { definition, handlers } = serviceOf(service, 'v2', gateway);
+  for (const [service, version] of SERVICES) {
+    const { definition, handlers } = serviceOf(service, version, gateway);
     server.addService(definition, handlers);
   }
   const bound = await new Promise<number>((resolve, reject) => {
@@ -75,30 +81,16 @@ function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.ha
   return (call, callback) => {
     const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
     const headers = { authorization: header('authorization'), userProject: header('x-goog-user-project') };
-    gateway({ wire: 'grpc', headers }, method, call.request).then(
+    gateway({ wire: 'grpc', version, headers }, method, call.request).then(
       (answer) => callback(null, answerJson(answer, version)),
       (error: unknown) => callback(grpcError(error)),
     );
   };
 }
 
-/** An answer as one API version writes it. */
-export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
-  switch (answer.kind) {
-    case 'message':
-      return answer.message;
-    case 'operation':
-      return operationJson(answer.operation, version);
-    case 'operations': {
-      const operations = answer.operations.map((operation) => operationJson(operation, version));
-      return { operations, nextPageToken: answer.nextPageToken };
-    }
-  }
-}
-
 function grpcError(error: unknown): Partial<grpc.StatusObject> {
   const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));
   const metadata = new grpc.Metadata();
-  if (refused.info !== undefined) metadata.set('grpc-status-details-bin', statusDetails(refused, refused.info));
+  for (const [name, bytes] of errorTrailers(refused)) metadata.set(name, bytes);
   return { code: refused.code, details: refused.message, metadata };
 }

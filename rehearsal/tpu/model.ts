@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import type { ApiVersion } from './api-version.js';
 
 /**
  * Cloud TPU's resources as one canonical JSON form: proto3 JSON of v2. Each API version is a codec over it, so fields
@@ -64,6 +65,8 @@ export interface Operation {
   readonly verb: OperationVerb;
   readonly createTime: string;
   readonly endTime?: string;
+  /** Of the call that began it; absent: v2. */
+  readonly apiVersion?: ApiVersion;
   /** CancelOperation was called: best effort, and Cloud TPU's work goes on. */
   readonly cancelRequested?: boolean;
   readonly error?: { readonly code: number; readonly message: string };

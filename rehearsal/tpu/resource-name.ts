@@ -15,8 +15,12 @@ export function parseLocation(parent: string): Location {
 /** A location where something may be made: a zone's name has the form of Google's. */
 export function parseZone(parent: string): Location {
   const location = parseLocation(parent);
-  if (!/^[a-z]+-[a-z]+\d+-[a-z]$/.test(location.zone)) throw apiErrors.unknownZone(location.zone);
+  if (!isZoneName(location.zone)) throw apiErrors.unknownZone(location.project, location.zone);
   return location;
+}
+
+export function isZoneName(zone: string): boolean {
+  return /^[a-z]+-[a-z]+\d+-[a-z]$/.test(zone);
 }
 
 export function zoneOf(name: string): string {
@@ -37,12 +41,13 @@ export function isIn(name: string, parent: string): boolean {
   return zone === '-' ? name.startsWith(`projects/${project}/locations/`) : parentOf(name) === parent;
 }
 
-/** The field's users keep to this narrower form of the proto's `^[A-Za-z0-9_.~+%-]+$` (facts/cloud-tpu.md 1.2). */
+/** The form that Cloud TPU's protos document for ids (facts/cloud-tpu.md 1.2), and the length of a host's name. */
 export function checkId(field: string, id: string): void {
-  if (!/^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(id)) {
-    const wanted = 'lowercase letters, digits and hyphens, starting with a letter, 63 characters at most';
-    throw new ApiError('INVALID_ARGUMENT', `${field}: '${id}' is not valid; wanted ${wanted}`);
-  }
+  if (/^[A-Za-z0-9_.~+%-]{1,63}$/.test(id)) return;
+  throw new ApiError(
+    'INVALID_ARGUMENT',
+    `${field}: '${id}' is not valid; wanted [A-Za-z0-9_.~+%-], 1 to 63 characters`,
+  );
 }
 
 function invalid(name: string, wanted: string): ApiError {

@@ -4,9 +4,15 @@ import { callHeaders } from '../access/access-control.js';
 import type { Certificates } from '../access/certificates.js';
 import type { JsonObject } from '../json.js';
 import { listenFailure } from '../listen-failure.js';
-import { ApiError, errorBody } from './api-error.js';
+import { answerJson } from './answer-json.js';
+import { ApiError, apiErrors, errorBody } from './api-error.js';
+import { API_VERSIONS } from './api-version.js';
 import type { Gateway } from './gateway.js';
-import { answerJson } from './grpc-server.js';
+import { findRule } from './http-rules.js';
+import { conform } from './message-json.js';
+import { selectFields } from './partial-response.js';
+import { protoRoot } from './protos.js';
+import { readRequest } from './rest-request.js';
 
 export interface RestServer {
   readonly url: string;
@@ -22,64 +28,61 @@ export interface RestOptions {
   readonly addOthers: (app: FastifyInstance) => void;
 }
 
-/** Reads of the v2 REST API: lists and single resources, as an audit needs them, and the APIs beside it. */
+/** Google's front end takes no larger request. */
+const BODY_LIMIT = 10 * 1024 * 1024;
+
+/** Cloud TPU v2 and v2alpha1 over HTTP, places of v1, and the APIs beside it. */
 export async function startRestServer(gateway: Gateway, { port, tls, addOthers }: RestOptions): Promise<RestServer> {
-  const app = fastify({ forceCloseConnections: true, ...(tls && { https: { key: tls.key, cert: tls.certificate } }) });
-  addReads(app, gateway);
-  addOthers(app);
+  const app = fastify({
+    forceCloseConnections: true,
+    bodyLimit: BODY_LIMIT,
+    ...(tls && { https: { key: tls.key, cert: tls.certificate } }),
+  });
   app.setErrorHandler((error, request, reply) => sendError(request, reply, error));
+  await app.register((scope, _options, done) => {
+    addTpu(scope, gateway);
+    done();
+  });
+  addOthers(app);
   const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('Cloud TPU (REST)', port, error, '--rest-port');
   });
   return { url, close: () => app.close() };
 }
 
-const COLLECTIONS = {
-  nodes: ['ListNodes', 'GetNode'],
-  queuedResources: ['ListQueuedResources', 'GetQueuedResource'],
-  operations: ['ListOperations', 'GetOperation'],
-  acceleratorTypes: ['ListAcceleratorTypes'],
-  runtimeVersions: ['ListRuntimeVersions'],
-} as const;
-
-function addReads(app: FastifyInstance, gateway: Gateway): void {
-  app.get('/v2/projects/:project/locations', (request) => {
-    const { project } = request.params as { readonly project: string };
-    return answer(gateway, request, 'ListLocations', { name: `projects/${project}`, ...paging(request) });
-  });
-  for (const [collection, [list, get]] of Object.entries(COLLECTIONS)) {
-    const path = `/v2/projects/:project/locations/:zone/${collection}`;
-    app.get(path, (request) => {
-      const parent = parentOf(request);
-      return answer(gateway, request, list, { parent, name: parent, ...paging(request) });
-    });
-    if (get === undefined) continue;
-    app.get(`${path}/:id`, (request) => {
-      const { id } = request.params as { readonly id: string };
-      return answer(gateway, request, get, { name: `${parentOf(request)}/${collection}/${id}` });
-    });
+/** In a scope of its own: its bodies are read by the rules of each method, not by the server's. */
+function addTpu(app: FastifyInstance, gateway: Gateway): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  for (const version of API_VERSIONS) {
+    // The neighbours have other paths below a project.
+    for (const path of ['locations', 'locations/*']) {
+      app.all(`/${version}/projects/:project/${path}`, (request) => answer(gateway, request));
+    }
   }
 }
 
-async function answer(
-  gateway: Gateway,
-  { headers }: FastifyRequest,
-  method: string,
-  request: JsonObject,
-): Promise<JsonObject> {
-  return answerJson(await gateway({ wire: 'rest', headers: callHeaders(headers) }, method, request), 'v2');
+async function answer(gateway: Gateway, request: FastifyRequest): Promise<JsonObject> {
+  const { pathname, searchParams } = new URL(request.url, 'http://rehearsal');
+  const found = findRule(request.method, pathname);
+  if (found === undefined) throw apiErrors.methodNotFound();
+  const { rule, values } = found;
+  const message = readRequest(rule, values, {
+    query: searchParams,
+    contentType: request.headers['content-type'] ?? '',
+    body: typeof request.body === 'string' ? request.body : '',
+  });
+  const { method, version } = rule;
+  const given = await gateway({ wire: 'rest', version, headers: callHeaders(request.headers) }, method, message);
+  const json = answerJson(given, version);
+  const enums = wantsNumbers(searchParams) ? 'numbers' : 'names';
+  const written = enums === 'names' ? json : conform(protoRoot(), rule.response, json, { unknown: 'keep', enums }).json;
+  return selectFields(written, searchParams.get('fields') ?? searchParams.get('$fields') ?? '');
 }
 
-function parentOf(request: FastifyRequest): string {
-  const { project, zone } = request.params as { readonly project: string; readonly zone: string };
-  return `projects/${project}/locations/${zone}`;
-}
-
-function paging(request: FastifyRequest): JsonObject {
-  const query = request.query as Readonly<Record<string, string | undefined>>;
-  const size = Number(query['pageSize'] ?? query['page_size'] ?? 0);
-  if (Number.isNaN(size)) throw new ApiError('INVALID_ARGUMENT', `pageSize '${query['pageSize']}' is not a number`);
-  return { pageSize: size, pageToken: query['pageToken'] ?? query['page_token'] ?? '' };
+/** `$alt=json;enum-encoding=int`, which the Node client's fallback sends. */
+function wantsNumbers(query: URLSearchParams): boolean {
+  return [...query.getAll('$alt'), ...query.getAll('alt')].some((alt) => alt.includes('enum-encoding=int'));
 }
 
 function sendError(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
@@ -89,9 +92,10 @@ function sendError(request: FastifyRequest, reply: FastifyReply, error: unknown)
   return reply.status(refused.httpStatus).send(errorBody(refused, isCompute ? legacyReason(refused) : undefined));
 }
 
-/** A body that is not JSON is the caller's fault; anything else is ours. */
+/** A body that is not JSON, or too large, is the caller's fault; anything else is ours. */
 function badRequest(error: unknown): ApiError {
-  const status = (error as { readonly statusCode?: number }).statusCode === 400 ? 'INVALID_ARGUMENT' : 'INTERNAL';
+  const { statusCode = 500 } = error as { readonly statusCode?: number };
+  const status = statusCode >= 400 && statusCode < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL';
   return new ApiError(status, error instanceof Error ? error.message : String(error));
 }
 

@@ -124,14 +124,14 @@ describe('a queued resource of the rehearsal cloud', () => {
       text: /runtime_version is required/,
       body: () => cloud.queue('bad', cloud.nodeBody('v6e-8', { runtimeVersion: '' })),
     },
-    'an id with capitals': {
+    'an id with a space': {
       code: 3,
-      text: /node_id: 'Bad' is not valid|queued_resource_id: 'Bad' is not valid/,
-      body: () => cloud.queue('Bad'),
+      text: /node_id: 'so bad' is not valid|queued_resource_id: 'so bad' is not valid/,
+      body: () => cloud.queue('so bad'),
     },
     'a zone that is no zone': {
-      code: 3,
-      text: /The requested zone "here" is not supported/,
+      code: 7,
+      text: /^Permission denied on 'locations\/here' \(or it may not exist\)\.$/,
       body: () =>
         cloud.client.createNode({ parent: 'projects/p/locations/here', nodeId: 'bad', node: cloud.nodeBody() }),
     },
@@ -144,9 +144,9 @@ describe('a queued resource of the rehearsal cloud', () => {
         return cloud.client.createQueuedResource({ parent: PARENT, queuedResourceId: 'bad', queuedResource: { tpu } });
       },
     },
-    'a reset': {
-      code: 12,
-      text: /ResetQueuedResource/,
+    'a reset of nothing': {
+      code: 5,
+      text: /queuedResources\/x' was not found$/,
       body: () => cloud.client.resetQueuedResource({ name: `${PARENT}/queuedResources/x` }),
     },
     'a look at nothing': {

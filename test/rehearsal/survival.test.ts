@@ -38,7 +38,7 @@ describe('a rehearsal in a process of its own', function () {
   async function makeReadyNode(at: RehearsalProcess): Promise<SshPlace> {
     const client = tpuClient(at.endpoints);
     const metadata = { 'ssh-keys': `alice:${key.publicKey}` };
-    const node = { acceleratorType: 'v5litepod-16', runtimeVersion: 'any', metadata };
+    const node = { acceleratorType: 'v5litepod-16', runtimeVersion: 'v2-alpha-tpuv5-lite', metadata };
     const [operation] = await client.createNode({ parent: PARENT, nodeId: 'survivor', node });
     await operation.promise();
     const [made] = await client.getNode({ name: `${PARENT}/nodes/survivor` });

@@ -1,0 +1,53 @@
+import type { JsonObject, JsonValue } from '../json.js';
+import { isObject } from '../json.js';
+import type { ApiVersion } from './api-version.js';
+import { fromCanonical } from './api-version.js';
+import type { Answer } from './methods.js';
+import type { Operation } from './model.js';
+
+/** An answer in proto3 JSON, as one API version writes it. */
+export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
+  switch (answer.kind) {
+    case 'message':
+      return messageJson(answer.message, version);
+    case 'operation':
+      return operationJson(answer.operation);
+    case 'operations': {
+      const operations = answer.operations.map(operationJson);
+      return { operations, ...(answer.nextPageToken !== '' && { nextPageToken: answer.nextPageToken }) };
+    }
+  }
+}
+
+/** A queued resource, or a page of them. */
+function messageJson(message: JsonObject, version: ApiVersion): JsonObject {
+  const listed = message['queuedResources'];
+  if (!Array.isArray(listed)) return fromCanonical(message, version);
+  const queuedResources = listed.map((item: JsonValue) => (isObject(item) ? fromCanonical(item, version) : item));
+  return { ...message, queuedResources };
+}
+
+/**
+ * google.longrunning.Operation with the metadata and result types of the version that the call came in, whichever asks
+ * for it later: clients decode the result by the version that they called.
+ */
+export function operationJson(operation: Operation): JsonObject {
+  const { target, verb, createTime, endTime, error, result, cancelRequested, apiVersion: version = 'v2' } = operation;
+  const type = (name: string): string => `type.googleapis.com/google.cloud.tpu.${version}.${name}`;
+  const metadata = {
+    '@type': type('OperationMetadata'),
+    createTime,
+    ...(endTime !== undefined && { endTime }),
+    target,
+    verb,
+    ...(cancelRequested === true && { cancelRequested }),
+    apiVersion: version,
+  };
+  const base = { name: operation.name, metadata, done: error !== undefined || result !== undefined };
+  if (error !== undefined) return { ...base, error: { ...error } };
+  if (result === undefined) return base;
+  // v2alpha1's DeleteQueuedResource declares a QueuedResource; what the real one sends does not unpack as such
+  // (GoogleCloudPlatform/python-docs-samples#12716, java-docs-samples#9600). Empty, as in v2, is our reading of that.
+  if (result.type === 'Empty') return { ...base, response: { '@type': 'type.googleapis.com/google.protobuf.Empty' } };
+  return { ...base, response: { '@type': type(result.type), ...fromCanonical(result.value, version) } };
+}
