@@ -6,6 +6,8 @@ entry_field() { printf '%s\n' "$entry" | cut -d: -f"$1"; }
 
 # env_reset keeps these of the caller's (sudoers(5)), and ours: without them the tools would not know their VM.
 KEPT='TERM|DISPLAY|LANG|LANGUAGE|LC_[A-Z]*|COLORTERM|XAUTHORITY|TZ|REHEARSAL_[A-Z_]*'
+# On a TPU VM a clean environment still reaches Cloud Storage and the metadata server by their names: these stand for that.
+KEPT="$KEPT|STORAGE_EMULATOR_HOST|TENSORSTORE_GCS_HTTP_URL|GCE_METADATA_[A-Z]*"
 
 # The secure_path of Ubuntu, after our own; a Python that lies elsewhere is found as on this computer.
 secure_path() {
