@@ -41,6 +41,8 @@ const configSchema = z.strictObject({
       insecure: z.boolean().default(false),
       /** Calls a second to the Cloud TPU API, per Google project; absent = the adapter's own. */
       callsPerSecond: z.number().positive().optional(),
+      /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
+      listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
     .prefault({}),
   ssh: z

@@ -74,6 +74,7 @@ function openPorts({ store, cloud, ssh, googleProject, pool, poolFile }: WorkerC
       onCall: meter.cloudCalls('tpu'),
       ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
       ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
+      ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
     }),
     hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
     pools: poolFileSource(pool, poolFile),

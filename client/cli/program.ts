@@ -7,6 +7,7 @@ import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import type { Invocation } from './invocation.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
+import { registerRehearse } from './rehearse/register-rehearse.js';
 
 /**
  * Runs one command line.
@@ -49,6 +50,7 @@ export function createProgram(invocation: Invocation): Command {
   registerOperatorVerbs(program, invocation);
   registerDev(program);
   registerRehearsal(program, invocation);
+  registerRehearse(program, invocation);
   return program;
 }
 

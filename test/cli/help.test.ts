@@ -32,7 +32,7 @@ describe('help', () => {
       program.commands.map((command) => command.name()),
       [
         ...['submit', 'validate', 'list', 'status', 'logs', 'wait', 'cancel'],
-        ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'dev', 'rehearsal'],
+        ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'dev', 'rehearsal', 'rehearse'],
       ],
     );
   });

@@ -1,4 +1,5 @@
 import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
+import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
 import { readJson } from './stack-record.js';
@@ -46,6 +47,19 @@ const DEV_TIMINGS: Partial<Timings> = {
   rebuildSettleMs: 500,
   zoneBackoffMs: 5_000,
 };
+
+/** Waits for what the cloud does, on the cloud's clock. The others are for our own processes, which run in real time. */
+const CLOUD_WAITS = ['createSettleMs', 'notFoundApartMs', 'reconcileMs', 'zoneBackoffMs', 'zoneBackoffMaxMs'] as const;
+/** A wait that is shorter is a busy loop. */
+const LEAST_WAIT_MS = 50;
+
+const scaled = (ms: number, timeScale: number): number => Math.max(LEAST_WAIT_MS, Math.round(ms / timeScale));
+
+function timingsOf({ timeScale = 1 }: StackRecord): Partial<Timings> {
+  if (timeScale === 1) return DEV_TIMINGS;
+  const waits = CLOUD_WAITS.map((name) => [name, scaled(DEV_TIMINGS[name] ?? DEFAULT_TIMINGS[name], timeScale)]);
+  return { ...DEV_TIMINGS, ...(Object.fromEntries(waits) as Partial<Timings>) };
+}
 
 const http = (port: number): string => `http://127.0.0.1:${port}`;
 
@@ -111,6 +125,15 @@ function keyFiles({ sshDir }: StackHome): { readonly privateKeyFile: string; rea
 /** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
 const REHEARSAL_CALLS_PER_SECOND = 200;
 
+/** The adapter's own, for a clock that runs as fast as this computer's. */
+const LISTING_MS = { urgentMs: 2_000, quietMs: 10_000 };
+
+function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
+  const { urgentMs, quietMs } = LISTING_MS;
+  const listingPeriods = { urgentMs: scaled(urgentMs, timeScale), quietMs: scaled(quietMs, timeScale) };
+  return { callsPerSecond: REHEARSAL_CALLS_PER_SECOND, ...(timeScale === 1 ? {} : { listingPeriods }) };
+}
+
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { temporal, store, cloud, ssh, googleProject, label } = contextOf(home, record);
@@ -119,11 +142,11 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
   return {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
-    cloud: { ...ofTheWorker, ...(isReal ? {} : { callsPerSecond: REHEARSAL_CALLS_PER_SECOND }) },
+    cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
     ssh,
     googleProject,
     // A real cloud has no label, and the waits of production.
-    ...(isReal ? {} : { label, timings: DEV_TIMINGS }),
+    ...(isReal ? {} : { label, timings: timingsOf(record) }),
     healthPort: record.addresses.health,
     ...(record.quotaFile === null ? {} : { quotaFile: record.quotaFile }),
     ...(record.codec === undefined ? {} : { codec: record.codec }),

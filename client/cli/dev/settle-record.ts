@@ -30,6 +30,8 @@ export interface DevUpOptions extends DevOptions {
   /** Ports that must be these; absent: as the last time, or free ones. */
   readonly temporalPort?: number;
   readonly uiPort?: number;
+  /** Times as fast as this computer's clock, 1 or more; absent: as the last time. Who sets it sets the rehearsal's clock too. */
+  readonly timeScale?: number;
 }
 
 /** What the stack is to be from now on: written down before anything is started. */
@@ -58,7 +60,10 @@ export async function settleRecord(
   const wishes = { known: known?.addresses, running, exact, parts: partsOf({ temporalAddress, ...cloud }), onProgress };
   const addresses = await chooseAddresses(home, reservations, wishes);
   const keys = codec === undefined ? {} : { codec };
-  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, quotaFile, ...pool, ...keys, parts };
+  const timeScale = options.timeScale ?? known?.timeScale;
+  const clock = timeScale === undefined ? {} : { timeScale };
+  const files = { quotaFile, ...pool };
+  const record: StackRecord = { v: 1, addresses, ...cloud, temporalAddress, ...files, ...keys, ...clock, parts };
   writeStackRecord(home, record);
   return record;
 }

@@ -57,6 +57,8 @@ export interface StackRecord {
   readonly codec?: CodecReferences;
   /** Absolute path; absent: no pool file. */
   readonly poolFile?: string;
+  /** How many times as fast as this computer's the rehearsal's clock runs; absent: once. jobctl's waits go with it. */
+  readonly timeScale?: number;
   readonly parts: Readonly<Partial<Record<PartName, ProcessRecord>>>;
 }
 

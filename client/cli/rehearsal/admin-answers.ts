@@ -26,8 +26,9 @@ export interface RehearsalStatus {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly refusals: readonly Readonly<Record<string, unknown>>[];
   readonly holds: readonly Readonly<Record<string, unknown>>[];
-  /** Of the user's own computer, from what runs in the VMs; `none`: there is none. */
+  /** What keeps this computer's files from what runs in the VMs; `none`: nothing does. */
   readonly confinement?: string;
+  readonly confinementReason?: string;
 }
 
 export interface JournalEvent {

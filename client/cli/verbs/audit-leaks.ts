@@ -20,7 +20,19 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 }
 
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
-  const context = resolveContext(flags);
+  const { report, googleProjects } = await audit(resolveContext(flags), flags);
+  if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else process.stdout.write(`${renderAudit(report, googleProjects, process.stdout.columns).join('\n')}\n`);
+  return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
+}
+
+export interface Audited {
+  readonly report: AuditReport;
+  readonly googleProjects: readonly string[];
+}
+
+/** An independent listing of what the cloud holds of this installation, and of what has no open job. */
+export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
   const store = await openReader(storeOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
   const googleProjects = await googleProjectsOf(flags, context, store);
@@ -29,9 +41,7 @@ export async function auditLeaks(flags: AuditFlags): Promise<number> {
     const everything = await listAll(googleProjects, context);
     return judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
   });
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, googleProjects, process.stdout.columns).join('\n')}\n`);
-  return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
+  return { report, googleProjects };
 }
 
 async function judge(
@@ -69,7 +79,7 @@ async function ownerOf(store: StoreReader): Promise<string> {
 
 /** The one that a flag names; else the configured one and all in which a job was ever accepted, which the store knows too. */
 async function googleProjectsOf(
-  flags: AuditFlags,
+  flags: Pick<AuditFlags, 'googleProject'>,
   { googleProject }: CliContext,
   store: StoreReader,
 ): Promise<readonly string[]> {

@@ -5,13 +5,23 @@ import type { OutputFlag } from '../options.js';
 export type VersionFlags = OutputFlag;
 
 export function version({ output }: VersionFlags): number {
-  const versions = { jobctl: ownVersion(), node: process.versions.node, temporalSdk: sdkVersion() };
+  const versions = ownVersions();
   if (output === 'json') process.stdout.write(`${JSON.stringify(versions, null, 2)}\n`);
   else
     process.stdout.write(
       `jobctl ${versions.jobctl} (Node.js ${versions.node}, Temporal SDK ${versions.temporalSdk})\n`,
     );
   return 0;
+}
+
+export interface Versions {
+  readonly jobctl: string;
+  readonly node: string;
+  readonly temporalSdk: string;
+}
+
+export function ownVersions(): Versions {
+  return { jobctl: ownVersion(), node: process.versions.node, temporalSdk: sdkVersion() };
 }
 
 /** From source this file lies three folders below package.json, built one more. */

@@ -1,0 +1,109 @@
+import { compareMarks, linesOf, readProgress, showMark } from './progress-marks.js';
+import type { AttemptOutput, ProgressMark, ProgressMeasure, ReadProgress } from './progress-marks.js';
+
+/** What one preemption cost a job of its work, as far as its own output tells (ADR 0016). */
+export type LostWork =
+  | {
+      readonly kind: 'counted';
+      /** Marks up to the last one before the preemption that are at or behind the first one after it. */
+      readonly redone: number;
+      /** Marks from the job's first one to the last before the preemption. */
+      readonly made: number;
+      readonly lastBefore: string;
+      readonly firstAfter: string;
+    }
+  /** It has no counter; the next attempt printed all the same lines again, in order: it began at its beginning. */
+  | { readonly kind: 'repeated-lines'; readonly lines: number }
+  /** The attempt printed no mark before it was preempted. */
+  | { readonly kind: 'none-made' }
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+export type WorkMeasure =
+  | { readonly kind: 'counter'; readonly name: string; readonly host: number }
+  | { readonly kind: 'lines'; readonly reason: string };
+
+export interface MeasuredWork {
+  readonly measure: WorkMeasure;
+  /** For the index of an attempt that was preempted. */
+  readonly lostBy: (attempt: number) => LostWork;
+}
+
+/** @param attempts outputs in order of attempts, whole */
+export function measureWork(attempts: readonly AttemptOutput[], measures?: readonly ProgressMeasure[]): MeasuredWork {
+  const progress = readProgress(attempts, measures);
+  if ('measure' in progress) {
+    const { measure, host } = progress;
+    return {
+      measure: { kind: 'counter', name: measure.name, host },
+      lostBy: (attempt) => lostByCounter(progress, attempt),
+    };
+  }
+  return {
+    measure: { kind: 'lines', reason: progress.reason },
+    lostBy: (attempt) => lostByLines(attempts[attempt], attempts[attempt + 1], progress.reason),
+  };
+}
+
+/**
+ * Counts marks that were printed, not numbers between them: of a job that prints every tenth step, one mark again is ten
+ * steps again. An attempt that made nothing lost nothing; what the one before it lost was counted there.
+ */
+function lostByCounter({ marks }: ReadProgress, attempt: number): LostWork {
+  const last = marks[attempt]?.at(-1);
+  if (last === undefined) return { kind: 'none-made' };
+  const first = marks.slice(attempt + 1).find((each) => each.length > 0)?.[0];
+  if (first === undefined) return { kind: 'unknown', reason: 'no attempt after it printed a step' };
+  const made = upTo(last, marks.slice(0, attempt + 1));
+  const redone = made.filter((mark) => compareMarks(mark, first) >= 0).length;
+  return { kind: 'counted', redone, made: made.length, lastBefore: showMark(last), firstAfter: showMark(first) };
+}
+
+/** Those of several attempts, each once. */
+function upTo(last: ProgressMark, attempts: readonly (readonly ProgressMark[])[]): readonly ProgressMark[] {
+  const all = new Map(attempts.flat().map((mark) => [showMark(mark), mark]));
+  return [...all.values()].filter((mark) => compareMarks(mark, last) <= 0);
+}
+
+/** Fewer different lines may be a greeting that every start prints. */
+const LEAST_LINES = 5;
+
+/**
+ * Lines can prove that a job began again at its beginning, and nothing else: new ones may be new numbers of the same work.
+ */
+function lostByLines(before: AttemptOutput | undefined, after: AttemptOutput | undefined, reason: string): LostWork {
+  const host = Math.min(...(before?.keys() ?? []));
+  // The last line may have been cut.
+  const lines = comparable(before?.get(host)).slice(0, -1);
+  const again = comparable(after?.get(host));
+  const compared = lines.slice(0, again.length);
+  const isSame = compared.every((line, index) => line === again[index]);
+  if (isSame && new Set(compared).size >= LEAST_LINES) return { kind: 'repeated-lines', lines: compared.length };
+  return { kind: 'unknown', reason };
+}
+
+/** Lines without what differs between two runs of the same work: times, fractions, addresses, names of attempts and nodes. */
+function comparable(text: string | undefined): readonly string[] {
+  return linesOf(text ?? '')
+    .map((line) =>
+      line
+        .replace(/\d{4}-\d\d-\d\d|\d{1,2}:\d\d(:\d\d)?([.,]\d+)?/g, '#')
+        .replace(/\d+(\.\d+)+(e[-+]?\d+)?|\d+(\.\d+)?\s?m?s\b/gi, '#')
+        .replace(/\battempt \d+|-g\d+\b|\bpid \d+|0x[\da-f]+/gi, '#')
+        .trim(),
+    )
+    .filter((line) => line !== '');
+}
+
+/** 0 to 100, not rounded; undefined where it is not known. */
+export function lostPercent(lost: LostWork): number | undefined {
+  switch (lost.kind) {
+    case 'counted':
+      return (100 * lost.redone) / lost.made;
+    case 'repeated-lines':
+      return 100;
+    case 'none-made':
+      return 0;
+    case 'unknown':
+      return undefined;
+  }
+}

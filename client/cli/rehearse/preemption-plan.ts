@@ -1,0 +1,51 @@
+/** One preemption as the seed has it. */
+export interface PlannedPreemption {
+  /** Once an attempt has printed so many marks. */
+  readonly afterMarks: number;
+  /** Wall time between the notice and the preemption; absent: none is given. */
+  readonly noticeMs?: number;
+  /** `vanish`: NOT_FOUND at once. With notice always `preempted`. */
+  readonly mode: 'preempted' | 'vanish';
+  /** Of the job's slices, in order of their names: 0 is the first, just under 1 the last. */
+  readonly slice: number;
+}
+
+/** `mixed`: every other one with Google's 30 seconds. */
+export type NoticeWish = 'none' | 'mixed' | { readonly ms: number };
+
+/** So many marks that most jobs have stored a checkpoint by then, so few that a short job is not over. */
+const LEAST_MARKS = 12;
+const MOST_MARKS = 30;
+/** Spot TPU VMs get it on a best-effort basis (facts: cloud-tpu.md). */
+const NOTICE_MS = 30_000;
+
+/** The same seed, the same plan. */
+export function preemptionPlan(seed: number, count: number, notice: NoticeWish): readonly PlannedPreemption[] {
+  const random = seededRandom(seed);
+  const isFirstWithNotice = random() < 0.5;
+  return Array.from({ length: count }, (_, index) => {
+    const afterMarks = LEAST_MARKS + Math.floor(random() * (MOST_MARKS - LEAST_MARKS + 1));
+    const isVanishing = random() < 0.5;
+    const slice = random();
+    const noticeMs = noticeOf(notice, (index % 2 === 0) === isFirstWithNotice);
+    if (noticeMs !== undefined) return { afterMarks, noticeMs, mode: 'preempted', slice };
+    return { afterMarks, mode: isVanishing ? 'vanish' : 'preempted', slice };
+  });
+}
+
+function noticeOf(notice: NoticeWish, isTurn: boolean): number | undefined {
+  if (notice === 'none') return undefined;
+  if (notice === 'mixed') return isTurn ? NOTICE_MS : undefined;
+  return notice.ms;
+}
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32, public domain). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

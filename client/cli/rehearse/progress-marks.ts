@@ -1,0 +1,140 @@
+/** A place in a job's work that it printed: `[step]`, or `[epoch, step]` where both stand on the line. */
+export type ProgressMark = readonly number[];
+
+/** How a job's progress is read from its output. */
+export interface ProgressMeasure {
+  /** For people: `step N`, or the pattern that the user gave. */
+  readonly name: string;
+  /** The mark of one line, if it has one. */
+  readonly markOf: (line: string) => ProgressMark | undefined;
+}
+
+/** Of one attempt: each host's output, by host. */
+export type AttemptOutput = ReadonlyMap<number, string>;
+
+/** What was chosen to measure a job by, and what it reads. */
+export interface ReadProgress {
+  readonly measure: ProgressMeasure;
+  readonly host: number;
+  /** Of each attempt in order, ascending and each once; empty where it printed none. */
+  readonly marks: readonly (readonly ProgressMark[])[];
+}
+
+/** Before the number, and not part of a word or of a decimal fraction or a duration. */
+const NUMBER = String.raw`["'\]]?\s*[:=#]?\s*\[?\s*(\d{1,3}(?:,\d{3})+|\d+)(?![.,]?\d|\s?m?s\b)`;
+const counter = (word: string): RegExp => new RegExp(String.raw`(?<![\w-])(?:${word})${NUMBER}`, 'i');
+
+const GLOBAL_STEP = counter('global[_ ]?step');
+const EPOCH = counter('epoch|ep');
+const STEP = counter('step|train_step|training_step');
+const ITERATION = counter('iteration|iter|it');
+const BATCH = counter('batch');
+/** tqdm: ` 12%|##  | 12/100 [00:01<00:08` */
+const BAR = /(?<![\d.])(\d+)\/\d+ \[/;
+
+/**
+ * A number behind one of these is no work that was done just now: `resumed at step 40`, `saved checkpoint, step 40`,
+ * `eval step 3`, `max step 100`.
+ */
+const OTHER_MATTER = /\b(?:resum|restor|load|checkpoint|ckpt|sav|stor|writ|eval|valid|test|max|every|until)/i;
+
+/** What a job is measured by where the user gives no pattern, the first that fits. */
+export const DEFAULT_MEASURES: readonly ProgressMeasure[] = [
+  { name: 'global step N', markOf: counted(GLOBAL_STEP) },
+  { name: 'epoch N, step M', markOf: counted(EPOCH, STEP) },
+  { name: 'epoch N, iteration M', markOf: counted(EPOCH, ITERATION) },
+  { name: 'epoch N, batch M', markOf: counted(EPOCH, BATCH) },
+  { name: 'step N', markOf: counted(STEP) },
+  { name: 'iteration N', markOf: counted(ITERATION) },
+  { name: 'epoch N', markOf: counted(EPOCH) },
+  { name: 'batch N', markOf: counted(BATCH) },
+  { name: 'N/M [ of a progress bar', markOf: counted(BAR) },
+];
+
+function counted(...patterns: readonly RegExp[]): ProgressMeasure['markOf'] {
+  return (line) => {
+    const numbers = patterns.map((pattern) => {
+      const match = pattern.exec(line);
+      return match === null || OTHER_MATTER.test(line.slice(0, match.index)) ? undefined : wholeNumber(match[1]);
+    });
+    return numbers.every((number) => number !== undefined) ? numbers : undefined;
+  };
+}
+
+/** A line without a whole number in the group has no mark. */
+export function givenMeasure(pattern: RegExp): ProgressMeasure {
+  return {
+    name: `--progress ${pattern.source}`,
+    markOf: (line) => {
+      const number = wholeNumber(pattern.exec(line)?.[1]);
+      return number === undefined ? undefined : [number];
+    },
+  };
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  const digits = text?.replaceAll(',', '');
+  return digits !== undefined && /^\d+$/.test(digits) ? Number(digits) : undefined;
+}
+
+/** With fewer in one attempt nothing can be said of where the next one went on. */
+const LEAST_MARKS = 2;
+
+/**
+ * The first measure, and of it the first host, whose number never falls within an attempt: one that falls (steps counted
+ * anew in each epoch, two loops that both count) says nothing of where the work stands.
+ * @returns why, where there is none
+ */
+export function readProgress(
+  attempts: readonly AttemptOutput[],
+  measures: readonly ProgressMeasure[] = DEFAULT_MEASURES,
+): ReadProgress | { readonly reason: string } {
+  let fallen: string | undefined;
+  const hosts = [...new Set(attempts.flatMap((output) => [...output.keys()]))].toSorted((a, b) => a - b);
+  for (const measure of measures) {
+    for (const host of hosts) {
+      const marks = attempts.map((output) => marksOf(output.get(host) ?? '', measure));
+      if (!marks.some((each) => each.length >= LEAST_MARKS)) continue;
+      const fall = marks.map(firstFall).find((each) => each !== undefined);
+      if (fall === undefined) return { measure, host, marks: marks.map(distinct) };
+      fallen ??= `'${measure.name}' goes from ${showMark(fall[0])} back to ${showMark(fall[1])} within an attempt`;
+    }
+  }
+  return { reason: fallen ?? 'its output has no step counter' };
+}
+
+function marksOf(text: string, { markOf }: ProgressMeasure): readonly ProgressMark[] {
+  return linesOf(text).flatMap((line) => {
+    const mark = markOf(line);
+    return mark === undefined ? [] : [mark];
+  });
+}
+
+/** Colours are taken out; what was drawn over itself (`\r`) counts as lines. */
+export function linesOf(text: string): readonly string[] {
+  // To match control characters is the point here.
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\u001b\[[\d;]*[A-Za-z]/g, '').split(/[\r\n]+/);
+}
+
+function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, ProgressMark] | undefined {
+  for (const [index, mark] of marks.entries()) {
+    const before = marks[index - 1];
+    if (before !== undefined && compareMarks(mark, before) < 0) return [before, mark];
+  }
+  return undefined;
+}
+
+/** Of marks in order. */
+function distinct(marks: readonly ProgressMark[]): readonly ProgressMark[] {
+  return marks.filter((mark, index) => index === 0 || compareMarks(mark, marks[index - 1] as ProgressMark) !== 0);
+}
+
+/** Negative where `a` comes first. */
+export function compareMarks(a: ProgressMark, b: ProgressMark): number {
+  const different = a.findIndex((number, index) => number !== b[index]);
+  return different === -1 ? 0 : (a[different] as number) - (b[different] as number);
+}
+
+/** `41`, or `2.41` of an epoch and a step. */
+export const showMark = (mark: ProgressMark): string => mark.join('.');

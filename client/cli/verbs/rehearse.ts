@@ -1,0 +1,176 @@
+import { randomInt } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { formatSlices } from '../../../domain/job-units.js';
+import { shellWords } from '../../../domain/shell-quote.js';
+import type { JobClient } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
+import { openReader, withClient } from '../connect.js';
+import { storeOf } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { readJobFile } from '../job-file.js';
+import type { GoodJob } from '../job-file.js';
+import type { OutputFlag } from '../options.js';
+import { findingsOf, leaksLeft } from '../rehearse/after-the-end.js';
+import type { Certificate } from '../rehearse/certificate.js';
+import { exitCodeOfCertificate } from '../rehearse/certificate.js';
+import { emptyBuckets } from '../rehearse/empty-buckets.js';
+import { preemptAsPlanned } from '../rehearse/preempter.js';
+import { preemptionPlan } from '../rehearse/preemption-plan.js';
+import type { NoticeWish } from '../rehearse/preemption-plan.js';
+import { openPrivateStack, requireConfinement } from '../rehearse/private-stack.js';
+import type { PrivateStack } from '../rehearse/private-stack.js';
+import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
+import { DEFAULT_AFTER_MS } from '../rehearse/register-rehearse.js';
+import { renderCertificate } from '../rehearse/render-certificate.js';
+import { prefixedSink } from '../watch/host-sink.js';
+import { watchEnd } from '../watch/interrupt.js';
+import { LogFollower } from '../watch/log-follower.js';
+import { openScreen } from '../watch/screen.js';
+import { watchJob } from '../watch/watch-job.js';
+import { startScript } from './rehearsal-story.js';
+import { ownVersions } from './version.js';
+
+export interface RehearseFlags extends OutputFlag {
+  readonly preempt?: number;
+  readonly notice: NoticeWish;
+  readonly script?: string;
+  readonly seed?: number;
+  readonly timeScale: number;
+  readonly progress?: RegExp;
+  /** Milliseconds. */
+  readonly after: number;
+  readonly set?: readonly string[];
+  readonly keep?: true;
+  readonly unconfined?: true;
+  readonly requireResume?: true;
+}
+
+const MOST_SEED = 2 ** 32;
+const ENDING = 'ending the stack of this rehearsal; a moment';
+const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
+export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
+  const job = readJobFile(file, { set: flags.set ?? [] });
+  for (const warning of job.warnings) toStderr(`${file}: warning: ${warning}`);
+  const seed = flags.seed ?? randomInt(MOST_SEED);
+  // Before anything is started: a Ctrl-C while the stack comes up ends it too.
+  const signal = watchEnd();
+  // A second one, too: nothing may stay behind.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => toStderr(ENDING));
+  toStderr(`REHEARSAL of ${file} in a stack of its own, seed ${seed}`);
+  const stack = await openPrivateStack({ env: process.env, timeScale: flags.timeScale, onProgress: toStderr });
+  try {
+    if (signal.aborted) return ExitCode.Interrupted;
+    const certificate = await certify(stack, { file, job, flags, seed, signal });
+    if (certificate === undefined) return ExitCode.Interrupted;
+    print(certificate, flags.output);
+    return exitCodeOfCertificate(certificate, { requiresResume: flags.requireResume === true });
+  } finally {
+    await leave(stack, flags.keep === true);
+  }
+}
+
+interface Wish {
+  readonly file: string;
+  readonly job: GoodJob;
+  readonly flags: RehearseFlags;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined: interrupted. */
+async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | undefined> {
+  const { file, job, flags, seed, signal } = wish;
+  const { admin, context } = stack;
+  const confinement = await requireConfinement(admin, flags.unconfined === true);
+  for (const bucket of await emptyBuckets(stack.stack, job.source))
+    toStderr(`gs://${bucket} is an empty bucket of this rehearsal, not yours`);
+  if (flags.script !== undefined) await startScript(admin, flags.script);
+  const { createStore } = await import('../../../cloud/store/gcs.js');
+  const place = storeOf(context, 'nothing can be rehearsed');
+  return withClient(
+    context,
+    async (client) => {
+      const row = await runToItsEnd(client, stack, wish);
+      if (row === undefined) return undefined;
+      const outcome = await client.wait(row.id);
+      const store = await openReader(place);
+      const findings = await findingsOf({ job: row.id, outcome, store, admin, measures: measuresOf(flags) });
+      const leaks = await leaksLeft(context, signal);
+      if (signal.aborted) return undefined;
+      return {
+        ...{ v: 1, label: 'REHEARSAL', file, job: row.id, slice: formatSlices(job.spec), outcome, ...findings },
+        ...{ wantedPreemptions: preemptionsWanted(flags), leaks, timeScale: flags.timeScale, confinement, seed },
+        again: againOf(file, flags, seed),
+        versions: ownVersions(),
+      };
+    },
+    { store: createStore(place) },
+  );
+}
+
+/** Submits the job, shows it and preempts it. Undefined: interrupted. */
+async function runToItsEnd(
+  client: JobClient,
+  { context, admin }: PrivateStack,
+  { job, flags, seed, signal }: Wish,
+): Promise<JobRow | undefined> {
+  const { id } = await client.submit({
+    ...{ job: job.raw, source: job.source, user: userInfo().username, files: job.files },
+    // The stack has no other job, so the file's own name is free.
+    name: job.spec.name,
+  });
+  const store = await openReader(storeOf(context, 'nothing can be rehearsed'));
+  const screen = openScreen(true);
+  const logs = new LogFollower(store, { job: id, stream: 'command', firstAttempt: 1 }, prefixedSink(screen));
+  const done = new AbortController();
+  const end = (): void => done.abort();
+  signal.addEventListener('abort', end, { once: true });
+  const plan = preemptionPlan(seed, preemptionsWanted(flags), flags.notice);
+  const { timeScale, after: patienceMs } = flags;
+  const parts = { client, store, admin, job: id, measures: measuresOf(flags), timeScale, patienceMs };
+  const tell = (line: string): void => toStderr(`${screen.look.symbols.note} ${line}`);
+  const preempting = preemptAsPlanned({ ...parts, signal: done.signal, tell }, plan);
+  // A preempter that fails ends the watching: without it nothing would be shown.
+  preempting.catch(end);
+  const row = await watchJob({ client, id, screen, logs, signal: done.signal });
+  end();
+  await preempting;
+  return row;
+}
+
+const measuresOf = ({ progress }: RehearseFlags) =>
+  progress === undefined ? DEFAULT_MEASURES : [givenMeasure(progress)];
+
+/** One where nothing else makes faults. */
+const preemptionsWanted = ({ preempt, script }: RehearseFlags): number => preempt ?? (script === undefined ? 1 : 0);
+
+function againOf(file: string, flags: RehearseFlags, seed: number): string {
+  const { preempt, notice, script, timeScale, progress, after, set = [], unconfined } = flags;
+  const noticeWord = typeof notice === 'string' ? notice : `${notice.ms}ms`;
+  const words: readonly (readonly [string, string] | readonly [])[] = [
+    preempt === undefined ? [] : ['--preempt', String(preempt)],
+    notice === 'mixed' ? [] : ['--notice', noticeWord],
+    script === undefined ? [] : ['--script', script],
+    timeScale === 1 ? [] : ['--time-scale', String(timeScale)],
+    progress === undefined ? [] : ['--progress', progress.source],
+    after === DEFAULT_AFTER_MS ? [] : ['--after', `${after}ms`],
+    ...set.map((each) => ['--set', each] as const),
+  ];
+  const last = unconfined === true ? ['--unconfined'] : [];
+  return shellWords(['jobctl', 'rehearse', file, ...words.flat(), '--seed', String(seed), ...last]);
+}
+
+function print(certificate: Certificate, output: OutputFlag['output']): void {
+  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const text =
+    output === 'json' ? JSON.stringify(certificate, null, 2) : renderCertificate(certificate, width).join('\n');
+  process.stdout.write(`${text}\n`);
+}
+
+async function leave(stack: PrivateStack, isKept: boolean): Promise<void> {
+  if (!isKept) return stack.remove();
+  toStderr(`The stack is kept, and runs: export JOBCTL_HOME=${stack.home}`);
+  toStderr(`  jobctl logs, jobctl rehearsal journal .. look at it; jobctl dev down --purge --yes removes it`);
+}
