@@ -24,9 +24,16 @@ const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'buckets.insert': ['storage.buckets.create'],
   'buckets.get': ['storage.buckets.get'],
   'buckets.patch': ['storage.buckets.update', 'storage.buckets.get'],
+  'buckets.update': ['storage.buckets.update', 'storage.buckets.get'],
   'buckets.delete': ['storage.buckets.delete'],
+  'buckets.getStorageLayout': ['storage.objects.list'],
+  'buckets.getIamPolicy': ['storage.buckets.getIamPolicy'],
+  'buckets.setIamPolicy': ['storage.buckets.setIamPolicy'],
   // Asked by anybody about themselves.
   'buckets.testIamPermissions': [],
+  'objects.testIamPermissions': [],
+  'folders.list': ['storage.objects.list'],
+  'managedFolders.list': ['storage.objects.list'],
   'objects.list': ['storage.objects.list'],
   'objects.get': ['storage.objects.get'],
   'objects.insert': ['storage.objects.create'],
@@ -34,6 +41,8 @@ const PERMISSIONS: Readonly<Record<StoreMethodName, readonly string[]>> = {
   'objects.insert.resume': [],
   'objects.insert.cancel': [],
   'objects.patch': ['storage.objects.update', 'storage.objects.get'],
+  'objects.update': ['storage.objects.update', 'storage.objects.get'],
+  'objects.move': ['storage.objects.move', 'storage.objects.create', 'storage.objects.delete'],
   'objects.delete': ['storage.objects.delete'],
   'objects.compose': ['storage.objects.create', 'storage.objects.get'],
   'objects.copy': ['storage.objects.get', 'storage.objects.create'],
@@ -50,7 +59,7 @@ export function storeRights(access: AccessControl): StoreRights {
   return {
     authorize({ method, headers, replaces }) {
       const permissions = PERMISSIONS[method];
-      if (permissions.length === 0 && method !== 'buckets.testIamPermissions') return;
+      if (permissions.length === 0 && !method.endsWith('.testIamPermissions')) return;
       const wanted = [
         ...(headers.userProject === undefined ? [] : ['serviceusage.services.use']),
         ...permissions,

@@ -1,30 +1,61 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JsonObject } from '../json.js';
+import { asObject } from '../json.js';
+import type { BucketPolicy, BucketResource } from './bucket-resource.js';
+import {
+  changedBucketResource,
+  changedPolicy,
+  newBucketResource,
+  newPolicy,
+  objectDefaults,
+} from './bucket-resource.js';
+import { compareNames } from './name-index.js';
+import type { ObjectAttributes } from './object-record.js';
 import { BucketObjects } from './objects.js';
+import type { Preconditions } from './preconditions.js';
+import { checkBucketPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';
 
-export interface Bucket {
-  readonly resource: Readonly<Record<string, unknown>> & { readonly name: string };
+/** What is kept of a bucket beside its objects. */
+interface BucketFile {
+  readonly resource: BucketResource;
+  /** Absent: made by a version that did not ask; it is in every project. */
+  readonly project?: string;
+  readonly policy: BucketPolicy;
+}
+
+export interface Bucket extends BucketFile {
   readonly objects: BucketObjects;
+  /** Of a new object, where its writer does not say otherwise. */
+  readonly defaults: ObjectAttributes;
 }
 
 /** All buckets, each a folder of its own. Nobody has one until a client makes it. */
 export class Buckets {
   readonly #folder: string;
+  readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
   #lastGeneration = 0n;
 
-  constructor(folder: string) {
+  /** @param now epoch ms, of the cloud's clock. */
+  constructor(folder: string, now: () => number) {
     this.#folder = folder;
+    this.#now = now;
     mkdirSync(folder, { recursive: true });
     for (const name of readdirSync(folder)) {
       const file = join(folder, name, 'bucket.json');
-      if (existsSync(file)) this.#open(JSON.parse(readFileSync(file, 'utf8')) as Bucket['resource']);
+      if (existsSync(file)) this.#open(readBucketFile(readFileSync(file, 'utf8')));
+    }
+    for (const { objects } of this.#buckets.values()) {
+      if (objects.lastGeneration > this.#lastGeneration) this.#lastGeneration = objects.lastGeneration;
     }
   }
 
-  list(): readonly Bucket[] {
-    return [...this.#buckets.values()].toSorted((a, b) => (a.resource.name < b.resource.name ? -1 : 1));
+  /** Of a project, by name. */
+  list(project: string): readonly Bucket[] {
+    const found = [...this.#buckets.values()].filter((bucket) => (bucket.project ?? project) === project);
+    return found.toSorted((a, b) => compareNames(a.resource.name, b.resource.name));
   }
 
   find(name: string): Bucket | undefined {
@@ -39,61 +70,89 @@ export class Buckets {
   }
 
   /** Throws StoreError 409 if there is one of that name. */
-  create(request: Readonly<Record<string, unknown>>): Bucket {
-    const name = request['name'];
-    if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(name)) {
-      throw storeErrors.invalid(`Invalid bucket name: '${String(name)}'`);
-    }
-    if (this.#buckets.has(name)) throw storeErrors.bucketTaken(name);
-    const now = new Date().toISOString();
-    const fixed = { kind: 'storage#bucket', id: name, name, metageneration: '1', timeCreated: now, updated: now };
-    const resource = { storageClass: 'STANDARD', ...request, ...placeOf(request['location']), ...fixed };
-    this.#save(resource);
-    return this.#open(resource);
+  create(request: JsonObject, project: string): Bucket {
+    const resource = newBucketResource(request, project, this.#isoNow());
+    if (this.#buckets.has(resource.name)) throw storeErrors.bucketTaken(resource.name);
+    const file = { resource, project, policy: newPolicy(project) };
+    this.#save(file);
+    return this.#open(file);
   }
 
-  patch(name: string, changes: Readonly<Record<string, unknown>>): Bucket {
-    const { resource, objects } = this.get(name);
-    const metageneration = String(Number(resource['metageneration']) + 1);
-    const next = { ...resource, ...changes, name, metageneration, updated: new Date().toISOString() };
-    this.#save(next);
-    const bucket = { resource: next, objects };
+  /** @param mode `update` replaces every field that may change. Throws StoreError 400, 404, 412. */
+  change(
+    name: string,
+    changes: JsonObject,
+    { mode, wanted }: { readonly mode: 'patch' | 'update'; readonly wanted: Preconditions },
+  ): Bucket {
+    const bucket = this.get(name);
+    checkBucketPreconditions(bucket.resource, wanted);
+    const resource = changedBucketResource(bucket.resource, changes, { mode, now: this.#isoNow() });
+    return this.#replace({ ...bucket, resource, defaults: objectDefaults(resource) });
+  }
+
+  /** Throws StoreError 400, 404, 412. */
+  setPolicy(name: string, request: JsonObject): Bucket {
+    const bucket = this.get(name);
+    return this.#replace({ ...bucket, policy: changedPolicy(bucket.policy, request) });
+  }
+
+  /** Throws StoreError 409 if it holds objects. */
+  remove(name: string, wanted: Preconditions): void {
+    const { objects, resource } = this.get(name);
+    checkBucketPreconditions(resource, wanted);
+    if (!objects.isEmpty) throw storeErrors.bucketNotEmpty();
+    this.#buckets.delete(name);
+    objects.close();
+    rmSync(join(this.#folder, name), { recursive: true });
+  }
+
+  close(): void {
+    for (const { objects } of this.#buckets.values()) objects.close();
+  }
+
+  #replace(bucket: Bucket): Bucket {
+    this.#save(bucket);
+    this.#buckets.set(bucket.resource.name, bucket);
+    return bucket;
+  }
+
+  #save({ resource, project, policy }: BucketFile): void {
+    const folder = join(this.#folder, resource.name);
+    mkdirSync(folder, { recursive: true });
+    const file: BucketFile = { resource, ...(project !== undefined && { project }), policy };
+    writeFileSync(join(folder, 'bucket.json.new'), JSON.stringify(file));
+    renameSync(join(folder, 'bucket.json.new'), join(folder, 'bucket.json'));
+  }
+
+  #open(file: BucketFile): Bucket {
+    const { name } = file.resource;
+    const objects = new BucketObjects({
+      bucket: name,
+      folder: join(this.#folder, name),
+      nextGeneration: () => this.#generation(),
+      now: this.#now,
+      isVersioned: () => asObject(this.#buckets.get(name)?.resource['versioning'])['enabled'] === true,
+    });
+    const bucket = { ...file, objects, defaults: objectDefaults(file.resource) };
     this.#buckets.set(name, bucket);
     return bucket;
   }
 
-  /** Throws StoreError 409 if it holds objects. */
-  remove(name: string): void {
-    if (this.get(name).objects.count > 0) throw storeErrors.bucketNotEmpty();
-    this.#buckets.delete(name);
-    rmSync(join(this.#folder, name), { recursive: true });
-  }
-
-  #save(resource: Bucket['resource']): void {
-    const folder = join(this.#folder, resource.name);
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'bucket.json.new'), JSON.stringify(resource));
-    renameSync(join(folder, 'bucket.json.new'), join(folder, 'bucket.json'));
-  }
-
-  #open(resource: Bucket['resource']): Bucket {
-    const objects = new BucketObjects(resource.name, join(this.#folder, resource.name), () => this.#generation());
-    const bucket = { resource, objects };
-    this.#buckets.set(resource.name, bucket);
-    return bucket;
-  }
-
-  /** Microseconds since 1970, as Google's generations look, never twice. */
+  /** Microseconds since 1970, as Google's generations look, never twice, even if the clock was set back. */
   #generation(): string {
-    const now = BigInt(Date.now()) * 1000n;
+    const now = BigInt(Math.floor(this.#now())) * 1000n;
     this.#lastGeneration = now > this.#lastGeneration ? now : this.#lastGeneration + 1n;
     return String(this.#lastGeneration);
   }
+
+  #isoNow(): string {
+    return new Date(this.#now()).toISOString();
+  }
 }
 
-/** As Cloud Storage writes it: in capitals, and of which kind. */
-function placeOf(asked: unknown): { readonly location: string; readonly locationType: string } {
-  const location = typeof asked === 'string' ? asked.toUpperCase() : 'US';
-  if (['US', 'EU', 'ASIA'].includes(location)) return { location, locationType: 'multi-region' };
-  return { location, locationType: location.includes('-') ? 'region' : 'dual-region' };
+/** Version 0.1 kept the resource alone. */
+function readBucketFile(text: string): BucketFile {
+  const content = JSON.parse(text) as BucketFile | BucketResource;
+  if ('policy' in content) return content as BucketFile;
+  return { resource: content, policy: newPolicy('rehearsal') };
 }

@@ -1,56 +1,143 @@
-import type { BucketObjects, StoredObject } from './objects.js';
+import { globExpression } from './glob.js';
+import { compareNames } from './name-index.js';
+import type { ObjectRecord } from './object-record.js';
+import type { BucketObjects } from './objects.js';
+import { storeErrors } from './store-error.js';
 
 export interface ObjectPage {
-  readonly kind: 'storage#objects';
-  readonly items: readonly StoredObject[];
-  readonly prefixes?: readonly string[];
+  readonly items: readonly ObjectRecord[];
+  readonly prefixes: readonly string[];
   readonly nextPageToken?: string;
 }
 
+/** Items and prefixes together, on one page. */
+const MAX_RESULTS = 1000;
+
+interface Listing {
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** Inclusive; '' for none. */
+  readonly start: string;
+  /** Exclusive; '' for none. */
+  readonly end: string;
+  readonly glob: RegExp | undefined;
+  readonly isVersioned: boolean;
+  /** Whether a name that ends with the first delimiter is an item beside its prefix. */
+  readonly hasTrailing: boolean;
+  readonly size: number;
+  readonly after: Place | undefined;
+}
+
+/** Where a page ended. */
+type Place =
+  | { readonly prefix: string }
+  /** Versions up to this generation were shown. */
+  | { readonly name: string; readonly generation: string };
+
 /**
- * One page of a listing (JSON API, objects.list): prefix, delimiter, startOffset (inclusive), endOffset (exclusive),
- * maxResults (items and prefixes together, 1000 at most) and pageToken.
+ * One page of a listing (JSON API, objects.list). Names are in the order of their bytes; names with a delimiter behind
+ * the prefix are told as one prefix, and passed over at one step however many they are. Throws StoreError 400.
  */
 export function listPage(objects: BucketObjects, query: URLSearchParams): ObjectPage {
-  const entries = entriesOf(objects, query);
-  const token = query.get('pageToken');
-  const after = token === null ? undefined : Buffer.from(token, 'base64url');
-  const rest =
-    after === undefined ? entries : entries.filter((entry) => Buffer.compare(Buffer.from(entry.key), after) > 0);
-  const size = Math.min(Number(query.get('maxResults') ?? 1000) || 1000, 1000);
-  const page = rest.slice(0, size);
-  const last = page.at(-1);
-  const prefixes = page.filter((entry) => entry.object === undefined).map((entry) => entry.key);
+  const listing = readListing(query);
+  const { names } = objects;
+  const [items, prefixes]: [ObjectRecord[], string[]] = [[], []];
+  let last: Place | undefined;
+  for (let index = firstIndex(objects, listing); index < names.length;) {
+    const name = names.at(index) ?? '';
+    if (!name.startsWith(listing.prefix) || (listing.end !== '' && compareNames(name, listing.end) >= 0)) break;
+    const group = prefixOf(name, listing);
+    const shown = shownVersions(objects, name, listing);
+    const isItem = group === undefined || (group === name && listing.hasTrailing);
+    if (shown.length > 0 && items.length + prefixes.length >= listing.size && last !== undefined) {
+      return { items, prefixes, nextPageToken: encodePlace(last) };
+    }
+    if (isItem && shown.length > 0) {
+      const free = Math.max(listing.size - items.length - prefixes.length, 1);
+      const taken = shown.slice(0, free);
+      items.push(...taken);
+      last = { name, generation: taken.at(-1)?.generation ?? '' };
+      if (taken.length < shown.length) return { items, prefixes, nextPageToken: encodePlace(last) };
+    }
+    if (group !== undefined && shown.length > 0) {
+      prefixes.push(group);
+      last = { prefix: group };
+    }
+    index = group !== undefined && shown.length > 0 ? names.firstBehindPrefix(group) : index + 1;
+  }
+  return { items, prefixes };
+}
+
+function readListing(query: URLSearchParams): Listing {
+  const text = (parameter: string): string => query.get(parameter) ?? '';
+  const glob = text('matchGlob');
   return {
-    kind: 'storage#objects',
-    items: page.flatMap((entry) => entry.object ?? []),
-    ...(prefixes.length === 0 ? {} : { prefixes }),
-    ...(rest.length > page.length && last !== undefined
-      ? { nextPageToken: Buffer.from(last.key).toString('base64url') }
-      : {}),
+    prefix: text('prefix'),
+    delimiter: text('delimiter'),
+    start: text('startOffset'),
+    end: text('endOffset'),
+    glob: glob === '' ? undefined : globExpression(glob),
+    isVersioned: readBoolean(query, 'versions'),
+    hasTrailing: readBoolean(query, 'includeTrailingDelimiter'),
+    size: readMaxResults(query),
+    after: query.has('pageToken') && text('pageToken') !== '' ? decodePlace(text('pageToken')) : undefined,
   };
 }
 
-interface Entry {
-  readonly key: string;
-  /** Undefined for a prefix that stands for all names below it. */
-  readonly object?: StoredObject;
+/** 1 to 1000; 1000 where the query names none, 0 or more. Throws StoreError 400. */
+export function readMaxResults(query: URLSearchParams): number {
+  const text = query.get('maxResults') ?? '0';
+  if (!/^\d{1,10}$/.test(text)) throw storeErrors.invalidValue('maxResults', text);
+  return Math.min(Number(text) || MAX_RESULTS, MAX_RESULTS);
 }
 
-function entriesOf(objects: BucketObjects, query: URLSearchParams): readonly Entry[] {
-  const prefix = query.get('prefix') ?? '';
-  const delimiter = query.get('delimiter') ?? '';
-  const [start, end] = [query.get('startOffset') ?? '', query.get('endOffset') ?? ''];
-  const entries = new Map<string, Entry>();
-  for (const object of objects.list(prefix)) {
-    if (compare(object.name, start) < 0 || (end !== '' && compare(object.name, end) >= 0)) continue;
-    const cut = delimiter === '' ? -1 : object.name.indexOf(delimiter, prefix.length);
-    const key = cut < 0 ? object.name : object.name.slice(0, cut + delimiter.length);
-    entries.set(key, cut < 0 ? { key, object } : { key });
+/** False where the query does not name it. Throws StoreError 400. */
+export function readBoolean(query: URLSearchParams, parameter: string): boolean {
+  const text = query.get(parameter) ?? 'false';
+  if (!/^(?:true|false)$/i.test(text)) throw storeErrors.invalidValue(parameter, text);
+  return text.toLowerCase() === 'true';
+}
+
+function firstIndex({ names }: BucketObjects, { prefix, start, after }: Listing): number {
+  const index = names.firstFrom(compareNames(prefix, start) > 0 ? prefix : start);
+  if (after === undefined) return index;
+  // The name itself again: it may have versions that were not shown.
+  return Math.max(index, 'prefix' in after ? names.firstBehindPrefix(after.prefix) : names.firstFrom(after.name));
+}
+
+/** The prefix that stands for this name and all like it; undefined for a name that is told itself. */
+function prefixOf(name: string, { prefix, delimiter }: Listing): string | undefined {
+  const cut = delimiter === '' ? -1 : name.indexOf(delimiter, prefix.length);
+  return cut < 0 ? undefined : name.slice(0, cut + delimiter.length);
+}
+
+function shownVersions(objects: BucketObjects, name: string, listing: Listing): readonly ObjectRecord[] {
+  if (listing.glob !== undefined && !listing.glob.test(name)) return [];
+  const live = objects.find(name);
+  const { after } = listing;
+  const isPast = (version: ObjectRecord): boolean =>
+    after !== undefined &&
+    'name' in after &&
+    after.name === name &&
+    BigInt(version.generation) <= BigInt(after.generation);
+  const versions = listing.isVersioned ? objects.versions(name) : live === undefined ? [] : [live];
+  return versions.filter((version) => !isPast(version));
+}
+
+function encodePlace(place: Place): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+function decodePlace(token: string): Place {
+  try {
+    const place = JSON.parse(Buffer.from(token, 'base64url').toString()) as Record<string, unknown>;
+    const { prefix, name, generation } = place;
+    if (typeof prefix === 'string') return { prefix };
+    if (typeof name === 'string' && typeof generation === 'string' && /^\d+$/.test(generation)) {
+      return { name, generation };
+    }
+  } catch {
+    // Told below: the token is nothing that a page ended with.
   }
-  return [...entries.values()];
-}
-
-function compare(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  throw storeErrors.invalidValue('pageToken', token);
 }

@@ -1,35 +1,103 @@
-import type { OutgoingHttpHeaders } from 'node:http';
-import type { StoredObject } from './objects.js';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { ObjectRecord } from './object-record.js';
+import { etagOf } from './object-record.js';
+import type { BucketObjects } from './objects.js';
 import { storeErrors } from './store-error.js';
 
 export interface Media {
   readonly status: 200 | 206;
   readonly headers: OutgoingHttpHeaders;
-  readonly content: Buffer;
+  readonly content: Readable | Buffer;
 }
 
-/** An object's bytes as `alt=media` answers them, a part if a Range header asks for one. Throws StoreError 416. */
-export function mediaOf(object: StoredObject, content: Buffer, range: string | undefined): Media {
-  const headers: OutgoingHttpHeaders = {
+/** Up to this many bytes an answer is read whole: a stream costs more than they do. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * An object's bytes as `alt=media` answers them: a part if a Range header asks for one, unpacked if they are stored with
+ * gzip and the reader does not take that (cloud.google.com/storage/docs/transcoding, 2026-11; then there is no range).
+ * Throws StoreError 404 and 416. @param isHead no bytes are wanted.
+ */
+export async function mediaOf(
+  objects: BucketObjects,
+  object: ObjectRecord,
+  headers: IncomingHttpHeaders,
+  isHead = false,
+): Promise<Media> {
+  const size = Number(object.size);
+  if (isTranscoded(object, headers)) return unpacked(object, await readable(objects, object, isHead));
+  const part = headers.range === undefined ? undefined : parseRange(headers.range, size);
+  const encoding = object.contentEncoding === undefined ? {} : { 'content-encoding': object.contentEncoding };
+  const { start, end } = part ?? { start: 0, end: size - 1 };
+  const answered = { ...mediaHeaders(object), ...encoding, 'content-length': end - start + 1 };
+  const content = await readable(objects, object, isHead, { start, end });
+  if (part === undefined) return { status: 200, headers: answered, content };
+  return { status: 206, headers: { ...answered, 'content-range': `bytes ${start}-${end}/${size}` }, content };
+}
+
+async function readable(
+  objects: BucketObjects,
+  object: ObjectRecord,
+  isHead: boolean,
+  part = { start: 0, end: Number(object.size) - 1 },
+): Promise<Readable | Buffer> {
+  const file = await objects.open(object);
+  const length = part.end - part.start + 1;
+  if (!isHead && length > SMALL_BYTES) return file.createReadStream(part);
+  try {
+    const content = Buffer.alloc(isHead ? 0 : length);
+    if (content.length > 0) await file.read(content, 0, content.length, part.start);
+    return content;
+  } finally {
+    await file.close();
+  }
+}
+
+function mediaHeaders(object: ObjectRecord): OutgoingHttpHeaders {
+  const md5 = object.md5Hash === undefined ? [] : [`md5=${object.md5Hash}`];
+  return {
     'content-type': object.contentType ?? 'application/octet-stream',
-    ...(object.contentEncoding === undefined ? {} : { 'content-encoding': object.contentEncoding }),
+    ...(object.cacheControl !== undefined && { 'cache-control': object.cacheControl }),
+    ...(object.contentDisposition !== undefined && { 'content-disposition': object.contentDisposition }),
+    ...(object.contentLanguage !== undefined && { 'content-language': object.contentLanguage }),
     'accept-ranges': 'bytes',
-    etag: object.etag,
+    etag: etagOf(object),
     'last-modified': new Date(object.updated).toUTCString(),
     'x-goog-generation': object.generation,
     'x-goog-metageneration': object.metageneration,
-    'x-goog-hash': [`crc32c=${object.crc32c}`, ...(object.md5Hash === undefined ? [] : [`md5=${object.md5Hash}`])].join(
-      ',',
-    ),
+    'x-goog-hash': [`crc32c=${object.crc32c}`, ...md5].join(','),
     'x-goog-stored-content-length': object.size,
     'x-goog-stored-content-encoding': object.contentEncoding ?? 'identity',
-    'x-goog-storage-class': object.storageClass,
+    'x-goog-storage-class': object.storageClass ?? 'STANDARD',
   };
-  const part = range === undefined ? undefined : parseRange(range, content.byteLength);
-  if (part === undefined) return { status: 200, headers, content };
-  const contentRange = `bytes ${part.start}-${part.end}/${content.byteLength}`;
-  const cut = content.subarray(part.start, part.end + 1);
-  return { status: 206, headers: { ...headers, 'content-range': contentRange }, content: cut };
+}
+
+/** Custom metadata, which the XML API alone answers; what no header can carry is left out. */
+export function metadataHeaders(object: ObjectRecord): OutgoingHttpHeaders {
+  const entries = Object.entries(object.metadata ?? {}).filter(
+    ([key, value]) => /^[\w.-]+$/.test(key) && /^[\x20-\x7e]*$/.test(value),
+  );
+  return Object.fromEntries(entries.map(([key, value]) => [`x-goog-meta-${key}`, value]));
+}
+
+function isTranscoded(object: ObjectRecord, headers: IncomingHttpHeaders): boolean {
+  const takesGzip = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''));
+  return object.contentEncoding === 'gzip' && !takesGzip && !/no-transform/.test(object.cacheControl ?? '');
+}
+
+/** Content that is not gzip after all breaks off, as a proxy's unpacking would. */
+function unpacked(object: ObjectRecord, packed: Readable | Buffer): Media {
+  const headers = { ...mediaHeaders(object), warning: '214 UploadServer gunzipped', 'accept-ranges': 'none' };
+  if (Buffer.isBuffer(packed) && packed.length === 0) return { status: 200, headers, content: packed };
+  const gunzip = createGunzip();
+  // Its reader is told too; without a listener of ours an error before that would end the process.
+  gunzip.on('error', () => undefined);
+  if (Buffer.isBuffer(packed)) gunzip.end(packed);
+  else pipeline(packed, gunzip, () => undefined);
+  return { status: 200, headers, content: gunzip };
 }
 
 /** First and last byte of `bytes=a-b`, `bytes=a-` or `bytes=-n`; undefined for a form that servers ignore. */
@@ -39,6 +107,7 @@ function parseRange(header: string, size: number): { readonly start: number; rea
   const [first, last] = [match[1] ?? '', match[2] ?? ''];
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (last !== '' && first !== '' && Number(last) < Number(first)) return undefined;
   if (start >= size || end < start) throw storeErrors.badRange(header);
   return { start, end };
 }

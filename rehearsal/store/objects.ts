@@ -1,204 +1,242 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32c, md5 } from './crc32c.js';
+import type { StagedBlob } from './blobs.js';
+import { Blobs } from './blobs.js';
+import { NameIndex } from './name-index.js';
+import type { ObjectChange } from './object-log.js';
+import { ObjectLog } from './object-log.js';
+import type { ObjectAttributes, ObjectRecord } from './object-record.js';
+import { hashesOf, newRecord, patched, replaced } from './object-record.js';
 import type { Preconditions } from './preconditions.js';
 import { checkPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';
 
-/** Fields of an object that a writer may give (Cloud Storage JSON API, "Objects"). */
-export interface ObjectAttributes {
-  readonly contentType?: string;
-  readonly contentEncoding?: string;
-  readonly contentLanguage?: string;
-  readonly contentDisposition?: string;
-  readonly cacheControl?: string;
-  readonly customTime?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
+/** What a bucket tells its objects. */
+export interface ObjectsContext {
+  readonly bucket: string;
+  readonly folder: string;
+  /** Never the same twice, and always greater. */
+  readonly nextGeneration: () => string;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Whether what is overwritten or deleted is kept as a noncurrent version. */
+  readonly isVersioned: () => boolean;
 }
 
-export interface StoredObject extends ObjectAttributes {
-  readonly kind: 'storage#object';
-  readonly id: string;
-  readonly name: string;
-  readonly bucket: string;
-  readonly generation: string;
-  readonly metageneration: string;
-  readonly size: string;
-  readonly md5Hash?: string;
-  readonly crc32c: string;
-  readonly etag: string;
-  readonly timeCreated: string;
-  readonly updated: string;
-  readonly storageClass: 'STANDARD';
-  readonly componentCount?: number;
-}
+/** A log of this many lines more than there are objects is written anew when the bucket is opened. */
+const SPARE_LINES = 1000;
 
 /**
- * The objects of one bucket, in a folder: `blobs/<generation>` holds bytes, `objects/<hash of name>.json` the resource
- * that is in force. A blob is whole before the resource names it, so a crash leaves the old object or the new one.
+ * The objects of one bucket, in a folder: `blobs/<generation>` holds bytes, `objects.jsonl` what happened to the objects.
+ * A blob is whole before the log names it, so a crash leaves the old object or the new one.
  */
 export class BucketObjects {
-  readonly #bucket: string;
-  readonly #folder: string;
-  readonly #objects = new Map<string, StoredObject>();
-  readonly #nextGeneration: () => string;
+  readonly #context: ObjectsContext;
+  readonly #blobs: Blobs;
+  readonly #log: ObjectLog;
+  readonly #live = new Map<string, ObjectRecord>();
+  /** Noncurrent versions, oldest first; no empty lists. */
+  readonly #archived = new Map<string, readonly ObjectRecord[]>();
+  /** Names that have a version, live or not. */
+  readonly names: NameIndex;
 
-  constructor(bucket: string, folder: string, nextGeneration: () => string) {
-    this.#bucket = bucket;
-    this.#folder = folder;
-    this.#nextGeneration = nextGeneration;
-    for (const part of ['blobs', 'objects']) mkdirSync(join(folder, part), { recursive: true });
-    for (const file of readdirSync(join(folder, 'objects')).filter((name) => name.endsWith('.json'))) {
-      const object = JSON.parse(readFileSync(join(folder, 'objects', file), 'utf8')) as StoredObject;
-      this.#objects.set(object.name, object);
-    }
+  constructor(context: ObjectsContext) {
+    this.#context = context;
+    mkdirSync(context.folder, { recursive: true });
+    this.#blobs = new Blobs(context.folder);
+    let lines = 0;
+    this.#log = ObjectLog.open(join(context.folder, 'objects.jsonl'), (change) => {
+      this.#apply(change);
+      lines += 1;
+    });
+    this.#takeOverFiles();
+    const records = [...this.#records()];
+    if (lines > records.length + SPARE_LINES) this.#log.compact(records);
+    const generations = new Set(records.map((record) => record.generation));
+    this.#blobs.sweep((generation) => generations.has(generation));
+    this.names = new NameIndex(new Set(records.map((record) => record.name)));
   }
 
-  get count(): number {
-    return this.#objects.size;
+  /** Noncurrent versions count. */
+  get isEmpty(): boolean {
+    return this.names.length === 0;
   }
 
-  /** Names in byte order, as Cloud Storage lists them. */
-  list(prefix: string): readonly StoredObject[] {
-    const found = [...this.#objects.values()].filter((object) => object.name.startsWith(prefix));
-    return found.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  /** The greatest generation of all; '0' without objects. */
+  get lastGeneration(): bigint {
+    let last = 0n;
+    for (const { generation } of this.#records()) if (BigInt(generation) > last) last = BigInt(generation);
+    return last;
   }
 
-  find(name: string): StoredObject | undefined {
-    return this.#objects.get(name);
+  find(name: string): ObjectRecord | undefined {
+    return this.#live.get(name);
   }
 
-  /** Throws StoreError 404 if there is none, or none of that generation. */
-  get(name: string, generation?: string): StoredObject {
-    const object = this.#objects.get(name);
-    if (object === undefined || (generation !== undefined && object.generation !== generation)) {
-      throw storeErrors.noObject(this.#bucket, name);
-    }
+  /** Every version of a name, oldest first, the live one last. */
+  versions(name: string): readonly ObjectRecord[] {
+    const live = this.#live.get(name);
+    return [...(this.#archived.get(name) ?? []), ...(live === undefined ? [] : [live])];
+  }
+
+  /** The live object, or the one of that generation. Throws StoreError 404. */
+  get(name: string, generation?: string): ObjectRecord {
+    const live = this.#live.get(name);
+    const object =
+      generation === undefined || live?.generation === generation
+        ? live
+        : this.#archived.get(name)?.find((version) => version.generation === generation);
+    if (object === undefined) throw storeErrors.noObject(this.#context.bucket, name);
     return object;
   }
 
-  async read(object: StoredObject): Promise<Buffer> {
-    return readFile(this.#blob(object.generation)).catch(() => {
-      // Overwritten or deleted between the look and the read.
-      throw storeErrors.noObject(this.#bucket, object.name);
-    });
+  /** Rejects with StoreError 404 if it was overwritten or deleted since `get`. The caller closes the file. */
+  async open(object: ObjectRecord): Promise<FileHandle> {
+    try {
+      return await this.#blobs.open(object.generation);
+    } catch {
+      throw storeErrors.noObject(this.#context.bucket, object.name);
+    }
   }
 
-  /** Throws StoreError 412 if the object is not as the preconditions want it; then nothing is written. */
-  async write(
-    name: string,
-    content: Uint8Array,
-    attributes: ObjectAttributes,
-    wanted: Preconditions,
-    componentCount?: number,
-  ): Promise<StoredObject> {
-    checkPreconditions(this.find(name), wanted);
-    const generation = this.#nextGeneration();
-    await writeFile(this.#blob(generation), content);
+  stage(content: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+    return this.#blobs.stage(content);
+  }
+
+  /** Content that is in a file of this state folder. */
+  stageFile(path: string, hashes: StagedBlob['hashes']): StagedBlob {
+    return this.#blobs.stageFile(path, hashes);
+  }
+
+  /** The content of an object of any bucket. */
+  stageCopy(from: BucketObjects, object: ObjectRecord): StagedBlob {
+    return this.#blobs.stageCopy(from.#blobs, object.generation, hashesOf(object));
+  }
+
+  /**
+   * Makes staged bytes the live object of a name, all at once. Throws StoreError 412 if the object that is there is not
+   * as the preconditions want it; then the bytes are gone.
+   */
+  write(name: string, staged: StagedBlob, { attributes, wanted, componentCount }: ObjectToWrite): ObjectRecord {
     try {
-      // Again, and from here on without a pause: somebody may have written while the bytes went to disk.
-      checkPreconditions(this.find(name), wanted);
+      const old = this.find(name);
+      checkPreconditions(old, wanted);
+      const generation = this.#context.nextGeneration();
+      staged.settle(generation);
+      const { hashes } = staged;
+      const now = this.#now();
+      const record = newRecord({ name, generation, hashes, attributes, componentCount, now });
+      this.#change([...this.#endOf(old), { put: record }]);
+      return record;
     } catch (error) {
-      await rm(this.#blob(generation), { force: true });
+      staged.discard();
       throw error;
     }
-    const old = this.find(name);
-    const object = makeObject(this.#bucket, name, generation, content, attributes, componentCount);
-    this.#keep(object);
-    if (old !== undefined) await rm(this.#blob(old.generation), { force: true });
-    return object;
   }
 
-  /** Changes attributes; `null` takes one away. Keys of `metadata` are merged. */
-  patch(name: string, changes: Readonly<Record<string, unknown>>, wanted: Preconditions): StoredObject {
-    const object = this.get(name);
+  /** Changes attributes, null takes one away, keys of `metadata` are merged; or, with `update`, replaces them all. */
+  patch(
+    name: string,
+    changes: Readonly<Record<string, unknown>>,
+    { wanted, generation, mode }: { wanted: Preconditions; generation: string | undefined; mode: 'patch' | 'update' },
+  ): ObjectRecord {
+    const object = this.get(name, generation);
     checkPreconditions(object, wanted);
-    const { metadata, ...others } = changes;
-    const merged = { ...object.metadata, ...(metadata as Record<string, string> | undefined) };
-    const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
-    const next = {
-      ...object,
-      ...pickAttributes(others),
-      metadata: kept,
-      metageneration: String(Number(object.metageneration) + 1),
-      updated: new Date().toISOString(),
-    };
-    this.#keep(next);
+    const next = (mode === 'patch' ? patched : replaced)(object, changes, this.#now());
+    this.#change([{ put: next }]);
     return next;
   }
 
-  async remove(name: string, wanted: Preconditions): Promise<void> {
-    const object = this.get(name);
+  /** @param generation that version for good; without one the live object, which a versioned bucket keeps as noncurrent. */
+  remove(name: string, wanted: Preconditions, generation?: string): void {
+    const object = this.get(name, generation);
     checkPreconditions(object, wanted);
-    this.#objects.delete(name);
-    rmSync(this.#resource(name));
-    await rm(this.#blob(object.generation), { force: true });
+    const gone = { drop: { name, generation: object.generation } };
+    this.#change(generation === undefined ? this.#endOf(object) : [gone]);
   }
 
-  #keep(object: StoredObject): void {
-    const file = this.#resource(object.name);
-    writeFileSync(`${file}.new`, JSON.stringify(object));
-    renameSync(`${file}.new`, file);
-    this.#objects.set(object.name, object);
+  /** The live object under another name, at once. Throws StoreError 404 and 412. */
+  move(
+    from: string,
+    to: string,
+    wanted: { readonly source: Preconditions; readonly target: Preconditions },
+  ): ObjectRecord {
+    const source = this.get(from);
+    checkPreconditions(source, wanted.source);
+    const target = this.find(to);
+    checkPreconditions(target, wanted.target);
+    const generation = this.#context.nextGeneration();
+    this.stageCopy(this, source).settle(generation);
+    const record = { ...source, name: to, generation, metageneration: '1', updated: this.#now() };
+    this.#change([...this.#endOf(target), ...this.#endOf(source), { put: record }]);
+    return record;
   }
 
-  #blob(generation: string): string {
-    return join(this.#folder, 'blobs', generation);
+  /** For a bucket that is being deleted. */
+  close(): void {
+    this.#log.close();
   }
 
-  #resource(name: string): string {
-    return join(this.#folder, 'objects', `${createHash('sha256').update(name).digest('hex')}.json`);
+  /** What becomes of the live object when another takes its place, or none does. */
+  #endOf(old: ObjectRecord | undefined): readonly ObjectChange[] {
+    if (old === undefined) return [];
+    if (this.#context.isVersioned()) return [{ put: { ...old, timeDeleted: this.#now() } }];
+    return [{ drop: { name: old.name, generation: old.generation } }];
+  }
+
+  #change(changes: readonly ObjectChange[]): void {
+    this.#log.append(changes);
+    for (const change of changes) {
+      this.#apply(change);
+      const { name } = 'put' in change ? change.put : change.drop;
+      if (this.#live.has(name) || this.#archived.has(name)) this.names.add(name);
+      else this.names.remove(name);
+      if ('drop' in change) this.#blobs.remove(change.drop.generation);
+    }
+  }
+
+  #apply(change: ObjectChange): void {
+    const { name, generation } = 'put' in change ? change.put : change.drop;
+    if (this.#live.get(name)?.generation === generation) this.#live.delete(name);
+    const others = this.#archived.get(name)?.filter((version) => version.generation !== generation) ?? [];
+    const isNoncurrent = 'put' in change && change.put.timeDeleted !== undefined;
+    const archived = isNoncurrent ? [...others, change.put].toSorted(byGeneration) : others;
+    if (archived.length > 0) this.#archived.set(name, archived);
+    else this.#archived.delete(name);
+    if ('put' in change && !isNoncurrent) this.#live.set(name, change.put);
+  }
+
+  *#records(): Generator<ObjectRecord> {
+    for (const versions of this.#archived.values()) yield* versions;
+    yield* this.#live.values();
+  }
+
+  /** Version 0.1 kept a file for each object. */
+  #takeOverFiles(): void {
+    const folder = join(this.#context.folder, 'objects');
+    if (!existsSync(folder)) return;
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
+      const stored = JSON.parse(readFileSync(join(folder, file), 'utf8')) as ObjectRecord & Record<string, unknown>;
+      const { kind: _kind, id: _id, bucket: _bucket, etag: _etag, ...record } = stored;
+      const isLogged = this.#live.get(record.name)?.generation === record.generation;
+      if (!isLogged) this.#log.append([{ put: record }]);
+      this.#apply({ put: record });
+    }
+    rmSync(folder, { recursive: true });
+  }
+
+  #now(): string {
+    return new Date(this.#context.now()).toISOString();
   }
 }
 
-const ATTRIBUTES = [
-  'contentType',
-  'contentEncoding',
-  'contentLanguage',
-  'contentDisposition',
-  'cacheControl',
-  'customTime',
-];
-
-/** The attributes among the fields of a request's object resource; the rest is the service's to say. */
-export function pickAttributes(resource: Readonly<Record<string, unknown>>): ObjectAttributes {
-  const picked = Object.entries(resource).filter(
-    ([key, value]) => ATTRIBUTES.includes(key) && typeof value === 'string',
-  );
-  const metadata = resource['metadata'];
-  return {
-    ...Object.fromEntries(picked),
-    ...(metadata === undefined ? {} : { metadata: metadata as Record<string, string> }),
-  };
+export interface ObjectToWrite {
+  readonly attributes: ObjectAttributes;
+  readonly wanted: Preconditions;
+  readonly componentCount?: number;
 }
 
-function makeObject(
-  bucket: string,
-  name: string,
-  generation: string,
-  content: Uint8Array,
-  attributes: ObjectAttributes,
-  componentCount: number | undefined,
-): StoredObject {
-  const now = new Date().toISOString();
-  return {
-    contentType: 'application/octet-stream',
-    ...attributes,
-    kind: 'storage#object',
-    id: `${bucket}/${name}/${generation}`,
-    name,
-    bucket,
-    generation,
-    metageneration: '1',
-    size: String(content.byteLength),
-    // A composite object has no MD5.
-    ...(componentCount === undefined ? { md5Hash: md5(content) } : { componentCount }),
-    crc32c: crc32c(content),
-    etag: Buffer.from(generation).toString('base64'),
-    timeCreated: now,
-    updated: now,
-    storageClass: 'STANDARD',
-  };
+function byGeneration(a: ObjectRecord, b: ObjectRecord): number {
+  return BigInt(a.generation) < BigInt(b.generation) ? -1 : 1;
 }

@@ -11,19 +11,27 @@ export interface Preconditions {
 /** The part of an object that preconditions look at. */
 type Versioned = Readonly<Record<'generation' | 'metageneration', string>>;
 
+const FIELDS = [
+  ['generation', 'GenerationMatch'],
+  ['notGeneration', 'GenerationNotMatch'],
+  ['metageneration', 'MetagenerationMatch'],
+  ['notMetageneration', 'MetagenerationNotMatch'],
+] as const;
+
+/** Throws StoreError 400. */
 export function readPreconditions(query: URLSearchParams, prefix: 'if' | 'ifSource' = 'if'): Preconditions {
-  const fields = [
-    ['generation', 'GenerationMatch'],
-    ['notGeneration', 'GenerationNotMatch'],
-    ['metageneration', 'MetagenerationMatch'],
-    ['notMetageneration', 'MetagenerationNotMatch'],
-  ] as const;
+  return preconditionsOf((name) => query.get(`${prefix}${name}`) ?? undefined);
+}
+
+/** @param given a condition's value by its name in the JSON API without its `if`; a number, a text, or undefined. */
+export function preconditionsOf(given: (name: (typeof FIELDS)[number][1]) => unknown): Preconditions {
   return Object.fromEntries(
-    fields.flatMap(([field, parameter]) => {
-      const value = query.get(`${prefix}${parameter}`);
-      if (value === null) return [];
-      if (!/^\d+$/.test(value)) throw storeErrors.invalid(`${prefix}${parameter}=${value} is not a number`);
-      return [[field, value]];
+    FIELDS.flatMap(([field, name]) => {
+      const value = given(name);
+      if (value === undefined) return [];
+      const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+      if (!/^\d{1,20}$/.test(text)) throw storeErrors.invalidValue(`if${name}`, text);
+      return [[field, String(BigInt(text))]];
     }),
   );
 }
@@ -45,4 +53,12 @@ export function checkReadPreconditions(object: Versioned, wanted: Preconditions)
   const hasNewest = wanted.notGeneration === object.generation || wanted.notMetageneration === object.metageneration;
   if (hasNewest) throw storeErrors.notModified();
   checkPreconditions(object, wanted);
+}
+
+/** A bucket has metagenerations alone. Throws StoreError 412. */
+export function checkBucketPreconditions(resource: Readonly<Record<string, unknown>>, wanted: Preconditions): void {
+  const { metageneration, notMetageneration } = wanted;
+  const found = String(resource['metageneration']);
+  const holds = (metageneration ?? found) === found && notMetageneration !== found;
+  if (!holds) throw storeErrors.preconditionFailed();
 }

@@ -2,56 +2,63 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { callHeaders } from '../access/access-control.js';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import type { Certificates } from '../access/certificates.js';
 import { listenFailure } from '../listen-failure.js';
-import type { StoreRights } from './authorization.js';
+import { answerBatch, isBatch } from './batch.js';
 import { Buckets } from './buckets.js';
-import type { StoreAnswer, StoreCall, StoreMethodName, StoreParts } from './calls.js';
-import { STORE_METHODS } from './calls.js';
-import type { Route } from './routes.js';
-import { routeOf } from './routes.js';
-import { StoreError, storeErrors } from './store-error.js';
+import type { StoreAnswer } from './calls.js';
+import { MultipartUploads } from './multipart-uploads.js';
+import type { StoreHooks, StoreRequest } from './service.js';
+import { StoreService } from './service.js';
+import { SigningKey } from './signing-key.js';
+import { StoreError } from './store-error.js';
+import { parseTarget } from './target.js';
 import { ResumableUploads } from './uploads.js';
+
+export type { StoreHooks } from './service.js';
 
 export interface StoreServer {
   readonly url: string;
   close(): Promise<void>;
 }
 
-export interface StoreHooks {
-  readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
-  /** A call that is to be refused, before its effect or after it; undefined if it goes through. */
-  readonly refusal: (
-    method: StoreMethodName,
-    name: string,
-  ) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined;
-  readonly rights: StoreRights;
-}
+/** Longer than any client keeps a connection that it does not use: who closes first is the client. */
+const KEEP_ALIVE_MS = 620_000;
 
-/** Cloud Storage's JSON API on loopback, its objects kept in `folder`. @param port 0 for any. @param tls absent: plain. */
+/**
+ * Cloud Storage on loopback, its objects kept in `folder`. Beside the buckets' folders there are some whose names begin
+ * with a dot, as no bucket's does. @param port 0 for any. @param tls absent: plain.
+ */
 export async function startStoreServer(
   folder: string,
   port: number,
   hooks: StoreHooks,
   tls?: Certificates,
 ): Promise<StoreServer> {
-  const parts = { buckets: new Buckets(folder), uploads: new ResumableUploads(), granted: hooks.rights.granted };
-  const server = httpServer(tls, (request, response) => {
-    serve(parts, hooks, request).then(
-      (answer) => send(request, response, answer),
-      (error: unknown) => sendError(response, error),
-    );
-  });
+  const buckets = new Buckets(folder, hooks.now ?? Date.now);
+  const parts = {
+    buckets,
+    uploads: new ResumableUploads(join(folder, '.uploads'), buckets),
+    multipartUploads: new MultipartUploads(join(folder, '.parts'), buckets),
+    granted: hooks.rights.granted,
+  };
+  const service = new StoreService(parts, hooks, new SigningKey(join(folder, '.signing-key.json')));
+  const server = httpServer(tls, (request, response) => void serve(service, request, response));
+  // An upload takes as long as it takes.
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenFailure('Cloud Storage', port, error, '--store-port')));
     server.listen(port, '127.0.0.1', resolve);
   });
-  const url = `${schemeOf(tls)}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
+    buckets.close();
   };
   return { url, close };
 }
@@ -62,75 +69,48 @@ function httpServer(tls: Certificates | undefined, listener: RequestListener): S
     : createTlsServer({ key: tls.key, cert: tls.certificate }, listener);
 }
 
-const schemeOf = (tls: Certificates | undefined): string => (tls === undefined ? 'http' : 'https');
+async function serve(service: StoreService, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = requestOf(request);
+  const answer = isBatch(asked)
+    ? await answerBatch(service, asked).catch((error: unknown) => refusedBatch(error))
+    : await service.answer(asked);
+  // What of a body was not wanted has to be read all the same, or the client never comes to read the answer.
+  request.resume();
+  send(request, response, answer);
+}
 
-async function serve(parts: StoreParts, hooks: StoreHooks, request: IncomingMessage): Promise<StoreAnswer> {
-  const body = await bodyOf(request);
+function requestOf(request: IncomingMessage): StoreRequest {
   const scheme = 'encrypted' in request.socket ? 'https' : 'http';
-  const origin = `${scheme}://${request.headers.host ?? '127.0.0.1'}`;
-  const url = new URL(request.url ?? '/', origin);
-  const verb = request.method ?? 'GET';
-  const route = routeOf(verb, url.pathname, url.searchParams);
-  if (route === undefined) throw storeErrors.notServed(`${verb} ${url.pathname}`);
-  const call: StoreCall = { ...route, query: url.searchParams, headers: request.headers, body, origin };
-  const subject = `${route.bucket}/${route.object}`;
-  try {
-    const answer = await run(parts, hooks, route, call, subject);
-    hooks.record('store-call', subject, { method: route.method, code: 200, bytes: body.byteLength });
-    return answer;
-  } catch (error) {
-    const code = error instanceof StoreError ? error.httpStatus : 500;
-    hooks.record('store-call', subject, { method: route.method, code, message: String(error) });
-    throw error;
-  }
+  return {
+    ...parseTarget(request.url ?? '/'),
+    verb: request.method ?? 'GET',
+    headers: request.headers,
+    // An answer goes over the same socket, so a reader who stops must not destroy it.
+    content: { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) },
+    origin: `${scheme}://${request.headers.host ?? '127.0.0.1'}`,
+  };
 }
 
-async function run(
-  parts: StoreParts,
-  hooks: StoreHooks,
-  route: Route,
-  call: StoreCall,
-  subject: string,
-): Promise<StoreAnswer> {
-  const { method } = route;
-  const headers = callHeaders(call.headers);
-  hooks.rights.authorize({ method, headers, replaces: replacesObject(parts, route, call.query) });
-  const refusal = hooks.refusal(route.method, subject);
-  if (refusal !== undefined && !refusal.afterEffect) throw refusal.error;
-  const answer = await STORE_METHODS[method](parts, call);
-  if (refusal !== undefined) throw refusal.error;
-  return answer;
-}
-
-/** A write to a name that is taken. One that wants the name free fails for that, not for rights. */
-function replacesObject({ buckets }: StoreParts, route: Route, query: URLSearchParams): boolean {
-  const written = route.destination ?? (/^objects\.(insert|compose)$/.test(route.method) ? route : undefined);
-  if (written === undefined || query.get('ifGenerationMatch') === '0') return false;
-  return buckets.find(written.bucket)?.objects.find(written.object) !== undefined;
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
+function refusedBatch(error: unknown): StoreAnswer {
+  const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
+  return { kind: 'json', json: refused, status: refused.httpStatus };
 }
 
 function send(request: IncomingMessage, response: ServerResponse, answer: StoreAnswer): void {
-  const content = answer.kind === 'bytes' ? answer.content : Buffer.from(JSON.stringify(answer.json));
-  const headers =
-    answer.kind === 'bytes' ? answer.headers : { 'content-type': 'application/json; charset=UTF-8', ...answer.headers };
-  const status = answer.status ?? 200;
-  response.writeHead(status, { ...headers, ...(status === 204 ? {} : { 'content-length': content.byteLength }) });
-  response.end(request.method === 'HEAD' || status === 204 ? undefined : content);
-}
-
-function sendError(response: ServerResponse, error: unknown): void {
-  const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
-  const content = Buffer.from(JSON.stringify(refused));
-  if (refused.httpStatus === 304) {
-    response.writeHead(304).end();
+  const isBodyless = request.method === 'HEAD' || answer.status === 204 || answer.status === 304;
+  if (answer.kind === 'json') {
+    const content = Buffer.from(JSON.stringify(answer.json));
+    const headers = { 'content-type': 'application/json; charset=UTF-8', 'content-length': content.length };
+    response.writeHead(answer.status ?? 200, { ...answer.headers, ...headers }).end(isBodyless ? undefined : content);
     return;
   }
-  const headers = { 'content-type': 'application/json; charset=UTF-8', 'content-length': content.byteLength };
-  response.writeHead(refused.httpStatus, headers).end(content);
+  const { status, headers, content } = answer;
+  if (Buffer.isBuffer(content)) {
+    const length = isBodyless ? {} : { 'content-length': content.length };
+    response.writeHead(status, { ...length, ...headers }).end(isBodyless ? undefined : content);
+    return;
+  }
+  response.writeHead(status, headers);
+  // An end of either is the end of both; a client that went away is no error of ours.
+  pipeline(content, response, () => undefined);
 }

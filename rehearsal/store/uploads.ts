@@ -1,137 +1,249 @@
 import { randomBytes } from 'node:crypto';
-import { crc32c, md5 } from './crc32c.js';
-import type { BucketObjects, ObjectAttributes, StoredObject } from './objects.js';
-import { pickAttributes } from './objects.js';
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Buckets } from './buckets.js';
+import type { ContentRange } from './content-range.js';
+import { ContentHasher } from './crc32c.js';
+import type { ObjectRecord } from './object-record.js';
+import { pickAttributes } from './object-record.js';
 import type { Preconditions } from './preconditions.js';
 import { checkPreconditions } from './preconditions.js';
-import { StoreError, storeErrors } from './store-error.js';
+import { storeErrors } from './store-error.js';
+import type { ExpectedHashes } from './upload-checks.js';
+import { checkHashes } from './upload-checks.js';
 
-/** One object to be written, as an upload request describes it. */
+/** What Cloud Storage keeps of an upload that breaks off is a multiple of this. */
+const GRAIN = 256 * 1024;
+const SESSION_DAYS = 7;
+/** So many uploads that ended are remembered, for clients that did not get the answer. */
+const REMEMBERED = 1000;
+
+/** One object to be written, as the request describes it that began the upload. Plain JSON. */
 export interface UploadRequest {
-  readonly objects: BucketObjects;
+  readonly bucket: string;
   readonly name: string;
-  readonly attributes: ObjectAttributes;
-  readonly wanted: Preconditions;
-}
-
-/** The two parts of a multipart/related upload: the resource as JSON, and the bytes. */
-export function splitMultipart(
-  body: Buffer,
-  contentType: string,
-): { readonly resource: Record<string, unknown>; readonly content: Buffer } {
-  const boundary = /boundary="?([^";]+)"?/.exec(contentType)?.[1];
-  if (boundary === undefined) throw storeErrors.invalid(`content-type '${contentType}' has no boundary`);
-  const parts = partsOf(body, Buffer.from(`--${boundary}`));
-  const [first, second] = parts;
-  if (first === undefined || second === undefined)
-    throw storeErrors.invalid(`multipart upload of ${parts.length} parts, wanted 2`);
-  const resource = JSON.parse(first.content.toString() || '{}') as Record<string, unknown>;
-  return { resource: { ...contentTypeOf(second.headers), ...resource }, content: second.content };
-}
-
-function partsOf(body: Buffer, delimiter: Buffer): { readonly headers: string; readonly content: Buffer }[] {
-  const parts = [];
-  let start = body.indexOf(delimiter);
-  for (let end = 0; start >= 0; start = end) {
-    end = body.indexOf(Buffer.concat([Buffer.from('\r\n'), delimiter]), start + delimiter.length);
-    if (end < 0) break;
-    const part = body.subarray(start + delimiter.length + 2, end);
-    const blank = part.indexOf('\r\n\r\n');
-    // A part without headers starts with the blank line itself.
-    const headers = part.subarray(0, Math.max(blank, 0)).toString();
-    parts.push({ headers, content: part.subarray(blank < 0 ? 2 : blank + 4) });
-    end += 2;
-  }
-  return parts;
-}
-
-function contentTypeOf(headers: string): { readonly contentType?: string } {
-  const contentType = /^content-type:\s*(.+)$/im.exec(headers)?.[1]?.trim();
-  return contentType === undefined ? {} : { contentType };
-}
-
-/** Writes an object after checking it against the hashes that its uploader gave. */
-export async function writeUpload(
-  upload: UploadRequest,
-  resource: Record<string, unknown>,
-  content: Buffer,
-): Promise<StoredObject> {
-  const expected = [
-    ['crc32c', resource['crc32c'], crc32c],
-    ['md5Hash', resource['md5Hash'], md5],
-  ] as const;
-  for (const [field, value, hash] of expected) {
-    if (typeof value === 'string' && value !== hash(content)) {
-      throw storeErrors.invalid(`Provided ${field} "${value}" doesn't match calculated ${field} "${hash(content)}".`);
-    }
-  }
-  return upload.objects.write(upload.name, content, upload.attributes, upload.wanted);
-}
-
-interface Session extends UploadRequest {
   readonly resource: Record<string, unknown>;
-  received: Buffer[];
-  size: number;
+  readonly wanted: Preconditions;
+  readonly expected: ExpectedHashes;
 }
 
 export type ResumableAnswer =
-  | { readonly kind: 'done'; readonly object: StoredObject }
+  | { readonly kind: 'done'; readonly object: ObjectRecord }
   /** 308: so many bytes are here, send the rest. */
   | { readonly kind: 'more'; readonly received: number };
 
+interface Session {
+  readonly id: string;
+  readonly request: UploadRequest;
+  size: number;
+  /** Of the bytes that are here; absent: they have to be read again. */
+  hasher: ContentHasher | undefined;
+  done: ObjectRecord | undefined;
+  /** Requests for one session wait for one another: a client may send again while its first one is still dying. */
+  last: Promise<unknown>;
+}
+
 /**
- * Resumable uploads that have begun. They live in memory: after a restart of the rehearsal their sessions are gone
- * (410), and clients begin anew, as they do when a real session expires.
+ * Resumable uploads, each two files: `<id>.json` says what for, `<id>.data` holds what came. So they outlive the process;
+ * what a request had sent when it broke off is kept in multiples of 256 KiB, as at Google. A session without data has
+ * ended: its object took the file.
  */
 export class ResumableUploads {
+  readonly #folder: string;
+  readonly #buckets: Buckets;
   readonly #sessions = new Map<string, Session>();
+  readonly #ended: string[] = [];
+
+  constructor(folder: string, buckets: Buckets) {
+    this.#folder = folder;
+    this.#buckets = buckets;
+    mkdirSync(folder, { recursive: true });
+    const oldest = Date.now() - SESSION_DAYS * 86_400_000;
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
+      const id = file.slice(0, -'.json'.length);
+      if (statSync(join(folder, file)).mtimeMs < oldest) this.#remove(id);
+      else if (!existsSync(this.#data(id))) this.#ended.push(id);
+    }
+  }
 
   /** @returns the session's id. Throws StoreError 412 if the object is already not as wanted. */
-  begin(upload: Omit<UploadRequest, 'attributes'>, resource: Record<string, unknown>): string {
-    checkPreconditions(upload.objects.find(upload.name), upload.wanted);
-    const id = randomBytes(16).toString('hex');
-    this.#sessions.set(id, { ...upload, attributes: pickAttributes(resource), resource, received: [], size: 0 });
+  begin(request: UploadRequest): string {
+    checkPreconditions(this.#buckets.get(request.bucket).objects.find(request.name), request.wanted);
+    const id = randomBytes(32).toString('hex');
+    writeFileSync(this.#data(id), '');
+    writeFileSync(`${this.#file(id)}.new`, JSON.stringify(request));
+    renameSync(`${this.#file(id)}.new`, this.#file(id));
+    this.#sessions.set(id, newSession(id, request, 0));
     return id;
   }
 
-  /** Takes a chunk; `range` is its Content-Range header (`bytes 0-*\/*`, `a-b/*`, `a-b/total`, or `*\/total` to ask). */
-  async put(id: string, body: Buffer, range: string | undefined): Promise<ResumableAnswer> {
-    const session = this.#sessions.get(id);
-    if (session === undefined) throw new StoreError(410, 'gone', `upload session ${id} is not known`);
-    const { start, end, total } = parseContentRange(range ?? 'bytes 0-*/*');
-    if (start === undefined) {
-      const isWhole = total !== undefined && total === session.size;
-      return isWhole ? this.#finish(id, session) : { kind: 'more', received: session.size };
-    }
-    if (start > session.size) return { kind: 'more', received: session.size };
-    // A chunk may be sent again from an earlier place: what is here already is passed over.
-    const fresh = body.subarray(session.size - start);
-    session.received.push(fresh);
-    session.size += fresh.byteLength;
-    // `bytes a-*/*` streams to its end; `a-b/*` says that more comes.
-    const isLast = end === undefined || (total !== undefined && session.size >= total);
-    return isLast ? this.#finish(id, session) : { kind: 'more', received: session.size };
+  /** Takes a request of the session. @param expected hashes that this request gave, beside those of the first one. */
+  put(
+    id: string,
+    range: ContentRange,
+    content: AsyncIterable<Uint8Array>,
+    expected: ExpectedHashes,
+  ): Promise<ResumableAnswer> {
+    const session = this.#find(id);
+    const answer = session.last.then(() => this.#take(session, range, content, expected));
+    session.last = answer.catch(() => undefined);
+    return answer;
   }
 
+  /** Throws StoreError 404. */
   cancel(id: string): void {
-    this.#sessions.delete(id);
+    this.#find(id);
+    this.#remove(id);
   }
 
-  async #finish(id: string, session: Session): Promise<ResumableAnswer> {
+  async #take(
+    session: Session,
+    range: ContentRange,
+    content: AsyncIterable<Uint8Array>,
+    expected: ExpectedHashes,
+  ): Promise<ResumableAnswer> {
+    if (session.done !== undefined) return { kind: 'done', object: session.done };
+    if (range.kind === 'bytes') await this.#append(session, range, content);
+    const { size } = session;
+    const isOpenEnded = range.kind === 'bytes' && range.end === undefined && range.total === undefined;
+    if (isOpenEnded || range.total === size) return { kind: 'done', object: await this.#finish(session, expected) };
+    return { kind: 'more', received: size };
+  }
+
+  async #append(
+    session: Session,
+    range: ContentRange & { kind: 'bytes' },
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
+    const before = session.size;
+    if (range.start > before) throw storeErrors.gap(range.start, before);
+    const hasher = await this.#hasherOf(session);
+    const file = await open(this.#data(session.id), 'r+');
+    try {
+      session.hasher = undefined;
+      session.size = await writeFresh(file, { hasher, skip: before - range.start, from: before }, content);
+      session.hasher = hasher;
+      this.#checkSize(session, range, before);
+    } catch (error) {
+      this.#cutTo(session, Math.max(before, floorToGrain(statSync(this.#data(session.id)).size)));
+      throw error;
+    } finally {
+      await file.close();
+    }
+    const isLast = range.total === session.size || (range.end === undefined && range.total === undefined);
+    if (!isLast) this.#cutTo(session, floorToGrain(session.size));
+  }
+
+  #checkSize({ id, size }: Session, { start, end, total }: ContentRange & { kind: 'bytes' }, before: number): void {
+    const isTooMuch = total !== undefined && size > total;
+    const isTooLittle = end !== undefined && size !== total && size - start < GRAIN;
+    if (!isTooMuch && !isTooLittle) return;
+    truncateSync(this.#data(id), before);
+    throw isTooMuch ? storeErrors.tooMuch(size, total) : storeErrors.smallChunk(size - start);
+  }
+
+  /** Forgets what is behind `size`. */
+  #cutTo(session: Session, size: number): void {
+    if (session.size === size && session.hasher !== undefined) return;
+    truncateSync(this.#data(session.id), size);
+    session.size = size;
+    session.hasher = undefined;
+  }
+
+  async #hasherOf({ id, size, hasher }: Session): Promise<ContentHasher> {
+    if (hasher !== undefined) return hasher;
+    const fresh = new ContentHasher();
+    if (size === 0) return fresh;
+    for await (const chunk of createReadStream(this.#data(id), { end: size - 1 })) fresh.update(chunk as Buffer);
+    return fresh;
+  }
+
+  async #finish(session: Session, expected: ExpectedHashes): Promise<ObjectRecord> {
+    const { bucket, name, resource, wanted, expected: first } = session.request;
+    const hashes = (await this.#hasherOf(session)).digest();
+    session.hasher = undefined;
+    try {
+      checkHashes({ ...first, ...expected }, hashes);
+      const { objects, defaults } = this.#buckets.get(bucket);
+      const staged = objects.stageFile(this.#data(session.id), hashes);
+      const object = objects.write(name, staged, { attributes: { ...defaults, ...pickAttributes(resource) }, wanted });
+      session.done = object;
+      this.#remember(session.id);
+      return object;
+    } catch (error) {
+      // What was uploaded is not what was wanted, and will not become it.
+      this.#remove(session.id);
+      throw error;
+    }
+  }
+
+  #find(id: string): Session {
+    const known = this.#sessions.get(id);
+    if (known !== undefined) return known;
+    if (!/^[0-9a-f]{64}$/.test(id) || !existsSync(this.#file(id))) throw storeErrors.noUpload();
+    const request = JSON.parse(readFileSync(this.#file(id), 'utf8')) as UploadRequest;
+    const session = newSession(id, request, 0);
+    if (existsSync(this.#data(id))) this.#cutTo(session, floorToGrain(statSync(this.#data(id)).size));
+    else session.done = this.#buckets.get(request.bucket).objects.get(request.name);
+    this.#sessions.set(id, session);
+    return session;
+  }
+
+  #remember(id: string): void {
+    this.#ended.push(id);
+    if (this.#ended.length > REMEMBERED) this.#remove(this.#ended.shift() ?? '');
+  }
+
+  #remove(id: string): void {
     this.#sessions.delete(id);
-    return { kind: 'done', object: await writeUpload(session, session.resource, Buffer.concat(session.received)) };
+    rmSync(this.#file(id), { force: true });
+    rmSync(this.#data(id), { force: true });
+  }
+
+  #file(id: string): string {
+    return join(this.#folder, `${id}.json`);
+  }
+
+  #data(id: string): string {
+    return join(this.#folder, `${id}.data`);
   }
 }
 
-function parseContentRange(header: string): {
-  readonly start?: number;
-  readonly end?: number;
-  readonly total?: number;
-} {
-  const match = /^bytes (?:\*|(\d+)-(\d+|\*))\/(\d+|\*)$/.exec(header);
-  if (match === null) throw storeErrors.invalid(`content-range '${header}' is not valid`);
-  const number = (text: string | undefined): number | undefined =>
-    text === undefined || text === '*' ? undefined : Number(text);
-  const fields = { start: number(match[1]), end: number(match[2]), total: number(match[3]) };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+function newSession(id: string, request: UploadRequest, size: number): Session {
+  return { id, request, size, hasher: undefined, done: undefined, last: Promise.resolve() };
+}
+
+/** Writes what is not there yet. @returns the size then. */
+async function writeFresh(
+  file: FileHandle,
+  { hasher, skip, from }: { readonly hasher: ContentHasher; readonly skip: number; readonly from: number },
+  content: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  let [toSkip, size] = [skip, from];
+  for await (const chunk of content) {
+    const fresh = chunk.subarray(toSkip);
+    toSkip -= Math.min(toSkip, chunk.length);
+    if (fresh.length === 0) continue;
+    hasher.update(fresh);
+    await file.writev([fresh], size);
+    size += fresh.length;
+  }
+  return size;
+}
+
+function floorToGrain(size: number): number {
+  return size - (size % GRAIN);
 }

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ContentHashes } from './crc32c.js';
+import { ContentHasher } from './crc32c.js';
+
+/** Content up to this many bytes is held until it is whole: one file operation in place of four. */
+const SMALL_BYTES = 256 * 1024;
+
+/** Bytes that are whole and belong to no object yet: one of the two is called, once. */
+export interface StagedBlob {
+  readonly hashes: ContentHashes;
+  /** Makes them the content of this generation, at once or not at all. */
+  readonly settle: (generation: string) => void;
+  readonly discard: () => void;
+}
+
+/** Contents of a bucket's objects, a file each by its generation. A file never changes once it is there. */
+export class Blobs {
+  readonly #folder: string;
+  readonly #incoming: string;
+
+  constructor(folder: string) {
+    this.#folder = join(folder, 'blobs');
+    this.#incoming = join(folder, 'incoming');
+    mkdirSync(this.#folder, { recursive: true });
+    // What a killed process was about to write belongs to nobody.
+    rmSync(this.#incoming, { recursive: true, force: true });
+    mkdirSync(this.#incoming);
+  }
+
+  /** Takes content of any length in; its memory does not grow with it. Nothing is left if the content breaks off. */
+  async stage(content: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+    const hasher = new ContentHasher();
+    const head: Uint8Array[] = [];
+    let file: { readonly path: string; readonly handle: FileHandle } | undefined;
+    try {
+      for await (const chunk of content) {
+        hasher.update(chunk);
+        if (file !== undefined) await file.handle.writev([chunk]);
+        else if (head.push(chunk) > 0 && hasher.size > SMALL_BYTES) {
+          file = await this.#openIncoming();
+          await file.handle.writev(head.splice(0));
+        }
+      }
+    } catch (error) {
+      await file?.handle.close();
+      if (file !== undefined) await rm(file.path, { force: true });
+      throw error;
+    }
+    if (file === undefined) return this.stageBytes(Buffer.concat(head), hasher.digest());
+    await file.handle.close();
+    return this.stageFile(file.path, hasher.digest());
+  }
+
+  stageBytes(content: Uint8Array, hashes: ContentHashes): StagedBlob {
+    return { hashes, settle: (generation) => writeFileSync(this.#path(generation), content), discard: () => undefined };
+  }
+
+  /** A file of the same file system; it is moved. */
+  stageFile(path: string, hashes: ContentHashes): StagedBlob {
+    return {
+      hashes,
+      settle: (generation) => renameSync(path, this.#path(generation)),
+      discard: () => rmSync(path, { force: true }),
+    };
+  }
+
+  /** The content of another object, without reading it: a second name of its file, which never changes. */
+  stageCopy(from: Blobs, generation: string, hashes: ContentHashes): StagedBlob {
+    const settle = (to: string): void => {
+      const [source, target] = [from.#path(generation), this.#path(to)];
+      try {
+        linkSync(source, target);
+      } catch {
+        // A file has so many names at most (ext4: 65,000), and some file systems let it have one.
+        copyFileSync(source, target);
+      }
+    };
+    return { hashes, settle, discard: () => undefined };
+  }
+
+  /** Rejects with ENOENT if the object was overwritten or deleted meanwhile; once open, it stays readable. */
+  open(generation: string): Promise<FileHandle> {
+    return open(this.#path(generation), 'r');
+  }
+
+  remove(generation: string): void {
+    rmSync(this.#path(generation), { force: true });
+  }
+
+  /** Removes every content that no object names: a process that was killed left it. */
+  sweep(isNamed: (generation: string) => boolean): void {
+    for (const generation of readdirSync(this.#folder)) if (!isNamed(generation)) this.remove(generation);
+  }
+
+  async #openIncoming(): Promise<{ readonly path: string; readonly handle: FileHandle }> {
+    const path = join(this.#incoming, randomBytes(12).toString('hex'));
+    return { path, handle: await open(path, 'w') };
+  }
+
+  #path(generation: string): string {
+    return join(this.#folder, generation);
+  }
+}

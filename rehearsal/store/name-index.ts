@@ -1,0 +1,79 @@
+/**
+ * Names of a bucket's objects in the order in which Cloud Storage lists them: by the bytes of UTF-8. A sorted array: a
+ * page of a listing is a walk from a place that is found by halving, so it costs the page, not the bucket. An insertion
+ * moves what is behind it (20 µs at 100,000 names).
+ */
+export class NameIndex {
+  readonly #names: string[];
+
+  /** @param names in any order, each once. */
+  constructor(names: Iterable<string>) {
+    this.#names = [...names].sort(compareNames);
+  }
+
+  get length(): number {
+    return this.#names.length;
+  }
+
+  at(index: number): string | undefined {
+    return this.#names[index];
+  }
+
+  /** Repeating is harmless. */
+  add(name: string): void {
+    const last = this.#names.at(-1);
+    if (last === undefined || compareNames(last, name) < 0) {
+      this.#names.push(name);
+      return;
+    }
+    const index = this.firstFrom(name);
+    if (this.#names[index] !== name) this.#names.splice(index, 0, name);
+  }
+
+  remove(name: string): void {
+    const index = this.firstFrom(name);
+    if (this.#names[index] === name) this.#names.splice(index, 1);
+  }
+
+  /** Place of the first name that is not before this one; the length if there is none. */
+  firstFrom(name: string): number {
+    return this.#firstWhere((candidate) => compareNames(candidate, name) >= 0);
+  }
+
+  firstAfter(name: string): number {
+    return this.#firstWhere((candidate) => compareNames(candidate, name) > 0);
+  }
+
+  /** Place of the first name behind all that begin so. */
+  firstBehindPrefix(prefix: string): number {
+    return this.#firstWhere((candidate) => compareNames(candidate, prefix) > 0 && !candidate.startsWith(prefix));
+  }
+
+  /** @param isThere false for names up to a place, true from there on. */
+  #firstWhere(isThere: (name: string) => boolean): number {
+    let [low, high] = [0, this.#names.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isThere(this.#names[middle] ?? '')) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+}
+
+/**
+ * Order of the UTF-8 bytes, without making them. UTF-16 has the same order but for surrogates, which stand for the
+ * highest code points and yet are smaller than U+E000 to U+FFFF.
+ */
+export function compareNames(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const [left, right] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}

@@ -1,0 +1,54 @@
+import { storeErrors } from './store-error.js';
+
+/** What is not an object's content is small: a resource, a list of sources. */
+const JSON_LIMIT = 8 * 1024 * 1024;
+
+/** A request's bytes, as they come. */
+export class RequestBody {
+  readonly #content: AsyncIterable<Uint8Array>;
+  #bytes = 0;
+
+  constructor(content: AsyncIterable<Uint8Array>) {
+    this.#content = content;
+  }
+
+  /** How many came until now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async *stream(): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of this.#content) {
+      this.#bytes += chunk.length;
+      yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    }
+  }
+
+  /** Throws StoreError 413. */
+  async whole(limit = JSON_LIMIT): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.stream()) {
+      chunks.push(chunk);
+      if (this.#bytes > limit) throw storeErrors.tooLarge(limit);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  /** An object; an empty body is an empty one. Throws StoreError 400. */
+  async json(): Promise<Record<string, unknown>> {
+    return parseResource((await this.whole()).toString());
+  }
+}
+
+/** Throws StoreError 400. */
+export function parseResource(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw storeErrors.parseError();
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw storeErrors.parseError();
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,142 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { callHeaders } from '../access/access-control.js';
+import type { StoreRights } from './authorization.js';
+import type { StoreAnswer, StoreCall, StoreMethodName, StoreParts } from './calls.js';
+import { STORE_METHODS } from './calls.js';
+import { selectFields } from './partial-response.js';
+import { RequestBody } from './request-body.js';
+import type { Route } from './routes.js';
+import { routeOf } from './routes.js';
+import { checkSignedUrl, isSigned } from './signed-url.js';
+import type { SigningKey } from './signing-key.js';
+import { StoreError, storeErrors } from './store-error.js';
+import { readUploadHead, uploadedName } from './upload-calls.js';
+import { xmlError } from './xml-answers.js';
+import { resourceOfHeaders, XML_METHODS } from './xml-calls.js';
+
+/** A request as it came over the wire, or as one part of a batch. */
+export interface StoreRequest {
+  readonly verb: string;
+  /** As it was sent, percent-encoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly content: AsyncIterable<Uint8Array>;
+  /** Scheme and authority that the client used. */
+  readonly origin: string;
+}
+
+export interface StoreHooks {
+  readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+  /** A call that is to be refused, before its effect or after it; undefined if it goes through. */
+  readonly refusal: (
+    method: StoreMethodName,
+    name: string,
+  ) => { readonly error: StoreError; readonly afterEffect: boolean } | undefined;
+  readonly rights: StoreRights;
+  /** Epoch ms of the cloud's clock, for the times of buckets and objects. This computer's if absent. */
+  readonly now?: () => number;
+}
+
+/** Where the key is that signs URLs: no path of Google's. */
+const KEY_PATH = '/_rehearsal/service-account-key';
+
+/** The calls of Cloud Storage, whatever carries them. */
+export class StoreService {
+  readonly #parts: StoreParts;
+  readonly #hooks: StoreHooks;
+  readonly #key: SigningKey;
+
+  constructor(parts: StoreParts, hooks: StoreHooks, key: SigningKey) {
+    this.#parts = parts;
+    this.#hooks = hooks;
+    this.#key = key;
+  }
+
+  /** Never rejects: a refusal is an answer too. */
+  async answer(request: StoreRequest): Promise<StoreAnswer> {
+    let route: Route | undefined;
+    try {
+      if (request.path === KEY_PATH && request.verb === 'GET') return await this.#keyAnswer(request);
+      route = routeOf(request.verb, request.path, request.query);
+      if (route === undefined) throw storeErrors.notServed(`${request.verb} ${request.path}`);
+      return await this.#recorded(request, route);
+    } catch (error) {
+      return errorAnswer(error, route?.api ?? 'json');
+    }
+  }
+
+  async #recorded(request: StoreRequest, route: Route): Promise<StoreAnswer> {
+    const { method } = route;
+    const body = new RequestBody(request.content);
+    let call: StoreCall = { ...request, ...route, body };
+    try {
+      call = await withUpload(call, route);
+      const answer = await this.#run(call, route, request);
+      this.#record(call, { method, code: 200, bytes: body.bytes });
+      return answer;
+    } catch (error) {
+      const code = error instanceof StoreError ? error.httpStatus : 500;
+      this.#record(call, { method, code, message: String(error) });
+      throw error;
+    }
+  }
+
+  #record(call: StoreCall, details: Readonly<Record<string, unknown>>): void {
+    this.#hooks.record('store-call', subjectOf(call), details);
+  }
+
+  async #run(call: StoreCall, route: Route, request: StoreRequest): Promise<StoreAnswer> {
+    const { method } = route;
+    if (route.api === 'xml' && isSigned(call.query)) checkSignedUrl(request, this.#key.signer(), Date.now());
+    else {
+      const headers = callHeaders(call.headers);
+      this.#hooks.rights.authorize({ method, headers, replaces: this.#replacesObject(call, method) });
+    }
+    const refusal = this.#hooks.refusal(method, subjectOf(call));
+    if (refusal !== undefined && !refusal.afterEffect) throw refusal.error;
+    const run = route.api === 'xml' ? XML_METHODS[route.operation] : STORE_METHODS[method];
+    const answer = await run(this.#parts, call);
+    if (refusal !== undefined) throw refusal.error;
+    return withFields(answer, call.query);
+  }
+
+  /** A write to a name that is taken. One that wants the name free fails for that, not for rights. */
+  #replacesObject(call: StoreCall, method: StoreMethodName): boolean {
+    const written = call.destination ?? (/^objects\.(?:insert|compose)$/.test(method) ? call : undefined);
+    if (written === undefined || call.query.get('ifGenerationMatch') === '0') return false;
+    return this.#parts.buckets.find(written.bucket)?.objects.find(written.object) !== undefined;
+  }
+
+  async #keyAnswer({ headers }: StoreRequest): Promise<StoreAnswer> {
+    const permission = 'iam.serviceAccountKeys.create';
+    const isAllowed = this.#hooks.rights.granted(headers.authorization, [permission]).length > 0;
+    if (!isAllowed) throw storeErrors.denied('The caller', permission, 'service account');
+    return { kind: 'json', json: await this.#key.keyFile() };
+  }
+}
+
+function subjectOf({ bucket, object }: StoreCall): string {
+  return `${bucket}/${object}`;
+}
+
+/** An upload's head tells what the rest is about: who may write it, and which refusals are meant for it. */
+async function withUpload(call: StoreCall, route: Route): Promise<StoreCall> {
+  if (route.method !== 'objects.insert') return call;
+  if (route.api === 'xml')
+    return { ...call, upload: { resource: resourceOfHeaders(call), content: call.body.stream() } };
+  const upload = await readUploadHead(call);
+  return { ...call, object: uploadedName(call.query, upload.resource), upload };
+}
+
+function withFields(answer: StoreAnswer, query: URLSearchParams): StoreAnswer {
+  const fields = query.get('fields') ?? '';
+  if (answer.kind !== 'json' || fields === '') return answer;
+  return { ...answer, json: selectFields(answer.json, fields) };
+}
+
+function errorAnswer(error: unknown, api: 'json' | 'xml'): StoreAnswer {
+  const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
+  if (refused.httpStatus === 304) return { kind: 'bytes', status: 304, headers: {}, content: Buffer.alloc(0) };
+  return api === 'xml' ? xmlError(refused) : { kind: 'json', json: refused, status: refused.httpStatus };
+}

@@ -1,0 +1,103 @@
+import { createHash, verify } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { storeErrors } from './store-error.js';
+
+/** What of a request is signed. */
+export interface SignedRequest {
+  readonly verb: string;
+  /** As it was sent, percent-encoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface Signer {
+  readonly email: string;
+  /** PEM. */
+  readonly publicKey: string;
+}
+
+/** Cloud Storage's longest: seven days. */
+const MAX_SECONDS = 604_800;
+/** How far a signer's clock may be ahead. */
+const SKEW_MS = 15 * 60_000;
+
+export function isSigned(query: URLSearchParams): boolean {
+  return query.has('X-Goog-Signature') || query.has('Signature');
+}
+
+/**
+ * Throws StoreError unless the URL was signed by this signer with the V4 process, and is not over
+ * (cloud.google.com/storage/docs/authentication/signatures and ../canonical-requests, 2026-11).
+ * @param now epoch ms of this computer's clock, which the signer has too; the cloud's may run faster.
+ */
+export function checkSignedUrl(request: SignedRequest, signer: Signer | undefined, now: number): void {
+  const { query } = request;
+  if (!query.has('X-Goog-Signature'))
+    throw storeErrors.wrongSignature('Signatures of V2 are not served: sign with V4.');
+  const [email, ...scope] = (query.get('X-Goog-Credential') ?? '').split('/');
+  if (query.get('X-Goog-Algorithm') !== 'GOOG4-RSA-SHA256')
+    throw storeErrors.invalidValue('X-Goog-Algorithm', query.get('X-Goog-Algorithm') ?? '');
+  checkTimes(query, now);
+  if (email !== signer?.email) throw storeErrors.wrongSignature(`No key of '${email}' is known.`);
+  const signature = Buffer.from(query.get('X-Goog-Signature') ?? '', 'hex');
+  const isGood = hostsOf(request.headers).some((host) => {
+    const hash = createHash('sha256').update(canonicalRequest(request, host)).digest('hex');
+    const text = ['GOOG4-RSA-SHA256', query.get('X-Goog-Date'), scope.join('/'), hash].join('\n');
+    return verify('RSA-SHA256', Buffer.from(text), signer?.publicKey ?? '', signature);
+  });
+  if (isGood) return;
+  throw storeErrors.wrongSignature(
+    'The request signature we calculated does not match the signature you provided. Check your Google secret key and signing method.',
+  );
+}
+
+function checkTimes(query: URLSearchParams, now: number): void {
+  const date = query.get('X-Goog-Date') ?? '';
+  const [, day, hours] = /^(\d{8})T(\d{6})Z$/.exec(date) ?? [];
+  const text = `${day?.replace(/(....)(..)(..)/, '$1-$2-$3')}T${hours?.replace(/(..)(..)(..)/, '$1:$2:$3')}Z`;
+  const from = Date.parse(text);
+  if (Number.isNaN(from)) throw storeErrors.invalidValue('X-Goog-Date', date);
+  const seconds = Number(query.get('X-Goog-Expires'));
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > MAX_SECONDS) {
+    throw storeErrors.invalidValue('X-Goog-Expires', query.get('X-Goog-Expires') ?? '');
+  }
+  const until = from + seconds * 1000;
+  if (until <= now) throw storeErrors.expiredSignature(new Date(until).toISOString());
+  if (from > now + SKEW_MS) throw storeErrors.wrongSignature('The signature is not good yet.');
+}
+
+/** With the port and without: Google has none, and the Node client signs the name alone. */
+function hostsOf(headers: IncomingHttpHeaders): readonly string[] {
+  const host = headers.host ?? '';
+  return [host, host.replace(/:\d+$/, '')];
+}
+
+function canonicalRequest({ verb, path, query, headers }: SignedRequest, host: string): string {
+  const names = (query.get('X-Goog-SignedHeaders') ?? '').split(';');
+  const lines = names.map((name) => `${name}:${name === 'host' ? host : headerText(headers[name])}\n`);
+  const parameters = [...query]
+    .filter(([name]) => name !== 'X-Goog-Signature')
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .toSorted((a, b) => (a < b ? -1 : 1));
+  const payload = headerText(headers['x-goog-content-sha256']) || 'UNSIGNED-PAYLOAD';
+  const canonicalPath = path
+    .split('/')
+    .map((part) => encoded(decodeURIComponent(part)))
+    .join('/');
+  return [verb, canonicalPath, parameters.join('&'), lines.join(''), names.join(';'), payload].join('\n');
+}
+
+function headerText(value: string | readonly string[] | undefined): string {
+  return String(value ?? '')
+    .trim()
+    .replaceAll(/\s+/g, ' ');
+}
+
+/** RFC 3986: all but letters, digits and `-._~`. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
