@@ -5,6 +5,7 @@ import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
 import { Random } from './random.js';
 import { loadSnapshot, Snapshot } from './snapshot.js';
+import { Timeline } from './timeline.js';
 import { TpuCloud } from './tpu/cloud.js';
 import { ListHistory } from './tpu/list-lag.js';
 import type { Settings } from './tpu/settings.js';
@@ -15,6 +16,7 @@ import { emptyState } from './tpu/state.js';
 export interface Core {
   readonly cloud: TpuCloud;
   readonly clock: RehearsalClock;
+  readonly timeline: Timeline;
   readonly fleet: Fleet;
   /** To be called after anything that may have changed: moves what is due, makes the VMs follow, saves. */
   readonly changed: () => Promise<void>;
@@ -43,7 +45,6 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   const clock = new RehearsalClock(state.clock);
   clock.set({ scale: options.timeScale });
   journal.timeBy(() => clock.now());
-  journal.timeBy(() => clock.now());
   const record = journal.record.bind(journal);
   const history = new ListHistory(state);
   journal.onEvent((event) => history.observe(event));
@@ -55,13 +56,14 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     record,
     shownInLists: (kind) => history.shown(kind, clock.now()),
   });
+  const timeline = new Timeline(clock, () => cloud.lifecycle.advance());
   const snapshot = new Snapshot(file, () => state);
   const failures: Error[] = [];
   let phase: 'starting' | 'running' | 'stopped' = 'starting';
   let timer: NodeJS.Timeout | undefined;
   const changed = (): Promise<void> => {
     if (phase === 'stopped') return snapshot.save();
-    const due = cloud.lifecycle.advance();
+    const due = timeline.advance();
     fleet.reconcile(Object.values(state.nodes));
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
@@ -98,5 +100,5 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     throw failures[0];
   }
   phase = 'running';
-  return { cloud, clock, fleet, changed, stop };
+  return { cloud, clock, timeline, fleet, changed, stop };
 }
