@@ -28,7 +28,8 @@ export function preconditionsOf(given: (name: (typeof FIELDS)[number][1]) => unk
   return Object.fromEntries(
     FIELDS.flatMap(([field, name]) => {
       const value = given(name);
-      if (value === undefined) return [];
+      // The Python client says null of what it does not ask for.
+      if (value === undefined || value === null) return [];
       const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
       if (!/^\d{1,20}$/.test(text)) throw storeErrors.invalidValue(`if${name}`, text);
       return [[field, String(BigInt(text))]];

@@ -62,7 +62,7 @@ export class StoreService {
       if (route === undefined) throw storeErrors.notServed(`${request.verb} ${request.path}`);
       return await this.#recorded(request, route);
     } catch (error) {
-      return errorAnswer(error, route?.api ?? 'json');
+      return errorAnswer(error, route?.api ?? 'json', request);
     }
   }
 
@@ -135,8 +135,19 @@ function withFields(answer: StoreAnswer, query: URLSearchParams): StoreAnswer {
   return { ...answer, json: selectFields(answer.json, fields) };
 }
 
-function errorAnswer(error: unknown, api: 'json' | 'xml'): StoreAnswer {
+function errorAnswer(error: unknown, api: 'json' | 'xml', { query }: StoreRequest): StoreAnswer {
   const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
   if (refused.httpStatus === 304) return { kind: 'bytes', status: 304, headers: {}, content: Buffer.alloc(0) };
+  if (api === 'json' && query.get('alt') === 'media') return mediaError(refused);
   return api === 'xml' ? xmlError(refused) : { kind: 'json', json: refused, status: refused.httpStatus };
+}
+
+/** Whoever asks for bytes is told in bytes. */
+function mediaError({ httpStatus: status, message }: StoreError): StoreAnswer {
+  return {
+    kind: 'bytes',
+    status,
+    headers: { 'content-type': 'text/html; charset=UTF-8' },
+    content: Buffer.from(message),
+  };
 }
