@@ -48,10 +48,10 @@ async function getObject({ buckets }: StoreParts, call: StoreCall): Promise<Stor
   return { kind: 'bytes', ...(await mediaOf(objects, object, call.headers, call.verb === 'HEAD')) };
 }
 
-/** Throws StoreError 400. */
+/** 0 is the live one, as gcsfuse asks for it. Throws StoreError 400. */
 export function readGeneration(query: URLSearchParams, parameter = 'generation'): string | undefined {
   const generation = query.get(parameter);
-  if (generation === null) return undefined;
+  if (generation === null || generation === '0') return undefined;
   if (!/^\d{1,20}$/.test(generation)) throw storeErrors.invalidValue(parameter, generation);
   return generation;
 }

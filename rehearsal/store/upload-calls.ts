@@ -22,7 +22,9 @@ export const UPLOAD_METHODS = {
   },
   'objects.insert.resume': async (parts, call) => {
     const answer = await resumeUpload(parts, call);
-    return answer.kind === 'more' ? askForMore(answer) : json(resourceOf(answer.object, call.bucket, call.origin));
+    return answer.kind === 'more'
+      ? askForMore(call, answer)
+      : json(resourceOf(answer.object, call.bucket, call.origin));
   },
   'objects.insert.cancel': ({ uploads }, { query }) => {
     uploads.cancel(query.get('upload_id') ?? '');
@@ -102,8 +104,17 @@ export function resumeUpload({ uploads }: StoreParts, call: StoreCall): Promise<
   return uploads.put(call.query.get('upload_id') ?? '', range, call.body.stream(), expectedHashes({}, call.headers));
 }
 
-/** Without a Range header the client starts from 0. */
-export function askForMore({ received }: ResumableAnswer & { readonly kind: 'more' }): StoreAnswer {
-  const headers = received === 0 ? {} : { range: `bytes=0-${received - 1}` };
-  return { kind: 'bytes', status: 308, headers, content: Buffer.alloc(0) };
+/**
+ * 308. Without a Range header the client starts from 0. The Go client asks for 200 in its place, since 308 means a
+ * redirect elsewhere (google.golang.org/api/internal/gensupport, 0.280).
+ */
+export function askForMore(
+  { headers }: StoreCall,
+  { received }: ResumableAnswer & { readonly kind: 'more' },
+): StoreAnswer {
+  const isOverridden = headers['x-guploader-no-308'] === 'yes';
+  const range = received === 0 ? {} : { range: `bytes=0-${received - 1}` };
+  const override = isOverridden ? { 'x-http-status-code-override': '308' } : {};
+  const status = isOverridden ? 200 : 308;
+  return { kind: 'bytes', status, headers: { ...range, ...override }, content: Buffer.alloc(0) };
 }

@@ -40,7 +40,7 @@ export const XML_METHODS = {
   },
   async resume(parts, call) {
     const answer = await resumeUpload(parts, call);
-    return answer.kind === 'more' ? askForMore(answer) : written(answer.object);
+    return answer.kind === 'more' ? askForMore(call, answer) : written(answer.object);
   },
   beginParts({ multipartUploads }, { bucket, object: name, upload }) {
     checkObjectName(name);
