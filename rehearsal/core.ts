@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { RehearsalClock } from './clock.js';
+import type { FleetSurroundings } from './fleet.js';
 import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
 import { Random } from './random.js';
@@ -27,6 +28,7 @@ export interface CoreOptions {
   readonly subnetOctet: number;
   readonly sshPort: number;
   readonly storeUrl: string;
+  readonly surroundings?: FleetSurroundings;
   readonly settings: Partial<Settings>;
   /** Of a cloud that is new; one that is there goes on with its own. None: any. */
   readonly seed?: number | undefined;
@@ -72,20 +74,24 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     return snapshot.save();
   };
   clock.onChange(() => void changed());
-  const fleet = new Fleet(join(stateDir, 'vms'), options, {
-    record,
-    booted(name, nodeId) {
-      cloud.markBooted(name, nodeId);
-      void changed();
+  const fleet = new Fleet(
+    join(stateDir, 'vms'),
+    { ...options, now: () => clock.now() },
+    {
+      record,
+      booted(name, nodeId) {
+        cloud.markBooted(name, nodeId);
+        void changed();
+      },
+      failed(name, nodeId, error) {
+        record('vm-failure', name, { error: error.message });
+        // A port that is taken at a restart must not destroy slices that are there.
+        if (phase === 'starting') failures.push(error);
+        else cloud.markBootFailed(name, nodeId, error);
+        void changed();
+      },
     },
-    failed(name, nodeId, error) {
-      record('vm-failure', name, { error: error.message });
-      // A port that is taken at a restart must not destroy slices that are there.
-      if (phase === 'starting') failures.push(error);
-      else cloud.markBootFailed(name, nodeId, error);
-      void changed();
-    },
-  });
+  );
   const stop = async (): Promise<void> => {
     phase = 'stopped';
     clearTimeout(timer);

@@ -1,9 +1,16 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { NodeRecord } from './tpu/model.js';
-import type { Vm } from './vm/index.js';
+import type { ProjectMetadata } from './fleet-metadata.js';
+import { instanceFacts, nodeMetadata } from './fleet-metadata.js';
+import type { NodeRecord, NodeState } from './tpu/model.js';
+import { zoneOf } from './tpu/resource-name.js';
+import { keyLines } from './vm/authorized-keys.js';
+import { removeDisks } from './vm/disks.js';
+import type { Vm, VmPlan } from './vm/index.js';
 import { killLeftover, startVm } from './vm/index.js';
+import { metadataTree } from './vm/metadata/instance.js';
+import { MetadataService } from './vm/metadata/server.js';
+import { toolEnvironment, toolsFolder } from './vm/tools/install.js';
 
 /** VMs booted at the same time. */
 const BOOT_WIDTH = 16;
@@ -19,7 +26,26 @@ export interface FleetPlace {
   readonly sshPort: number;
   /** Of the Cloud Storage that VMs reach. */
   readonly storeUrl: string;
+  readonly surroundings?: FleetSurroundings | undefined;
+  /** The cloud's time, epoch ms; the computer's if not given. */
+  readonly now?: (() => number) | undefined;
 }
+
+/** What VMs see of the rest of the cloud. */
+export interface FleetSurroundings {
+  readonly project: () => ProjectMetadata;
+  /** A token of a VM's service account as Google's metadata server gives it; undefined: there is no such account. */
+  readonly token: (email: string) => object | undefined;
+}
+
+/** Without authentication any token will do. */
+const DEFAULT_SURROUNDINGS: FleetSurroundings = {
+  project: () => ({ number: '123456789012', metadata: {} }),
+  token: () => ({ access_token: 'ya29.rehearsed-vm', expires_in: 3599, token_type: 'Bearer' }),
+};
+
+/** States in which a node's VMs run; while it is REPAIRING they run, and are silent. */
+const LIVE: ReadonlySet<NodeState> = new Set(['CREATING', 'READY', 'STARTING', 'REPAIRING']);
 
 interface Slice {
   readonly name: string;
@@ -28,25 +54,31 @@ interface Slice {
   readonly vms: Vm[];
   booting: Promise<void>;
   killing: Promise<void> | undefined;
+  isSilent: boolean;
 }
 
 /**
  * The TPU VMs of all live nodes. `reconcile` is told which nodes there are, whenever that may have changed, and makes
- * the VMs follow: booted or adopted while a node is CREATING or READY, dead at once when it is neither, their disks gone
- * with the node.
+ * the VMs follow: up or adopted in the states that have VMs, dead at once in the others, up again on the same disks where
+ * a node was stopped, their disks gone with the node.
  */
 export class Fleet {
   readonly #folder: string;
   readonly #place: FleetPlace;
+  readonly #surroundings: FleetSurroundings;
+  readonly #metadata = new MetadataService();
   readonly #hooks: FleetHooks;
   readonly #background = new Set<Promise<void>>();
   /** By node id. */
   readonly #slices = new Map<string, Slice>();
+  /** By id, as `reconcile` was last told. */
+  #nodes: ReadonlyMap<string, NodeRecord> = new Map();
   #isStopping = false;
 
   constructor(folder: string, place: FleetPlace, hooks: FleetHooks) {
     this.#folder = folder;
     this.#place = place;
+    this.#surroundings = place.surroundings ?? DEFAULT_SURROUNDINGS;
     this.#hooks = hooks;
     mkdirSync(folder, { recursive: true });
   }
@@ -59,21 +91,26 @@ export class Fleet {
       if (live.has(nodeId)) continue;
       const hosts = readdirSync(join(this.#folder, nodeId));
       await Promise.all(hosts.map((host) => killLeftover(join(this.#folder, nodeId, host))));
-      if (!known.has(nodeId)) await this.#removeDisks(nodeId);
+      if (!known.has(nodeId)) await removeDisks(join(this.#folder, nodeId));
     }
   }
 
   reconcile(nodes: readonly NodeRecord[]): void {
     if (this.#isStopping) return;
-    const byId = new Map(nodes.map((node) => [node.resource.id, node]));
+    this.#nodes = new Map(nodes.map((node) => [node.resource.id, node]));
     for (const slice of this.#slices.values()) {
-      const node = byId.get(slice.nodeId);
-      if (node === undefined || !isLive(node)) this.#inBackground(slice, this.#kill(slice));
+      const node = this.#nodes.get(slice.nodeId);
+      const isOver = node === undefined || !isLive(node);
+      if (isOver && slice.killing === undefined) this.#inBackground(slice, this.#kill(slice));
       if (node === undefined) this.#inBackground(slice, this.#forget(slice));
     }
     for (const node of nodes) {
-      if (isLive(node) && !this.#slices.has(node.resource.id)) this.#boot(node);
+      const slice = this.#slices.get(node.resource.id);
+      if (isLive(node) && slice?.killing !== undefined) this.#boot(node, slice.killing);
+      else if (isLive(node) && slice === undefined) this.#boot(node);
+      else if (slice !== undefined) setSilent(slice, node.resource.state === 'REPAIRING');
     }
+    this.#metadata.changed();
   }
 
   /** Resolves when every slice that is booting has booted or failed. */
@@ -102,18 +139,23 @@ export class Fleet {
     void quiet.finally(() => this.#background.delete(quiet));
   }
 
-  #boot(node: NodeRecord): void {
-    const { name, id: nodeId } = node.resource;
-    const slice: Slice = { name, nodeId, vms: [], booting: Promise.resolve(), killing: undefined };
+  /** @param after VMs of the same disks that still have to die. */
+  #boot(node: NodeRecord, after?: Promise<void>): void {
+    const { name, id: nodeId, state } = node.resource;
+    const isSilent = state === 'REPAIRING';
+    const slice: Slice = { name, nodeId, vms: [], booting: Promise.resolve(), killing: undefined, isSilent };
     this.#slices.set(nodeId, slice);
-    slice.booting = this.#bootHosts(slice, node).then(
-      () => {
-        if (slice.killing === undefined) this.#hooks.booted(name, nodeId);
-      },
-      (error: unknown) => {
-        this.#hooks.failed(name, nodeId, error instanceof Error ? error : new Error(String(error)));
-      },
-    );
+    const settled = after?.catch(() => undefined) ?? Promise.resolve();
+    slice.booting = settled
+      .then(() => this.#bootHosts(slice, node))
+      .then(
+        () => {
+          if (slice.killing === undefined) this.#hooks.booted(name, nodeId);
+        },
+        (error: unknown) => {
+          this.#hooks.failed(name, nodeId, error instanceof Error ? error : new Error(String(error)));
+        },
+      );
   }
 
   async #bootHosts(slice: Slice, node: NodeRecord): Promise<void> {
@@ -134,20 +176,42 @@ export class Fleet {
     const host = node.hosts[index];
     if (host === undefined)
       throw new RangeError(`${node.resource.name} has ${node.hosts.length} hosts, no host ${index}`);
-    const metadata = node.resource['metadata'] as Readonly<Record<string, string>> | undefined;
-    const vm = await startVm({
-      dir: join(this.#folder, node.resource.id, `w${index}`),
+    const vm = await startVm(this.#plan(node, index, host));
+    const details = { host: index, address: host.address, isAdopted: vm.isAdopted, init: vm.initPid };
+    this.#hooks.record('vm-start', node.resource.name, details);
+    if (this.#slices.get(node.resource.id)?.isSilent === true) vm.setReachable(false);
+    return vm;
+  }
+
+  #plan(node: NodeRecord, index: number, host: NodeRecord['hosts'][number]): VmPlan {
+    const { id, name } = node.resource;
+    // Of this moment: metadata changes while the VM runs.
+    const now = (): NodeRecord => this.#nodes.get(id) ?? node;
+    const { project, token } = this.#surroundings;
+    const { storeUrl } = this.#place;
+    const facts = () => instanceFacts(now(), index, project(), this.#nodes.values());
+    return {
+      dir: join(this.#folder, id, `w${index}`),
       address: host.address,
       sshPort: this.#place.sshPort,
       hostname: host.hostname,
-      authorizedKeys: metadata?.['ssh-keys'] ?? '',
+      authorizedKeys: () => keyLines({ node: nodeMetadata(now()), project: project().metadata }),
       slice: node.hosts,
       // The variable that users of an emulator of Cloud Storage set: Google's client libraries then go there, without a token.
-      environment: { TPU_WORKER_ID: String(index), STORAGE_EMULATOR_HOST: this.#place.storeUrl },
-    });
-    const details = { host: index, address: host.address, isAdopted: vm.isAdopted, init: vm.initPid };
-    this.#hooks.record('vm-start', node.resource.name, details);
-    return vm;
+      environment: {
+        TPU_WORKER_ID: String(index),
+        STORAGE_EMULATOR_HOST: storeUrl,
+        ...toolEnvironment({ storeUrl, project: name.split('/')[1] ?? '', zone: zoneOf(name) }),
+      },
+      tools: toolsFolder(),
+      startupScript: nodeMetadata(node)['startup-script'],
+      metadata: {
+        service: this.#metadata,
+        source: { tree: () => metadataTree(facts()), token: () => token(facts().serviceAccount?.email ?? '') },
+      },
+      now: this.#place.now ?? Date.now,
+      record: (kind, details) => this.#hooks.record(kind, name, { host: index, ...details }),
+    };
   }
 
   #kill(slice: Slice): Promise<void> {
@@ -167,15 +231,17 @@ export class Fleet {
   async #forget(slice: Slice): Promise<void> {
     this.#slices.delete(slice.nodeId);
     await slice.killing;
-    await this.#removeDisks(slice.nodeId);
-  }
-
-  async #removeDisks(nodeId: string): Promise<void> {
-    const folder = join(this.#folder, nodeId);
-    if (existsSync(folder)) await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeDisks(join(this.#folder, slice.nodeId));
   }
 }
 
 function isLive(node: NodeRecord): boolean {
-  return node.resource.state === 'CREATING' || node.resource.state === 'READY';
+  return LIVE.has(node.resource.state);
+}
+
+/** Of the slice's own accord, beside what somebody asks of single hosts. */
+function setSilent(slice: Slice, isSilent: boolean): void {
+  if (slice.isSilent === isSilent) return;
+  slice.isSilent = isSilent;
+  for (const vm of slice.vms) vm?.setReachable(!isSilent);
 }

@@ -3,10 +3,11 @@ import { writeCredentialsFile } from './access/credentials-file.js';
 import { startMetadataServer } from './access/metadata-server.js';
 import type { AuthenticationOptions, OpenedAccess } from './access/open-access.js';
 import { openAccess } from './access/open-access.js';
-import { addTokenService } from './access/token-service.js';
+import { addTokenService, giveToken } from './access/token-service.js';
 import { startAdminServer } from './admin/server.js';
 import type { Core } from './core.js';
 import { startCore } from './core.js';
+import type { FleetSurroundings } from './fleet.js';
 import { Journal } from './journal.js';
 import { addNeighbours } from './neighbours/server.js';
 import type { ProjectFacts } from './project/facts.js';
@@ -118,7 +119,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   const store = await openStore(site);
   const settings = options.delays ?? {};
   const { seed, timeScale } = options;
-  const place = { subnetOctet, sshPort, storeUrl: store.url };
+  const place = { subnetOctet, sshPort, storeUrl: store.url, surroundings: surroundings(site) };
   const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);
   store.refuseAs(core.cloud);
@@ -144,6 +145,17 @@ async function openSite(stateDir: string, options: RehearsalOptions, closers: Cl
   const project = new RehearsedProject(join(stateDir, 'project'));
   const record = journal.record.bind(journal);
   return { stateDir, options, closers, journal, record, access, project, facts: () => project.facts };
+}
+
+/** What TPU VMs see of the project. A service account that no principal is has the rights of the current one. */
+function surroundings({ access: { control }, record, facts }: Site): FleetSurroundings {
+  return {
+    project: facts,
+    token(email) {
+      const principal = control.principal(email) ?? control.principal('current');
+      return principal && giveToken({ access: control, record }, principal, 'metadata');
+    },
+  };
 }
 
 /** It takes calls before there is a cloud whose refusals it could know. */

@@ -1,18 +1,28 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { findPython } from './visible-folders.js';
 
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-let pythonFolder: string | undefined;
+/** Where a VM with a root of its own finds the rehearsal's commands; they come before the computer's. */
+export const VM_COMMANDS = ['/opt/rehearsal/bin', '/run/rehearsal/bin'];
+
+export interface Login {
+  readonly user: string;
+  /** As the VM sees it. */
+  readonly home: string;
+  readonly hostname: string;
+  /** Folders of commands that come before the system's. */
+  readonly commands: readonly string[];
+}
 
 /**
  * The environment a login on a VM starts from. Made from nothing, never from the rehearsal's own environment: its
  * JOBCTL_*, npm_* and credentials are not the VM's.
  */
-export function loginEnvironment(user: string, home: string, hostname: string): Record<string, string> {
+export function loginEnvironment({ user, home, hostname, commands }: Login): Record<string, string> {
   return {
-    PATH: vmPath(),
+    PATH: [...commands, SYSTEM_PATH, ...pythonFolder()].join(':'),
     HOME: home,
     USER: user,
     LOGNAME: user,
@@ -22,37 +32,20 @@ export function loginEnvironment(user: string, home: string, hostname: string): 
   };
 }
 
-/** Makes the home of `user` under `root` as an image's /etc/skel would, at the first login. */
-export function makeHome(root: string, user: string): string {
-  const home = join(root, user);
-  if (!existsSync(home)) {
-    mkdirSync(home, { recursive: true, mode: 0o755 });
-    // A login shell starts with /etc/profile, which sets PATH anew and knows nothing of a Python outside of /usr.
-    const profile = `# Written by the rehearsal cloud.\nPATH="$HOME/.local/bin:$PATH${pythonSuffix()}"\n`;
-    writeFileSync(join(home, '.profile'), profile);
-  }
-  return home;
+/** Makes a home out of this computer's /etc/skel, at the first login. @param folder outside of the VM. */
+export function makeHome(folder: string, commands: readonly string[]): void {
+  const profile = join(folder, '.profile');
+  if (existsSync(profile)) return;
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  // Without .bash_logout, which clears a screen that is not there whenever a login shell without a terminal says `exit`.
+  const filter = (source: string): boolean => !source.endsWith('/.bash_logout');
+  if (existsSync('/etc/skel')) cpSync('/etc/skel', folder, { recursive: true, force: false, filter });
+  // A login shell starts with /etc/profile, which sets PATH anew and knows neither our commands nor a Python outside of /usr.
+  const path = [...commands, '$HOME/.local/bin', '$PATH', ...pythonFolder()].join(':');
+  appendFileSync(profile, `# Written by the rehearsal cloud.\nPATH="${path}"\n`);
 }
 
-function vmPath(): string {
-  return `${SYSTEM_PATH}${pythonSuffix()}`;
-}
-
-function pythonSuffix(): string {
-  const folder = findPythonFolder();
-  return folder === '' || SYSTEM_PATH.split(':').includes(folder) ? '' : `:${folder}`;
-}
-
-/** The folder of the interpreter behind `python3` on the rehearsal's PATH (not of a pyenv shim), or '' if there is none. */
-function findPythonFolder(): string {
-  if (pythonFolder === undefined) {
-    try {
-      const program = 'import os, sys; print(os.path.realpath(sys.executable))';
-      const path = execFileSync('python3', ['-c', program], { timeout: 20_000, stdio: ['ignore', 'pipe', 'ignore'] });
-      pythonFolder = dirname(path.toString().trim());
-    } catch {
-      pythonFolder = '';
-    }
-  }
-  return pythonFolder;
+function pythonFolder(): readonly string[] {
+  const folder = dirname(findPython().executable);
+  return folder === '.' || SYSTEM_PATH.split(':').includes(folder) ? [] : [folder];
 }

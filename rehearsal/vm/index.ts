@@ -1,15 +1,21 @@
 import { join } from 'node:path';
 import { parseAuthorizedKeys } from './authorized-keys.js';
+import type { Confinement } from './confinement.js';
+import { setDiskFull } from './disk-fault.js';
 import { loadHostKey } from './host-key.js';
 import type { Isolation } from './isolation.js';
-import { detectIsolation } from './isolation.js';
-import type { Machine, MachinePlan } from './machine.js';
-import { killMarkedLeftover, startMarkedMachine } from './marked-machine.js';
-import { killNamespaceLeftover, startNamespaceMachine } from './namespace-machine.js';
+import { LazyMachine } from './lazy-machine.js';
+import type { Machine } from './machine.js';
+import { findMachine, killLeftovers, startMachine } from './machines.js';
+import type { MetadataService, MetadataSource, VmMetadata } from './metadata/server.js';
 import { signalProcess } from './processes.js';
 import type { LoginHost } from './session.js';
 import { sessionLedger } from './sessions.js';
+import type { SshServer } from './ssh-server.js';
 import { startSshServer } from './ssh-server.js';
+import { runStartupScript } from './startup-script.js';
+import { standInReporter } from './stand-ins.js';
+import { vmLogins } from './logins.js';
 
 export interface VmPlan {
   /** The VM's folder: its disk (homes, /tmp), host key and boot record. Kept over restarts; absolute. */
@@ -18,90 +24,155 @@ export interface VmPlan {
   readonly address: string;
   readonly sshPort: number;
   readonly hostname: string;
-  /** The metadata item `ssh-keys`: lines of `user:ssh-ed25519 AAAA.. comment`. */
-  readonly authorizedKeys: string;
+  /** Lines of `user:ssh-ed25519 AAAA.. comment` as in the metadata item `ssh-keys`: those in force whenever it is asked. */
+  readonly authorizedKeys: string | (() => string);
   /** All hosts of the slice, for /etc/hosts. */
   readonly slice: readonly { readonly hostname: string; readonly address: string }[];
   /** More of every login's environment, such as TPU_WORKER_ID. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** How VMs are kept apart; what the kernel allows if not given. */
+  /** A folder of commands that come first on every PATH, /opt/rehearsal/bin in the VM. */
+  readonly tools?: string;
+  /** The metadata item `startup-script`: run once per boot, by root. */
+  readonly startupScript?: string | undefined;
+  /** Without it the VM has no metadata server. */
+  readonly metadata?: { readonly service: MetadataService; readonly source: MetadataSource };
+  /** How VMs are kept apart, and from this computer; what the kernel allows if not given. */
   readonly isolation?: Isolation;
+  readonly confinement?: Confinement;
+  /** Epoch ms, against which keys expire; the computer's if not given. */
+  readonly now?: () => number;
+  /** Told of what happens in the VM, for the journal. */
+  readonly record?: (kind: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
-/** One running TPU VM: real processes behind a real SSH server. */
+/** One running TPU VM: real processes behind a real SSH server. It boots at the first login, or for its startup script. */
 export interface Vm {
   /** `ssh-ed25519 AAAA..` */
   readonly hostKey: string;
   /** True if the VM was found running, with its processes, as an earlier process had left it. */
   readonly isAdopted: boolean;
-  /** Pid of the VM's init as this computer counts, or undefined without namespaces. */
+  /** Pid of the VM's init as this computer counts; undefined without namespaces, and before the VM has booted. */
   readonly initPid: number | undefined;
   isAlive(): boolean;
   /** Stops every process where it stands and falls silent; `thaw` undoes both. */
   freeze(): void;
   thaw(): void;
   setReachable(isReachable: boolean): void;
+  /** What every new connection, and each of its sessions, waits for its first answer, ms; 0: nothing. */
+  setSshDelay(delayMs: number): void;
+  /** true: SSH connections are reset, those that are open too. */
+  refuseSsh(isRefused: boolean): void;
+  /** true: writes in the VM end with ENOSPC (how far: full-disk.sh). Rejects where that cannot be had. */
+  fillDisk(isFull: boolean): Promise<void>;
   /** SIGKILL to all processes; the VM and its SSH server stay up. @returns how many. */
   killProcesses(): number;
   /** The VM is gone at once, with every process, daemons too; its disk stays. Repeating is harmless. */
   kill(): Promise<void>;
 }
 
-/** Boots a VM, or adopts the one that runs in this folder. Rejects if it cannot listen or boot; nothing is left running then. */
+/** Starts a VM, or adopts the one that runs in this folder. Rejects if it cannot listen; nothing is left running then. */
 export async function startVm(plan: VmPlan): Promise<Vm> {
-  const disk = join(plan.dir, 'disk');
-  const hostKey = loadHostKey(join(plan.dir, 'ssh_host_ed25519_key'));
-  const machinePlan: MachinePlan = { disk, hostname: plan.hostname, hosts: plan.slice, mark: plan.dir };
-  const isolation = plan.isolation ?? detectIsolation();
-  const machine =
-    isolation === 'namespaces' ? await startNamespaceMachine(machinePlan) : startMarkedMachine(machinePlan);
+  const record = plan.record ?? (() => undefined);
+  const running = findMachine(plan);
   const ledger = sessionLedger(join(plan.dir, 'sessions'));
-  ledger.hangUpOrphans(machine);
-  const host = { machine, ledger, disk, hostname: plan.hostname, environment: plan.environment ?? {} };
-  return serve(plan, host, hostKey).catch(async (error: unknown) => {
-    await machine.kill();
-    throw error;
+  if (running !== undefined) ledger.hangUpOrphans(running);
+  const machine = new LazyMachine(running, async () => {
+    const booted = await startMachine(plan);
+    record('vm-boot', { init: booted.init?.pid, confinement: booted.root ?? 'none' });
+    return booted;
   });
+  try {
+    const metadata = await openMetadata(plan);
+    const environment = { ...plan.environment, ...metadata.environment };
+    const left = standInReporter(plan.dir, machine, record);
+    const host: LoginHost = { enter: vmLogins(plan, machine), ledger, hostname: plan.hostname, environment, left };
+    const vm = await serve(plan, machine, host, metadata.server);
+    if (plan.startupScript !== undefined && running === undefined) {
+      void runStartupScript(plan.startupScript, host, record);
+    }
+    return vm;
+  } catch (error) {
+    await machine.switchOff();
+    throw error;
+  }
+}
+
+/** Those in force now. */
+export function keyLines({ authorizedKeys }: Pick<VmPlan, 'authorizedKeys'>): string {
+  return typeof authorizedKeys === 'string' ? authorizedKeys : authorizedKeys();
 }
 
 /** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */
 export async function killLeftover(dir: string): Promise<void> {
-  await killNamespaceLeftover(join(dir, 'disk'));
-  await killMarkedLeftover(dir);
+  await killLeftovers(dir);
 }
 
-async function serve(plan: VmPlan, host: LoginHost, hostKey: ReturnType<typeof loadHostKey>): Promise<Vm> {
-  const { machine } = host;
-  const authorizedKeys = parseAuthorizedKeys(plan.authorizedKeys);
-  const { address, sshPort: port } = plan;
-  const server = await startSshServer({ address, port, privateKey: hostKey.privateKey, authorizedKeys }, host);
+async function openMetadata(
+  plan: VmPlan,
+): Promise<{ readonly server: VmMetadata | undefined; readonly environment: Readonly<Record<string, string>> }> {
+  if (plan.metadata === undefined) return { server: undefined, environment: {} };
+  const server = await plan.metadata.service.open(plan.address, plan.metadata.source);
+  const { host } = server;
+  // Google's libraries read the first, JAX the second, gcloud and old Python libraries the third.
+  return { server, environment: { GCE_METADATA_HOST: host, GCE_METADATA_IP: host, GCE_METADATA_ROOT: host } };
+}
+
+async function serve(
+  plan: VmPlan,
+  machine: LazyMachine,
+  host: LoginHost,
+  metadata: VmMetadata | undefined,
+): Promise<Vm> {
+  const hostKey = loadHostKey(join(plan.dir, 'ssh_host_ed25519_key'));
+  const { address, sshPort: port, slice: hosts, now = Date.now } = plan;
+  const identity = { privateKey: hostKey.privateKey, authorizedKeys: () => parseAuthorizedKeys(keyLines(plan)), now };
+  const server = await startSshServer({ address, port, hosts, ...identity }, host).catch(async (error: unknown) => {
+    await metadata?.close();
+    throw error;
+  });
   return {
+    ...hostFaults(machine, server),
     hostKey: hostKey.publicKey,
-    isAdopted: machine.isAdopted,
-    initPid: machine.init?.pid,
+    isAdopted: machine.current?.isAdopted === true,
+    get initPid() {
+      return machine.current?.init?.pid;
+    },
     isAlive: () => machine.isAlive(),
-    freeze() {
-      server.setReachable(false);
-      signalAll(machine, 'SIGSTOP');
-    },
-    thaw() {
-      signalAll(machine, 'SIGCONT');
-      server.setReachable(true);
-    },
-    setReachable: (isReachable) => server.setReachable(isReachable),
-    killProcesses: () => signalAll(machine, 'SIGKILL'),
     async kill() {
       // The processes first: a client that sees its connection end may look for them at once.
-      await machine.kill();
-      await server.close();
+      await machine.switchOff();
+      await Promise.all([server.close(), metadata?.close()]);
     },
   };
 }
 
+type HostFaults = Pick<
+  Vm,
+  'freeze' | 'thaw' | 'setReachable' | 'setSshDelay' | 'refuseSsh' | 'fillDisk' | 'killProcesses'
+>;
+
+function hostFaults(machine: LazyMachine, server: SshServer): HostFaults {
+  return {
+    freeze() {
+      server.setReachable(false);
+      signalAll(machine.current, 'SIGSTOP');
+    },
+    thaw() {
+      signalAll(machine.current, 'SIGCONT');
+      server.setReachable(true);
+    },
+    setReachable: (isReachable) => server.setReachable(isReachable),
+    setSshDelay: (delayMs) => server.setDelay(delayMs),
+    refuseSsh: (isRefused) => server.setRefusing(isRefused),
+    fillDisk: async (isFull) => setDiskFull(await machine.wake(), isFull),
+    killProcesses: () => signalAll(machine.current, 'SIGKILL'),
+  };
+}
+
 /** Looks again until a look finds nobody new: a process forked while its parent was being signalled was in no list yet. */
-function signalAll(machine: Machine, signal: NodeJS.Signals): number {
+function signalAll(machine: Machine | undefined, signal: NodeJS.Signals): number {
   const signalled = new Set<number>();
-  for (let look = 0; look < MOST_LOOKS; look++) {
+  for (let look = 0; machine !== undefined && look < MOST_LOOKS; look++) {
     const fresh = machine.processes().filter((pid) => !signalled.has(pid) && signalProcess(pid, signal));
     if (fresh.length === 0) break;
     for (const pid of fresh) signalled.add(pid);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Machine, MachinePlan } from './machine.js';
+import { homeFolder } from './machine.js';
 import { bootId, carriersOf, signalProcess } from './processes.js';
 
 /**
@@ -11,7 +12,7 @@ import { bootId, carriersOf, signalProcess } from './processes.js';
  */
 export function startMarkedMachine(plan: MachinePlan): Machine {
   const record = join(plan.disk, 'boot.json');
-  const isAdopted = existsSync(record) && readFileSync(record, 'utf8') === bootId();
+  const isAdopted = isMarkedMachineUp(plan.disk);
   for (const folder of ['home', 'tmp']) mkdirSync(join(plan.disk, folder), { recursive: true });
   writeFileSync(record, bootId());
   let alive = true;
@@ -19,7 +20,9 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
   const extra = { REHEARSAL_VM: plan.mark, TMPDIR: join(plan.disk, 'tmp') };
   return {
     init: undefined,
+    root: undefined,
     isAdopted,
+    homeOf: (user) => homeFolder(plan.disk, user, undefined),
     start: ([command = 'true', ...args], environment) =>
       spawn(command, args, {
         cwd: '/',
@@ -36,6 +39,12 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
       await killCarriers(mark);
     },
   };
+}
+
+/** True if an earlier rehearsal process has left the machine of this disk running. */
+export function isMarkedMachineUp(disk: string): boolean {
+  const record = join(disk, 'boot.json');
+  return existsSync(record) && readFileSync(record, 'utf8') === bootId();
 }
 
 /** Kills what an earlier rehearsal process left running under this mark. */

@@ -3,40 +3,31 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RootKind } from './boot.js';
+import { bootCommand, enterCommand, etcFolder } from './boot.js';
+import { writeEtc } from './etc-files.js';
 import type { Machine, MachinePlan } from './machine.js';
 import type { ProcessIdentity } from './processes.js';
 import { bootId, childrenOf, identityOf, isAlive, membersOfNamespace, signalProcess } from './processes.js';
 
-/**
- * The first process of a VM. The disk is bound once more inside the new /tmp when it lies under the old one, so that
- * homes keep their paths. bash reaps whatever is orphaned in the VM while it waits.
- */
-const INIT = `set -e
-disk=$1
-mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-mount --bind "$disk/etc/hosts" /etc/hosts
-hostname "$2"
-case $disk in
-  /tmp/*) mkdir -p "$disk$disk"; mount --bind "$disk" "$disk$disk" ;;
-esac
-mount --rbind "$disk/tmp" /tmp
-echo ready
-exec 0</dev/null 1>/dev/null 2>&1
-exec -a init bash -c 'while :; do sleep infinity & wait; done'
-`;
-
 interface BootRecord extends ProcessIdentity {
   readonly bootId: string;
+  readonly root: RootKind;
 }
 
-/** Boots the VM, or finds it running as it was left by a rehearsal process that was killed. */
-export async function startNamespaceMachine(plan: MachinePlan): Promise<Machine> {
-  const record = join(plan.disk, 'boot.json');
-  const running = readBootRecord(record);
-  if (running !== undefined) return namespaceMachine(running, true);
-  const init = await boot(plan);
-  writeFileSync(record, JSON.stringify({ ...init, bootId: bootId() }));
-  return namespaceMachine(init, false);
+/** The machine that runs on this disk as a rehearsal process that was killed has left it, or undefined. */
+export function findNamespaceMachine(disk: string): Machine | undefined {
+  const running = readBootRecord(join(disk, 'boot.json'));
+  return running === undefined ? undefined : namespaceMachine(running, true);
+}
+
+export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): Promise<Machine> {
+  mkdirSync(plan.disk, { recursive: true });
+  writeEtc(etcFolder(plan.disk, root), plan);
+  const init = await boot(plan, root);
+  const record = { ...init, bootId: bootId(), root };
+  writeFileSync(join(plan.disk, 'boot.json'), JSON.stringify(record));
+  return namespaceMachine(record, false);
 }
 
 /** Kills the VM that an earlier rehearsal process left running on this disk, if it did. */
@@ -45,32 +36,30 @@ export async function killNamespaceLeftover(disk: string): Promise<void> {
   if (init !== undefined) await killInit(init);
 }
 
-function readBootRecord(file: string): ProcessIdentity | undefined {
+function readBootRecord(file: string): BootRecord | undefined {
   if (!existsSync(file)) return undefined;
   try {
     const record = JSON.parse(readFileSync(file, 'utf8')) as BootRecord;
-    const identity = { pid: record.pid, startTicks: record.startTicks };
-    return record.bootId === bootId() && isAlive(identity) ? identity : undefined;
+    return record.bootId === bootId() && isAlive(record) ? record : undefined;
   } catch {
     // Half written by a process that was killed in the act. Its VM, if it got so far, is found by nobody: boot anew.
     return undefined;
   }
 }
 
-async function boot(plan: MachinePlan): Promise<ProcessIdentity> {
-  for (const folder of ['etc', 'home']) mkdirSync(join(plan.disk, folder), { recursive: true });
-  mkdirSync(join(plan.disk, 'tmp'), { recursive: true, mode: 0o777 });
-  writeFileSync(join(plan.disk, 'etc/hosts'), hostsFile(plan));
-  const namespaces = ['--pid', '--mount', '--uts', '--ipc', '--fork', '--mount-proc'];
-  const outer = spawn('unshare', [...namespaces, 'bash', '-c', INIT, 'init', plan.disk, plan.hostname], {
+async function boot(plan: MachinePlan, root: RootKind): Promise<ProcessIdentity> {
+  const { disk, hostname, mark, tools } = plan;
+  const { argv, environment } = bootCommand({ disk, hostname, root, mark, tools });
+  const [program, ...args] = argv;
+  const outer = spawn(program, args, {
     cwd: '/',
     detached: true,
-    env: { PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin', REHEARSAL_VM: plan.mark },
+    env: { ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  await becomesReady(outer, plan.hostname);
+  await becomesReady(outer, hostname);
   const init = identityOf(childrenOf(outer.pid ?? -1)[0] ?? -1);
-  if (init === undefined) throw new Error(`VM ${plan.hostname}: its init ended right after it was ready`);
+  if (init === undefined) throw new Error(`VM ${hostname}: its init ended right after it was ready`);
   outer.unref();
   return init;
 }
@@ -91,18 +80,16 @@ async function becomesReady(outer: ChildProcess, hostname: string): Promise<void
   }
 }
 
-function hostsFile(plan: MachinePlan): string {
-  const slice = plan.hosts.map((host) => `${host.address} ${host.hostname}`);
-  return ['127.0.0.1 localhost', '::1 localhost', ...slice, ''].join('\n');
-}
-
-function namespaceMachine(init: ProcessIdentity, isAdopted: boolean): Machine {
-  const enter = ['--target', String(init.pid), '--mount', '--uts', '--ipc', '--pid', '--', 'setsid'];
+function namespaceMachine(record: BootRecord, isAdopted: boolean): Machine {
+  const init = { pid: record.pid, startTicks: record.startTicks };
+  const [program, ...enter] = enterCommand(init.pid);
   return {
     init,
+    root: record.root,
     isAdopted,
+    homeOf: (user) => (user === 'root' ? '/root' : `/home/${user}`),
     start: (argv, environment) =>
-      spawn('nsenter', [...enter, ...argv], { cwd: '/', env: { ...environment }, stdio: ['pipe', 'pipe', 'pipe'] }),
+      spawn(program, [...enter, ...argv], { cwd: '/', env: { ...environment }, stdio: ['pipe', 'pipe', 'pipe'] }),
     signalGroup(started, signal) {
       // The leader is the child of nsenter: nsenter itself must stay to pass on how it ended.
       for (const leader of childrenOf(started)) {

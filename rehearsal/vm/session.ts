@@ -1,19 +1,30 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PseudoTtyInfo, ServerChannel, Session } from 'ssh2';
-import { loginEnvironment, makeHome } from './environment.js';
+import { loginEnvironment } from './environment.js';
 import type { Machine } from './machine.js';
 import type { SessionLedger } from './sessions.js';
 
+/** A machine that is up, with everything that the user needs to log in. */
+export interface LoginPlace {
+  readonly machine: Machine;
+  readonly home: string;
+  readonly commands: readonly string[];
+}
+
 /** What a login needs to know of its VM. */
 export interface LoginHost {
-  readonly machine: Machine;
+  /** Boots the VM if it sleeps, and makes the user there. Rejects if it cannot. */
+  readonly enter: (user: string) => Promise<LoginPlace>;
   readonly ledger: SessionLedger;
-  readonly disk: string;
   readonly hostname: string;
   /** More of every session's environment, such as TPU_WORKER_ID. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Told when a session's process has ended. */
+  readonly left?: () => void;
+  /** What a session waits for before it begins, ms. */
+  readonly delayMs?: () => number;
 }
 
 const SFTP_SERVERS = ['/usr/lib/openssh/sftp-server', '/usr/libexec/openssh/sftp-server', '/usr/libexec/sftp-server'];
@@ -23,14 +34,21 @@ const LAST_WORDS_MS = 500;
 // sshd starts commands in the user's home. `cd` inside: the path means something else outside of the VM's mounts.
 const IN_HOME = 'cd "$HOME" && exec "$@"';
 
+/** One session channel, until it has a process. */
+interface OpenSession {
+  readonly user: string;
+  readonly environment: Readonly<Record<string, string>>;
+  child: ChildProcess | undefined;
+  machine: Machine | undefined;
+}
+
 /** Serves one session channel of `user`: exec, shell (with a terminal if asked) and sftp where a server is installed. */
 export function serveSession(host: LoginHost, user: string, peer: string, session: Session): void {
   let terminal: PseudoTtyInfo | undefined;
-  let child: ChildProcess | undefined;
-  const offered: Record<string, string> = {};
+  const offered: Record<string, string> = { SSH_CONNECTION: peer, SSH_CLIENT: peer };
+  const open: OpenSession = { user, environment: offered, child: undefined, machine: undefined };
   const begin = (channel: ServerChannel, command: readonly string[]): void => {
-    child = startLogin(host, user, { ...offered, SSH_CONNECTION: peer, SSH_CLIENT: peer }, command);
-    connect(host, channel, child);
+    void beginSession(host, open, channel, command);
   };
   session.on('env', (accept, reject, info) => {
     // sshd's default AcceptEnv. Nothing else of the client's environment gets in.
@@ -43,8 +61,11 @@ export function serveSession(host: LoginHost, user: string, peer: string, sessio
     accept?.();
   });
   session.on('window-change', (accept) => accept?.());
+  // A VM has no use for the keys of whoever logs in. A refusal: `ssh -A` goes on without.
+  session.on('auth-agent', (_accept, reject) => reject?.());
   session.on('signal', (accept, _reject, info) => {
-    if (child?.pid !== undefined) host.machine.signalGroup(child.pid, `SIG${info.name}` as NodeJS.Signals);
+    const { child, machine } = open;
+    if (child?.pid !== undefined) machine?.signalGroup(child.pid, `SIG${info.name}` as NodeJS.Signals);
     accept?.();
   });
   session.on('exec', (accept, _reject, info) => begin(accept(), withTerminal(terminal, ['bash', '-c', info.command])));
@@ -56,15 +77,31 @@ export function serveSession(host: LoginHost, user: string, peer: string, sessio
   });
 }
 
-function startLogin(
+async function beginSession(
   host: LoginHost,
-  user: string,
-  offered: Readonly<Record<string, string>>,
+  open: OpenSession,
+  channel: ServerChannel,
   command: readonly string[],
-): ChildProcess {
-  const home = makeHome(join(host.disk, 'home'), user);
-  const environment = { ...loginEnvironment(user, home, host.hostname), ...host.environment, ...offered };
-  return host.machine.start(['sh', '-c', IN_HOME, 'sh', ...command], environment);
+): Promise<void> {
+  channel.on('error', () => undefined);
+  try {
+    const delayMs = host.delayMs?.() ?? 0;
+    if (delayMs > 0) await delay(delayMs, undefined, { ref: false });
+    const { machine, home, commands } = await host.enter(open.user);
+    const environment = {
+      ...loginEnvironment({ user: open.user, home, hostname: host.hostname, commands }),
+      ...host.environment,
+      ...open.environment,
+    };
+    open.machine = machine;
+    open.child = machine.start(['sh', '-c', IN_HOME, 'sh', ...command], environment);
+    connect(host, machine, channel, open.child);
+  } catch (error) {
+    // As sshd, which has let the user in already: its only words are on the session's stderr.
+    channel.stderr.write(`rehearsal: ${error instanceof Error ? error.message : String(error)}\n`);
+    channel.exit(255);
+    channel.end();
+  }
 }
 
 /** util-linux's `script` gives the command a terminal; ssh2 has none to give. The size is set once. */
@@ -79,28 +116,32 @@ function withTerminal(terminal: PseudoTtyInfo | undefined, command: readonly str
  * Joins a channel to a process as sshd does: the exit status when the process ends, the channel's end only when nobody
  * holds its output any more, SIGHUP if the client goes first.
  */
-function connect(host: LoginHost, channel: ServerChannel, child: ChildProcess): void {
+function connect(host: LoginHost, machine: Machine, channel: ServerChannel, child: ChildProcess): void {
   const { stdin, stdout, stderr, pid } = child;
   if (stdin === null || stdout === null || stderr === null) throw new TypeError('session: its process needs pipes');
   let isRunning = true;
   host.ledger.open(child);
   // A reader that goes away is no error of ours: the process sees EPIPE, the client a closed channel.
-  for (const stream of [channel, stdin, stdout, stderr]) stream.on('error', () => undefined);
+  for (const stream of [stdin, stdout, stderr]) stream.on('error', () => undefined);
   channel.pipe(stdin);
   stdout.pipe(channel, { end: false });
   stderr.pipe(channel.stderr, { end: false });
   child.once('exit', (code, signal) => {
     isRunning = false;
     host.ledger.close(child);
+    host.left?.();
     if (signal === null) channel.exit(code ?? 255);
     else channel.exit(signal.replace(/^SIG/, ''), false, '');
   });
   child.once('error', () => channel.exit(255));
   child.once('close', () => channel.end());
-  channel.once('close', () => {
-    if (isRunning && pid !== undefined) host.machine.signalGroup(pid, 'SIGHUP');
+  const hangUp = (): void => {
+    if (isRunning && pid !== undefined) machine.signalGroup(pid, 'SIGHUP');
     // Time to say what its SIGHUP handler has to say; whoever writes later gets SIGPIPE, as under sshd.
     for (const output of [stdout, stderr]) output.unpipe().resume();
     setTimeout(() => [stdin, stdout, stderr].forEach((pipe) => pipe.destroy()), LAST_WORDS_MS).unref();
-  });
+  };
+  // It may have gone while the VM booted.
+  if (channel.destroyed) hangUp();
+  else channel.once('close', hangUp);
 }

@@ -16,16 +16,17 @@ export interface SessionLedger {
 }
 
 export function sessionLedger(folder: string): SessionLedger {
-  mkdirSync(folder, { recursive: true });
   return {
     open(child) {
       const identity = identityOf(child.pid ?? -1);
+      mkdirSync(folder, { recursive: true });
       if (identity !== undefined) writeFileSync(join(folder, String(identity.pid)), identity.startTicks);
     },
     close(child) {
       rmSync(join(folder, String(child.pid)), { force: true });
     },
     hangUpOrphans(machine) {
+      if (!existsSync(folder)) return;
       for (const entry of readdirSync(folder)) {
         const file = join(folder, entry);
         const orphan = { pid: Number(entry), startTicks: existsSync(file) ? readFileSync(file, 'utf8') : '' };

@@ -1,49 +1,75 @@
 import { createServer } from 'node:net';
 import type { Server as NetServer, Socket } from 'node:net';
 import ssh2 from 'ssh2';
-import type { Connection } from 'ssh2';
+import type { AuthContext, Connection } from 'ssh2';
 import type { AuthorizedKey } from './authorized-keys.js';
 import { isAuthorized } from './authorized-keys.js';
+import type { ForwardingHost } from './forwarding.js';
+import { serveForwarding } from './forwarding.js';
 import type { LoginHost } from './session.js';
 import { serveSession } from './session.js';
 
-export interface SshServerPlan {
-  readonly address: string;
+export interface SshServerPlan extends ForwardingHost {
   readonly port: number;
   readonly privateKey: string;
-  readonly authorizedKeys: readonly AuthorizedKey[];
+  /** Those in force now. */
+  readonly authorizedKeys: () => readonly AuthorizedKey[];
+  /** Epoch ms, against which keys expire. */
+  readonly now: () => number;
 }
 
 export interface SshServer {
   /** false: connections that are open fall silent and new ones are never answered, as when a network is cut. */
   setReachable(isReachable: boolean): void;
+  /** true: connections that are open, and new ones, are reset, as by a host whose sshd is down. */
+  setRefusing(isRefusing: boolean): void;
+  /** What a new connection, and each of its sessions, waits for its first answer, ms; 0: nothing. */
+  setDelay(delayMs: number): void;
   /** Closes the listener and cuts every connection. */
   close(): Promise<void>;
 }
 
+interface Faults {
+  isReachable: boolean;
+  isRefusing: boolean;
+  delayMs: number;
+}
+
 /** Listens at the VM's address. Rejects with what to do if the address or port cannot be had. */
 export async function startSshServer(plan: SshServerPlan, host: LoginHost): Promise<SshServer> {
-  const protocol = new ssh2.Server({ hostKeys: [plan.privateKey], ident: 'OpenSSH_8.2p1-rehearsal' });
-  protocol.on('connection', (connection: Connection) => serveConnection(plan, host, connection));
+  // Made for the first client: most VMs of a large slice never see one.
+  let protocol: ssh2.Server | undefined;
+  const faults: Faults = { isReachable: true, isRefusing: false, delayMs: 0 };
+  const slowHost: LoginHost = { ...host, delayMs: () => faults.delayMs };
   const sockets = new Set<Socket>();
   const held = new Set<Socket>();
-  let isReachable = true;
+  const greet = (socket: Socket): void => {
+    protocol ??= protocolServer(plan, slowHost);
+    if (!socket.destroyed) protocol.injectSocket(socket);
+  };
   const listener = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.once('close', () => [sockets, held].forEach((set) => set.delete(socket)));
-    if (isReachable) protocol.injectSocket(socket);
-    else held.add(socket);
+    if (faults.isRefusing) socket.resetAndDestroy();
+    else if (!faults.isReachable) held.add(socket);
+    else if (faults.delayMs === 0) greet(socket);
+    else setTimeout(() => greet(socket), faults.delayMs).unref();
   });
   await listen(listener, plan);
   return {
-    setReachable(reachable) {
-      isReachable = reachable;
-      for (const socket of sockets) setSilent(socket, !reachable);
-      if (!reachable) return;
-      for (const socket of held) protocol.injectSocket(socket);
+    setReachable(isReachable) {
+      faults.isReachable = isReachable;
+      for (const socket of sockets) setSilent(socket, !isReachable);
+      if (!isReachable) return;
+      for (const socket of held) greet(socket);
       held.clear();
     },
+    setRefusing(isRefusing) {
+      faults.isRefusing = isRefusing;
+      if (isRefusing) for (const socket of sockets) socket.resetAndDestroy();
+    },
+    setDelay: (delayMs) => void (faults.delayMs = delayMs),
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => listener.close(resolve));
@@ -73,18 +99,23 @@ async function listen(listener: NetServer, plan: SshServerPlan): Promise<void> {
   });
 }
 
+function protocolServer(plan: SshServerPlan, host: LoginHost): ssh2.Server {
+  const server = new ssh2.Server({ hostKeys: [plan.privateKey], ident: 'OpenSSH_8.2p1-rehearsal' });
+  return server.on('connection', (connection: Connection) => serveConnection(plan, host, connection));
+}
+
 function serveConnection(plan: SshServerPlan, host: LoginHost, connection: Connection): void {
+  const peer = `127.0.0.1 0 ${plan.address} ${plan.port}`;
   let user = '';
-  let peer = '';
   connection.on('error', () => undefined);
-  connection.on('authentication', (context) => {
+  connection.on('authentication', (context: AuthContext) => {
     if (context.method !== 'publickey') return context.reject(['publickey']);
-    if (!isAuthorized(plan.authorizedKeys, context)) return context.reject(['publickey']);
+    if (!isAuthorized(plan.authorizedKeys(), context, plan.now())) return context.reject(['publickey']);
     user = context.username;
-    peer = `127.0.0.1 0 ${plan.address} ${plan.port}`;
     return context.accept();
   });
   connection.on('session', (accept) => serveSession(host, user, peer, accept()));
-  // keepalive@openssh.com and its kind: any answer will do, silence would look like a dead host.
+  serveForwarding(plan, connection);
+  // keepalive@openssh.com and its kind (any answer will do, silence would look like a dead host), and `ssh -R`.
   connection.on('request', (_accept, reject) => reject?.());
 }

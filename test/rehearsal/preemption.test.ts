@@ -54,6 +54,8 @@ describe('a preemption in the rehearsal cloud', () => {
   it('with notice is seen in the node’s health first, while its hosts still work', async () => {
     await cloud.admin('configure', { noticeMs: 600 });
     await readySlice('warned');
+    // A VM boots at its first login, which may take longer than the notice.
+    assert.equal((await ssh(await cloud.place('warned'), 'true')).code, 0);
     await cloud.admin('preempt', { name: 'warned', notice: true });
     const node = await cloud.node('warned');
     assert.deepEqual([node?.state, node?.health], ['READY', 'UNHEALTHY_MAINTENANCE']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Storage } from '@google-cloud/storage';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -89,7 +89,7 @@ describe('a rehearsal in a process of its own', function () {
     const inits = initsOf(stateDir);
     assert.equal(await rehearsal.end('SIGTERM'), 0);
     if (detectIsolation() === 'namespaces') {
-      assert.equal(inits.length, 4);
+      assert.equal(inits.length, 1, 'of four hosts one was logged in to, so that one has booted');
       assert.deepEqual(inits.filter(isThere), []);
     }
     assert.equal((await ssh(place, 'true')).code, 255);
@@ -127,9 +127,9 @@ describe('a rehearsal in a process of its own', function () {
 function initsOf(stateDir: string): readonly number[] {
   const vms = join(stateDir, 'vms');
   return readdirSync(vms).flatMap((node) =>
-    readdirSync(join(vms, node)).map((host) => {
-      const record = readFileSync(join(vms, node, host, 'disk/boot.json'), 'utf8');
-      return (JSON.parse(record) as { readonly pid: number }).pid;
+    readdirSync(join(vms, node)).flatMap((host) => {
+      const record = join(vms, node, host, 'disk/boot.json');
+      return existsSync(record) ? [(JSON.parse(readFileSync(record, 'utf8')) as { readonly pid: number }).pid] : [];
     }),
   );
 }

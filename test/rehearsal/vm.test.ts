@@ -59,7 +59,7 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       const { stdout } = await ssh(place, 'pwd; echo $HOME; env');
       const [cwd, home, ...environment] = stdout.trim().split('\n');
       assert.equal(cwd, home);
-      assert.equal(home, join(scratch.path, 'vm-0/disk/home/alice'));
+      assert.equal(home, isolation === 'marks' ? join(scratch.path, 'vm-0/disk/home/alice') : '/home/alice');
       assert.ok(environment.includes('USER=alice') && environment.includes('TPU_WORKER_ID=0'), stdout);
       assert.deepEqual(
         environment.filter((line) => /JOBCTL|npm_|TSX|NODE_/.test(line)),

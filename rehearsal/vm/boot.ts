@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ETC_FILES } from './etc-files.js';
+import { systemFolders, visibleFolders } from './visible-folders.js';
+
+/** `overlay`: the VM changes what it sees of this computer, for itself. `read-only`: it cannot. */
+export type RootKind = 'overlay' | 'read-only';
+
+export interface BootPlan {
+  readonly disk: string;
+  readonly hostname: string;
+  readonly root: RootKind;
+  /** Commands that the VM finds in /opt/rehearsal/bin. */
+  readonly tools?: string | undefined;
+  /** Names the VM among all VMs of this computer; in the environment of its processes. */
+  readonly mark: string;
+  /** Only to see whether it works: the VM ends as soon as it is up. */
+  readonly isProbe?: boolean;
+}
+
+export interface BootCommand {
+  readonly argv: readonly [string, ...string[]];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+// Without --norc, bash reads the .bashrc of whoever runs the rehearsal when its stdin is a socket, as Node's pipes are.
+const BASH = ['bash', '--norc', '--noprofile', '-c'];
+
+const SCRIPT = readFileSync(new URL('./boot.sh', import.meta.url), 'utf8');
+
+/** Where the VM's own files of /etc have to lie before it is booted. */
+export function etcFolder(disk: string, root: RootKind): string {
+  return root === 'overlay' ? join(disk, 'upper/etc') : join(disk, 'etc');
+}
+
+/** Starts a VM's first process in namespaces of its own: it prints `ready` and stays. For bash and util-linux. */
+export function bootCommand(plan: BootPlan): BootCommand {
+  const { folders, secrets } =
+    plan.isProbe === true ? { folders: systemFolders(plan.root), secrets: [] } : visibleFolders(plan.root);
+  const isRoot = process.geteuid?.() === 0;
+  const user = isRoot ? [] : ['--user', '--map-root-user'];
+  return {
+    argv: ['unshare', ...user, '--mount', '--pid', '--uts', '--ipc', '--fork', ...BASH, SCRIPT, 'init'],
+    environment: {
+      PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
+      REHEARSAL_VM: plan.mark,
+      REHEARSAL_DISK: plan.disk,
+      REHEARSAL_HOSTNAME: plan.hostname,
+      REHEARSAL_CONFINEMENT: plan.root,
+      REHEARSAL_IDS: isRoot ? 'all' : 'one',
+      REHEARSAL_LAYERS: folders.join('\n'),
+      REHEARSAL_SECRETS: secrets.join('\n'),
+      REHEARSAL_ETC: plan.root === 'overlay' ? '' : ETC_FILES.join(' '),
+      REHEARSAL_TOOLS: plan.tools ?? '',
+      REHEARSAL_PROBE: plan.isProbe === true ? '1' : '',
+    },
+  };
+}
+
+/** Puts a command into the VM whose init is `init`, as a session of its own. */
+export function enterCommand(init: number): readonly [string, ...string[]] {
+  return ['nsenter', '--target', String(init), '--user', '--mount', '--uts', '--ipc', '--pid', '--', 'setsid'];
+}

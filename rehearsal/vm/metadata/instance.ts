@@ -1,0 +1,176 @@
+/** What one TPU VM's metadata server knows of it. Rebuilt whenever something of it has changed. */
+export interface InstanceFacts {
+  readonly project: { readonly id: string; readonly number: string };
+  /** Of the project: `ssh-keys`, `enable-oslogin` .. */
+  readonly projectAttributes: Readonly<Record<string, string>>;
+  readonly zone: string;
+  /** Of the node. */
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly acceleratorType: string;
+  /** Chips per axis, such as `4x4`. */
+  readonly topology: string;
+  readonly runtimeVersion: string;
+  /** The metadata that the node was created with, or given later. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly workerIndex: number;
+  /** Of all workers, in order. */
+  readonly addresses: readonly string[];
+  readonly hostname: string;
+  readonly isPreemptible: boolean;
+  readonly isPreempted: boolean;
+  readonly isMaintained: boolean;
+  readonly slices?: { readonly coordinator: string; readonly count: number; readonly index: number } | undefined;
+  readonly serviceAccount?: ServiceAccountFacts | undefined;
+}
+
+export interface ServiceAccountFacts {
+  readonly email: string;
+  /** URLs. */
+  readonly scopes: readonly string[];
+}
+
+/** Keys as in the JSON of `?recursive=true`; on a path they are written with dashes, attributes as they are. */
+export type MetadataTree = { readonly [key: string]: MetadataValue };
+export type MetadataValue = string | number | MetadataTree | readonly MetadataValue[];
+
+/** instance/ and project/ as Google documents them (cloud.google.com/compute/docs/metadata/predefined-metadata-keys, read 2026-11). */
+export function metadataTree(facts: InstanceFacts): MetadataTree {
+  const { project, zone } = facts;
+  return {
+    instance: {
+      attributes: { ...facts.attributes, ...tpuAttributes(facts) },
+      description: '',
+      disks: [{ deviceName: 'persistent-disk-0', index: 0, interface: 'SCSI', mode: 'READ_WRITE', type: 'PERSISTENT' }],
+      hostname: `${facts.hostname}.${zone}.c.${project.id}.internal`,
+      id: instanceId(facts),
+      image: '',
+      licenses: [],
+      machineType: `projects/${project.number}/machineTypes/${machineType(facts)}`,
+      maintenanceEvent: facts.isMaintained ? 'TERMINATE_ON_HOST_MAINTENANCE' : 'NONE',
+      name: facts.hostname,
+      networkInterfaces: [networkInterface(facts)],
+      preempted: facts.isPreempted ? 'TRUE' : 'FALSE',
+      remainingCpuTime: -1,
+      scheduling: {
+        automaticRestart: 'FALSE',
+        onHostMaintenance: 'TERMINATE',
+        preemptible: facts.isPreemptible ? 'TRUE' : 'FALSE',
+      },
+      serviceAccounts: serviceAccounts(facts.serviceAccount),
+      tags: [],
+      zone: `projects/${project.number}/zones/${zone}`,
+    },
+    project: {
+      attributes: facts.projectAttributes,
+      numericProjectId: Number(project.number),
+      projectId: project.id,
+    },
+    universe: { universeDomain: 'googleapis.com' },
+  };
+}
+
+/** What the TPU's own agent finds in attributes/ (JAX's cloud_tpu_init reads them; facts/cloud-tpu.md 6). */
+function tpuAttributes(facts: InstanceFacts): Readonly<Record<string, string>> {
+  return {
+    'accelerator-type': facts.acceleratorType,
+    'agent-worker-number': String(facts.workerIndex),
+    // JAX takes the third part.
+    'worker-network-endpoints': facts.addresses.map((address) => `unknown:unknown:${address}`).join(','),
+    'tpu-env': tpuEnv(facts),
+  };
+}
+
+function tpuEnv(facts: InstanceFacts): string {
+  const { slices, topology } = facts;
+  const bounds = hostBounds(topology, facts.addresses.length);
+  const values: Readonly<Record<string, string>> = {
+    ACCELERATOR_TYPE: facts.acceleratorType,
+    CHIPS_PER_HOST_BOUNDS: bounds.chipsPerHost,
+    CONSUMER_PROJECT_ID: facts.project.id,
+    HOST_BOUNDS: bounds.hosts,
+    NODE_ID: facts.nodeName,
+    PREEMPTIBLE: String(facts.isPreemptible),
+    RUNTIME_VERSION: facts.runtimeVersion,
+    TOPOLOGY: topology,
+    TPU_CHIPS_PER_PROCESS_BOUNDS: bounds.chipsPerHost,
+    TPU_PROCESS_BOUNDS: bounds.hosts,
+    TYPE: GENERATION_TYPES[generationOf(facts)] ?? '',
+    WORKER_ID: String(facts.workerIndex),
+    ZONE: facts.zone,
+    ...(slices !== undefined && {
+      MEGASCALE_COORDINATOR_ADDRESS: `${slices.coordinator}:8080`,
+      MEGASCALE_NUM_SLICES: String(slices.count),
+      MEGASCALE_SLICE_ID: String(slices.index),
+    }),
+  };
+  return Object.entries(values)
+    .map(([key, value]) => `${key}: '${value}'\n`)
+    .join('');
+}
+
+/** How the hosts lie in the slice's topology: chips of one host, and hosts, per axis; three axes, as libtpu reads them. */
+export function hostBounds(topology: string, hosts: number): { readonly chipsPerHost: string; readonly hosts: string } {
+  const axes = topology.split('x').map(Number);
+  const chips = axes.reduce((product, axis) => product * axis, 1);
+  // A host of a larger slice holds 2 x 2 chips; one that is the whole slice holds all of it.
+  const perHost = hosts === 1 ? axes : [2, 2, ...axes.slice(2).map(() => 1)];
+  const three = (values: readonly number[]): string => [...values, 1, 1, 1].slice(0, 3).join(',');
+  const isWhole = perHost.reduce((product, axis) => product * axis, 1) * hosts === chips;
+  if (!isWhole) return { chipsPerHost: three([chips / hosts]), hosts: three([hosts]) };
+  return { chipsPerHost: three(perHost), hosts: three(axes.map((axis, index) => axis / (perHost[index] ?? 1))) };
+}
+
+const GENERATION_TYPES: Readonly<Record<string, string>> = {
+  v2: 'V2',
+  v3: 'V3',
+  v4: 'V4',
+  v5litepod: 'V5LITE_POD',
+  v5p: 'V5P',
+  v6e: 'V6E',
+};
+
+const MACHINE_FAMILIES: Readonly<Record<string, string>> = {
+  v4: 'ct4p-hightpu',
+  v5litepod: 'ct5lp-hightpu',
+  v5p: 'ct5p-hightpu',
+  v6e: 'ct6e-standard',
+};
+
+function machineType(facts: InstanceFacts): string {
+  const family = MACHINE_FAMILIES[generationOf(facts)];
+  const chips = facts.topology.split('x').reduce((product, axis) => product * Number(axis), 1);
+  return family === undefined ? 'n1-standard-96' : `${family}-${chips / facts.addresses.length}t`;
+}
+
+function generationOf(facts: InstanceFacts): string {
+  return facts.acceleratorType.split('-')[0] ?? '';
+}
+
+/** Below 2^53, so that JSON keeps it. */
+function instanceId({ nodeId, workerIndex }: InstanceFacts): number {
+  return Number((BigInt(nodeId) * 4096n + BigInt(workerIndex)) % BigInt(Number.MAX_SAFE_INTEGER));
+}
+
+function networkInterface({ addresses, workerIndex, project }: InstanceFacts): MetadataTree {
+  const ip = addresses[workerIndex] ?? '';
+  return {
+    accessConfigs: [],
+    dnsServers: ['169.254.169.254'],
+    gateway: '',
+    ip,
+    mac: `42:01:${ip
+      .split('.')
+      .map((part) => Number(part).toString(16).padStart(2, '0'))
+      .join(':')}`,
+    mtu: 1460,
+    network: `projects/${project.number}/networks/default`,
+    subnetmask: '255.255.0.0',
+  };
+}
+
+function serviceAccounts(account: ServiceAccountFacts | undefined): MetadataTree {
+  if (account === undefined) return {};
+  const { email, scopes } = account;
+  return { [email]: { aliases: ['default'], email, scopes }, default: { aliases: ['default'], email, scopes } };
+}

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import type { LazyMachine } from './lazy-machine.js';
+import { standInsUsed, TOOLS_STATE } from './tools/install.js';
+
+/**
+ * Tells, once per VM and tool, that a command was not what it is on a TPU VM. @param dir the VM's folder.
+ * @returns to be called when something has run in the VM.
+ */
+export function standInReporter(
+  dir: string,
+  lazy: LazyMachine,
+  record: (kind: string, details: Readonly<Record<string, unknown>>) => void,
+): () => void {
+  const known = new Set<string>();
+  return () => {
+    const root = lazy.current?.root === undefined ? 'disk' : 'disk/rootfs';
+    for (const { tool, sentence } of standInsUsed(join(dir, root, TOOLS_STATE))) {
+      if (known.has(tool)) continue;
+      known.add(tool);
+      record('vm-stand-in', { tool, sentence });
+    }
+  };
+}
