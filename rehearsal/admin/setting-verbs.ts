@@ -9,7 +9,7 @@ import { capacityRequest, clockRequest, configureRequest, quotaRequest } from '.
 /** For resources that enter a state from now on: those already waiting keep their time. */
 export function configure({ cloud }: AdminParts, body: unknown): object {
   const given = Object.entries(parse(configureRequest, body)).filter(([, value]) => value !== undefined);
-  cloud.state.settings = { ...cloud.state.settings, ...Object.fromEntries(given) };
+  cloud.configure(Object.fromEntries(given));
   return { ...cloud.state.settings };
 }
 

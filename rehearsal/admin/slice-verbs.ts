@@ -6,15 +6,13 @@ import { preemptRequest } from './requests.js';
 
 /** What the provider does to one slice. */
 
-export function preempt({ cloud, clock }: AdminParts, body: unknown): object {
+export function preempt({ cloud }: AdminParts, body: unknown): object {
   const { name, notice, noticeMs, mode } = parse(preemptRequest, body);
   const node = liveNode(findNode(cloud, name), 'preempted');
   if (notice === true || noticeMs !== undefined) {
-    const text = 'The TPU is about to be preempted.';
-    node.resource = { ...node.resource, health: 'UNHEALTHY_MAINTENANCE', healthDescription: text };
-    node.preemptAt = clock.now() + (noticeMs ?? cloud.lifecycle.drawNotice());
+    cloud.maintenance.announcePreemption(node, noticeMs ?? cloud.lifecycle.drawNotice());
   } else {
-    cloud.lifecycle.preempt(node, mode ?? 'preempted');
+    cloud.preempt(node, mode ?? 'preempted');
   }
   return { name: node.resource.name, state: node.resource.state, preemptAt: node.preemptAt };
 }

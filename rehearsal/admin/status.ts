@@ -21,13 +21,14 @@ export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object 
     settings,
     refusals,
     holds,
-    queuedResources: Object.values(queuedResources).map(({ resource, chips, node }) => {
+    queuedResources: Object.values(queuedResources).map(({ resource, chips, nodes: made }) => {
       return {
         name: resource.name,
         state: resource.state.state,
         initiator: resource.state.stateInitiator,
         chips,
-        node,
+        node: made[0],
+        nodes: made,
       };
     }),
     nodes: Object.values(nodes).map((node) => ({

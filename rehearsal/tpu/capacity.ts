@@ -1,33 +1,94 @@
-import { findAccelerator } from '../../domain/accelerators.js';
+import type { Generation } from '../../domain/accelerators.js';
+import { findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
+import { regionOf } from '../project/facts.js';
+import type { ApiError } from './api-error.js';
+import { apiErrors } from './api-error.js';
 import type { NodeRecord, QueuedResourceRecord } from './model.js';
 import { zoneOf } from './resource-name.js';
+import type { Settings, Tier } from './settings.js';
 import type { CloudState } from './state.js';
 
-/** The key of `Settings.capacity` that a slice of this type in this zone draws on. */
-export function capacityKey(zone: string, acceleratorType: string): string {
-  return `${zone}/${findAccelerator(acceleratorType)?.generation ?? acceleratorType}`;
+/** What a resource draws on. */
+export interface Place {
+  readonly project: string;
+  readonly zone: string;
+  readonly generation: string;
+  readonly tier: Tier;
 }
 
-/** True if `chips` more fit beside what the zone's live nodes hold; a node counts until it is gone or was preempted. */
-export function fits(state: CloudState, zone: string, acceleratorType: string, chips: number): boolean {
-  const limit = state.settings.capacity[capacityKey(zone, acceleratorType)];
-  return limit === undefined || usedChips(state, zone, acceleratorType) + chips <= limit;
+/** @param name of a node or queued resource. */
+export function placeOf(name: string, acceleratorType: string, tier: Tier): Place {
+  const generation = findAccelerator(acceleratorType)?.generation ?? acceleratorType;
+  return { project: name.split('/')[1] ?? '', zone: zoneOf(name), generation, tier };
 }
 
+/** Chips that all tiers of a generation share: the key of `Settings.capacity` without a tier. */
+export function poolOf({ zone, generation }: Place): string {
+  return `${zone}/${generation}`;
+}
+
+/** The keys of `Settings.capacity` that bind, those without a limit too. */
+export function capacityKeys(place: Place): readonly [pool: string, tier: string] {
+  return [poolOf(place), `${poolOf(place)}/${place.tier}`];
+}
+
+export function quotaKey({ project, zone, generation, tier }: Place): string {
+  return `${project}/${zone}/${generation}/${tier}`;
+}
+
+/** Of a project that is not named it is that of `*`; undefined: no limit. */
+export function quotaLimit(settings: Settings, place: Place): number | undefined {
+  return settings.quota[quotaKey(place)] ?? settings.quota[quotaKey({ ...place, project: '*' })];
+}
+
+/**
+ * Chips of the provider's that a node holds: none once it was preempted or is stopped. One that is being deleted holds
+ * them until it is gone.
+ */
+export function capacityOfNode(node: NodeRecord): number {
+  const isFree = node.wasPreempted || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
+  return isFree ? 0 : node.chips;
+}
+
+/**
+ * Chips of the project's quota that a request holds: from its creation until it is gone, SUSPENDED and FAILED too
+ * (marin#87), unless quota itself refused it.
+ */
+export function quotaOfRequest(record: QueuedResourceRecord): number {
+  return record.isOverQuota ? 0 : record.chips;
+}
+
+/** A node that a request stands for holds none beside it; any other one does until it is gone, a husk too (skypilot#1468). */
+export function quotaOfNode(node: NodeRecord, state: Pick<CloudState, 'queuedResources'>): number {
+  const owner = state.queuedResources[node.resource.queuedResource ?? ''];
+  return owner?.nodes.includes(node.resource.name) === true ? 0 : node.chips;
+}
+
+/** @param limit chips */
+export function quotaExhausted({ generation, tier, zone }: Place, limit: number): ApiError {
+  const api = GENERATION_FACTS[generation as Generation]?.apiEnum ?? generation;
+  const tierName = { reserved: 'Reserved', 'on-demand': '', spot: 'Preemptible' }[tier];
+  const quota = `TPU${api.replace('_POD', '')}s${tierName}PodPerProjectPerRegionForTPUAPI`;
+  return apiErrors.quotaExhausted(quota, limit, regionOf(zone));
+}
+
+/** Chips that live nodes of this type hold in the zone, all tiers together: counted anew, for people. */
 export function usedChips(state: CloudState, zone: string, acceleratorType: string): number {
-  const key = capacityKey(zone, acceleratorType);
-  return Object.values(state.nodes)
-    .filter((node) => !node.wasPreempted && keyOfNode(node) === key)
-    .reduce((sum, node) => sum + node.chips, 0);
+  const pool = poolOf(placeOf(`projects//locations/${zone}`, acceleratorType, 'on-demand'));
+  const nodes = Object.values(state.nodes).filter((node) => poolOf(placeOfNode(node)) === pool);
+  return nodes.reduce((sum, node) => sum + capacityOfNode(node), 0);
 }
 
-/** Requests whose turn comes before others': by time of creation, then name. */
-export function inQueueOrder(records: readonly QueuedResourceRecord[]): readonly QueuedResourceRecord[] {
-  const key = (record: QueuedResourceRecord): string =>
-    `${String(record.resource['createTime'])} ${record.resource.name}`;
-  return records.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+export function placeOfNode({ resource, tier }: NodeRecord): Place {
+  return placeOf(resource.name, resource.acceleratorType, tier);
 }
 
-function keyOfNode(node: NodeRecord): string {
-  return capacityKey(zoneOf(node.resource.name), node.resource.acceleratorType);
+export function placeOfRequest(record: QueuedResourceRecord): Place {
+  return placeOf(record.resource.name, acceleratorOf(record), record.tier);
+}
+
+/** Every node of a request is of one type. */
+export function acceleratorOf(record: QueuedResourceRecord): string {
+  const tpu = record.resource['tpu'] as { nodeSpec?: { node?: { acceleratorType?: string } }[] } | undefined;
+  return tpu?.nodeSpec?.[0]?.node?.acceleratorType ?? '';
 }

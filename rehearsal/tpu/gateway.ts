@@ -85,9 +85,7 @@ function asApiError(error: unknown): ApiError {
 /** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
 function rememberVersion({ cloud }: GatewayParts, version: ApiVersion, answer: Answer): Answer {
   if (answer.kind !== 'operation' || version === 'v2' || answer.operation.apiVersion !== undefined) return answer;
-  const operation = { ...answer.operation, apiVersion: version };
-  cloud.state.operations[operation.name] = operation;
-  return { kind: 'operation', operation };
+  return { kind: 'operation', operation: cloud.records.operations.noteVersion(answer.operation.name, version) };
 }
 
 /** The longest that WaitOperation waits where its caller does not say, in wall ms; and how often it looks. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js';
 import type { ApiVersion } from './api-version.js';
+import type { Tier } from './settings.js';
 
 /**
  * Cloud TPU's resources as one canonical JSON form: proto3 JSON of v2. Each API version is a codec over it, so fields
@@ -11,7 +12,7 @@ export interface NodeResource extends JsonObject {
   /** A random 63-bit integer, as proto3 JSON writes it. */
   readonly id: string;
   readonly acceleratorType: string;
-  readonly health: string;
+  readonly health: NodeHealth;
   readonly healthDescription?: string;
   readonly networkEndpoints: readonly JsonObject[];
   /** Name of the queued resource that made the node. */
@@ -69,7 +70,7 @@ export interface Operation {
   readonly apiVersion?: ApiVersion;
   /** CancelOperation was called: best effort, and Cloud TPU's work goes on. */
   readonly cancelRequested?: boolean;
-  readonly error?: { readonly code: number; readonly message: string };
+  readonly error?: Status;
   readonly result?: { readonly type: 'Node' | 'QueuedResource' | 'Empty'; readonly value: JsonObject };
 }
 
@@ -88,33 +89,66 @@ export interface Notice {
   readonly workers?: readonly number[];
 }
 
-export interface NodeRecord {
-  resource: NodeResource;
+/** google.rpc.Status, as an operation or a FAILED request carries it. */
+export interface Status {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** The moments at which time alone does something to a node, epoch ms of the cloud's clock; absent: it does not. */
+export interface NodeTimes {
+  /** When the state may be left. */
+  readonly dueAt?: number | undefined;
+  /** When the provider takes it back after a notice. */
+  readonly preemptAt?: number | undefined;
+  /** When its VMs are told of that. */
+  readonly noticeAt?: number | undefined;
+  /** When UNHEALTHY_MAINTENANCE ends by itself. */
+  readonly clearAt?: number | undefined;
+  /** When the update that runs is done. */
+  readonly updateAt?: number | undefined;
+  /** When a preemptible node has lived its day. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** An UpdateNode that runs. */
+export interface NodeUpdate {
+  readonly changes: JsonObject;
+  readonly operation: string;
+}
+
+/** Changed by Records alone, in place: whoever holds one sees it as it is now. */
+export interface NodeRecord extends NodeTimes {
+  readonly resource: NodeResource;
   readonly chips: number;
+  readonly tier: Tier;
   readonly hosts: readonly HostRecord[];
-  /** When the state may be left, epoch ms; undefined if it is not left by itself. */
-  dueAt: number | undefined;
   /** All VMs answer on SSH. */
-  isBooted: boolean;
+  readonly isBooted: boolean;
   /** The provider has its chips back, also while the husk is being deleted. */
-  wasPreempted: boolean;
-  /** When the provider takes it back after a notice, epoch ms. */
-  preemptAt?: number | undefined;
+  readonly wasPreempted: boolean;
   /** Set while the VMs are told of it. */
-  notice?: Notice | undefined;
+  readonly notice?: Notice | undefined;
+  readonly update?: NodeUpdate | undefined;
   /** Names of operations that end with the state that the node is in. */
-  operations: readonly string[];
+  readonly operations: readonly string[];
 }
 
 export interface QueuedResourceRecord {
-  resource: QueuedResource;
+  readonly resource: QueuedResource;
+  /** Of all its nodes together. */
   readonly chips: number;
+  readonly tier: Tier;
   /** Full names of its nodes, in the order of their ids, which may not exist; one, or all slices of a multislice. */
   readonly nodes: readonly string[];
-  /** The first of them. */
-  readonly node: string;
-  dueAt: number | undefined;
+  readonly dueAt?: number | undefined;
   /** When a request that still waits fails, epoch ms (queueing_policy.valid_until). */
-  readonly validUntil: number | undefined;
-  operations: readonly string[];
+  readonly validUntil?: number | undefined;
+  /** Not granted before that, epoch ms (queueing_policy.valid_after). */
+  readonly validFrom?: number | undefined;
+  /** What it fails with when its next state ends: it was refused for quota, or its nodes came to nothing. */
+  readonly failure?: Status | undefined;
+  /** It was refused for quota: it holds none. */
+  readonly isOverQuota: boolean;
+  readonly operations: readonly string[];
 }

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { apiErrors } from './api-error.js';
+import type { ApiVersion } from './api-version.js';
 import type { CloudContext } from './context.js';
 import type { Operation } from './model.js';
 import { isIn, parentOf } from './resource-name.js';
@@ -10,34 +10,76 @@ const KEPT_OPERATIONS = 2000;
 
 export type OperationOutcome = Pick<Operation, 'error'> | Pick<Operation, 'result'>;
 
-export function startOperation(
-  state: CloudState,
-  context: CloudContext,
-  verb: Operation['verb'],
-  target: string,
-): Operation {
-  const now = context.now();
-  const id = `operation-${now}-${hex(7)}-${hex(4)}-${hex(4)}`;
-  const name = `${parentOf(target)}/operations/${id}`;
-  const operation: Operation = { name, target, verb, createTime: new Date(now).toISOString() };
-  state.operations[name] = operation;
-  forgetOld(state);
-  return operation;
-}
+/** The operations of the state, and the one place that changes them: each change is an event with its after-image. */
+export class Operations {
+  readonly #state: CloudState;
+  readonly #context: CloudContext;
+  readonly #touched: (name: string) => void;
+  /** Those that have ended, in the order of their ends. */
+  readonly #ended: string[];
 
-export function endOperations(
-  state: CloudState,
-  context: CloudContext,
-  names: readonly string[],
-  outcome: OperationOutcome,
-): void {
-  for (const name of names) {
-    const operation = state.operations[name];
-    if (operation === undefined || isDone(operation)) continue;
-    state.operations[name] = { ...operation, ...outcome, endTime: new Date(context.now()).toISOString() };
+  constructor(state: CloudState, context: CloudContext, touched: (name: string) => void) {
+    this.#state = state;
+    this.#context = context;
+    this.#touched = touched;
+    this.#ended = Object.values(state.operations).flatMap((operation) => (isDone(operation) ? [operation.name] : []));
+  }
+
+  start(verb: Operation['verb'], target: string): Operation {
+    const { random } = this.#context;
+    const now = this.#context.now();
+    // The form of the service's: operation-1781625689032-654610e51473f-b8557a36-8a68155f.
+    const id = `operation-${now}-${random.hex(13)}-${random.hex(8)}-${random.hex(8)}`;
+    const name = `${parentOf(target)}/operations/${id}`;
+    return this.#put({ name, target, verb, createTime: new Date(now).toISOString() });
+  }
+
+  /** Those that have ended, or were forgotten, stay as they are. */
+  end(names: readonly string[], outcome: OperationOutcome): void {
+    for (const name of names) {
+      const operation = this.#state.operations[name];
+      if (operation === undefined || isDone(operation)) continue;
+      this.#put({ ...operation, ...outcome, endTime: new Date(this.#context.now()).toISOString() });
+      this.#ended.push(name);
+    }
+    for (const name of this.#ended.splice(0, Math.max(0, this.#ended.length - KEPT_OPERATIONS))) this.#remove(name);
+  }
+
+  /** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
+  noteVersion(name: string, apiVersion: ApiVersion): Operation {
+    return this.#put({ ...getOperation(this.#state, name), apiVersion });
+  }
+
+  /** Best effort, as the RPC says: the operation is marked, its work goes on. */
+  cancel(name: string): void {
+    const operation = getOperation(this.#state, name);
+    if (!isDone(operation)) this.#put({ ...operation, cancelRequested: true });
+  }
+
+  /** What it does goes on. */
+  forget(name: string): void {
+    getOperation(this.#state, name);
+    this.#remove(name);
+  }
+
+  #put(operation: Operation): Operation {
+    this.#state.operations[operation.name] = operation;
+    this.#touched(operation.name);
+    const { target, verb, error } = operation;
+    const details = { target, verb, isDone: isDone(operation), ...(error && { error }), resource: operation };
+    this.#context.record('operation', operation.name, details);
+    return operation;
+  }
+
+  #remove(name: string): void {
+    if (this.#state.operations[name] === undefined) return;
+    delete this.#state.operations[name];
+    this.#touched(name);
+    this.#context.record('operation', name, { to: 'gone' });
   }
 }
 
+/** Throws ApiError if there is none such. */
 export function getOperation(state: CloudState, name: string): Operation {
   const operation = state.operations[name];
   if (operation === undefined) throw apiErrors.notFound(name);
@@ -50,15 +92,4 @@ export function listOperations(state: CloudState, parent: string): readonly Oper
 
 export function isDone(operation: Operation): boolean {
   return operation.error !== undefined || operation.result !== undefined;
-}
-
-function forgetOld(state: CloudState): void {
-  const done = Object.values(state.operations).filter(isDone);
-  for (const operation of done.slice(0, Math.max(0, done.length - KEPT_OPERATIONS))) {
-    delete state.operations[operation.name];
-  }
-}
-
-function hex(bytes: number): string {
-  return randomBytes(bytes).toString('hex');
 }

@@ -1,31 +1,47 @@
-import { randomBytes } from 'node:crypto';
 import type { AcceleratorType } from '../../domain/accelerators.js';
 import { ACCELERATOR_TYPES, findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject, asString } from '../json.js';
 import { ApiError, apiErrors } from './api-error.js';
-import type { HostRecord, NodeResource } from './model.js';
-import { checkId, zoneOf } from './resource-name.js';
+import { checkId } from './resource-name.js';
+import type { Tier } from './settings.js';
 
-/** What one queued resource asks for: exactly one node, in this version. */
+/** One node that a queued resource asks for. */
 export interface NodeRequest {
   readonly nodeId: string;
   readonly node: JsonObject;
 }
 
-/** The one node of a CreateQueuedResource request. Throws ApiError as the service would. */
-export function readNodeSpec(queuedResource: JsonObject, parent: string): NodeRequest {
+/**
+ * The nodes of a CreateQueuedResource request, one or several. A multislice is expanded as the service does: ids PREFIX-0
+ * to PREFIX-(n-1), the prefix being the request's id if it names none. Throws ApiError as the service would.
+ */
+export function readNodeSpecs(queuedResource: JsonObject, parent: string, id: string): readonly NodeRequest[] {
   const specs = asObject(queuedResource['tpu'])['nodeSpec'];
-  const [spec, ...others] = Array.isArray(specs) ? specs.map(asObject) : [];
-  if (spec === undefined) throw apiErrors.badRequest('tpu.node_spec must name a node.');
-  if (others.length > 0 || spec['multisliceParams'] !== undefined || spec['multiNodeParams'] !== undefined) {
-    throw apiErrors.unimplemented('A queued resource of several nodes (multislice)');
-  }
+  const requests = Array.isArray(specs) ? specs.map(asObject).flatMap((spec) => expand(spec, parent, id)) : [];
+  if (requests.length === 0) throw apiErrors.badRequest('tpu.node_spec must name a node.');
+  for (const { nodeId } of requests) checkId('node_spec.node_id', nodeId);
+  const ids = requests.map((request) => request.nodeId);
+  const twice = ids.find((each, index) => ids.indexOf(each) !== index);
+  if (twice !== undefined) throw apiErrors.badRequest(`node_spec.node_id '${twice}' is there twice.`);
+  return requests;
+}
+
+function expand(spec: JsonObject, parent: string, id: string): readonly NodeRequest[] {
   const wanted = asString(spec['parent']) || parent;
   if (wanted !== parent) throw apiErrors.badRequest(`node_spec.parent '${wanted}' is not the request's '${parent}'.`);
-  const nodeId = asString(spec['nodeId']);
-  checkId('node_spec.node_id', nodeId);
-  return { nodeId, node: asObject(spec['node']) };
+  const node = asObject(spec['node']);
+  const several = spec['multisliceParams'] ?? spec['multiNodeParams'];
+  if (several === undefined) return [{ nodeId: asString(spec['nodeId']), node }];
+  const { nodeCount, nodeIdPrefix } = asObject(several);
+  if (typeof nodeCount !== 'number' || !Number.isInteger(nodeCount) || nodeCount < 2) {
+    throw apiErrors.badRequest(`multislice_params.node_count must be greater than 1, got ${String(nodeCount)}.`);
+  }
+  const prefix = asString(nodeIdPrefix) || id;
+  return Array.from({ length: nodeCount }, (_, index) => ({
+    nodeId: `${prefix}-${index}`,
+    node: { ...node, multisliceNode: true },
+  }));
 }
 
 /** The type a node asks for, by name or by generation and topology. Throws ApiError if there is none such. */
@@ -55,46 +71,43 @@ export function checkRuntime(node: JsonObject): void {
   }
 }
 
-/** The node as it is first seen: CREATING, with its endpoints. Fields of the request that nobody here knows stay. */
-export function makeNode(name: string, request: JsonObject, hosts: readonly HostRecord[], now: number): NodeResource {
-  const accelerator = readAccelerator(request, zoneOf(name));
-  const network = asObject(request['networkConfig']);
+/** How a node is sold: its own wish, and that of the request that makes it, as SchedulingConfig says it. */
+export function readScheduling(node: JsonObject, queuedResource: JsonObject = {}): JsonObject {
+  const isReserved =
+    asString(queuedResource['reservationName']) !== '' || asObject(queuedResource['guaranteed'])['reserved'] === true;
   return {
-    ...request,
-    name,
-    state: 'CREATING',
-    id: random63(),
-    acceleratorType: accelerator.type,
-    acceleratorConfig: {
-      type: GENERATION_FACTS[accelerator.generation].apiEnum,
-      topology: asString(asObject(request['acceleratorConfig'])['topology']) || accelerator.topology,
-    },
-    createTime: new Date(now).toISOString(),
-    networkConfig: { network: 'default', subnetwork: 'default', ...network },
-    networkEndpoints: hosts.map((host) => ({
-      ipAddress: host.address,
-      port: 8470,
-      ...(network['enableExternalIps'] === true ? { accessConfig: { externalIp: host.address } } : {}),
-    })),
-    labels: request['labels'] ?? {},
-    metadata: request['metadata'] ?? {},
-    health: 'HEALTHY',
-    // gcloud drops a node whose version is missing or starts with V1 (facts/cloud-tpu.md 1.3).
-    apiVersion: 'V2',
+    ...asObject(node['schedulingConfig']),
+    ...(queuedResource['spot'] !== undefined && { spot: true }),
+    ...(queuedResource['bestEffort'] !== undefined && { preemptible: true }),
+    ...(isReserved && { reserved: true }),
   };
 }
 
-/** When a waiting request expires (queueing_policy), epoch ms, or undefined. */
-export function readValidUntil(queuedResource: JsonObject, now: number): number | undefined {
-  const policy = asObject(queuedResource['queueingPolicy']);
-  const time = Date.parse(asString(policy['validUntilTime']));
-  const seconds = Number.parseFloat(asString(policy['validUntilDuration']));
-  if (!Number.isNaN(time)) return time;
-  return Number.isNaN(seconds) ? undefined : now + seconds * 1000;
+export function tierOf(scheduling: JsonObject): Tier {
+  if (scheduling['spot'] === true || scheduling['preemptible'] === true) return 'spot';
+  const isReserved = scheduling['reserved'] === true || asString(scheduling['reservationName']) !== '';
+  return isReserved ? 'reserved' : 'on-demand';
 }
 
-// Sequential ids would clash with the known_hosts entries that gcloud builds from them.
-function random63(): string {
-  const bits = randomBytes(8).readBigUInt64BE() >> 1n;
-  return String(bits === 0n ? 1n : bits);
+/** Between which moments a waiting request may be granted (queueing_policy), epoch ms; absent: at any time. */
+export interface GrantWindow {
+  readonly validFrom?: number | undefined;
+  readonly validUntil?: number | undefined;
+}
+
+export function readGrantWindow(queuedResource: JsonObject, now: number): GrantWindow {
+  const policy = asObject(queuedResource['queueingPolicy']);
+  const interval = asObject(policy['validInterval']);
+  return {
+    validFrom: readTime(interval['startTime'] ?? policy['validAfterTime'], policy['validAfterDuration'], now),
+    validUntil: readTime(interval['endTime'] ?? policy['validUntilTime'], policy['validUntilDuration'], now),
+  };
+}
+
+/** A timestamp, or a duration such as `60s` from now on. */
+function readTime(time: JsonObject[string], duration: JsonObject[string], now: number): number | undefined {
+  const at = Date.parse(asString(time));
+  if (!Number.isNaN(at)) return at;
+  const seconds = Number.parseFloat(asString(duration));
+  return Number.isNaN(seconds) ? undefined : now + Math.round(seconds * 1000);
 }

@@ -15,9 +15,11 @@ export interface CloudState {
   refusals: Refusal[];
   holds: Hold[];
   listLag?: ListLag | undefined;
+  /** Everything that was due up to then is done, epoch ms of the cloud's clock. */
+  advancedTo: number;
   /** The last host address given out, as a number 1 to 65534: addresses go round, so that one is not reused soon. */
   lastAddress: number;
-  /** Addresses that nodes gave back, the last one last; kept while they are to be handed out again first. */
+  /** Addresses that nodes gave back of late, the last one last. */
   freedAddresses: string[];
   readonly clock: ClockState;
   readonly random: RandomState;
@@ -34,6 +36,7 @@ export function emptyState(settings: Settings, { seed = 0, wallNow = 0 } = {}): 
     settings,
     refusals: [],
     holds: [],
+    advancedTo: 0,
     lastAddress: 0,
     freedAddresses: [],
     clock: newClockState(wallNow),

@@ -141,7 +141,7 @@ function perform(cloud: TpuCloud, verb: string, id: string): void {
 
 function preempt(cloud: TpuCloud, name: string, mode: 'preempted' | 'vanish'): void {
   const node = cloud.state.nodes[name];
-  if (node?.resource.state === 'READY' || node?.resource.state === 'CREATING') cloud.lifecycle.preempt(node, mode);
+  if (node?.resource.state === 'READY' || node?.resource.state === 'CREATING') cloud.preempt(node, mode);
 }
 
 /** @returns 1 if the zone is full. */
@@ -152,8 +152,9 @@ function checkSafety(cloud: TpuCloud): number {
   assert.ok(chips <= CAPACITY, `${chips} chips of ${CAPACITY}`);
   const addresses = nodes.flatMap((node) => node.hosts.map((host) => host.address));
   assert.equal(new Set(addresses).size, addresses.length);
-  for (const { resource, node } of Object.values(cloud.state.queuedResources)) {
-    if (resource.state.state === 'ACTIVE') assert.equal(cloud.state.nodes[node]?.resource.state, 'READY');
+  for (const { resource, nodes: made } of Object.values(cloud.state.queuedResources)) {
+    if (resource.state.state !== 'ACTIVE') continue;
+    for (const name of made) assert.equal(cloud.state.nodes[name]?.resource.state, 'READY');
   }
   return chips === CAPACITY ? 1 : 0;
 }

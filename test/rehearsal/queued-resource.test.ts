@@ -135,11 +135,11 @@ describe('a queued resource of the rehearsal cloud', () => {
       body: () =>
         cloud.client.createNode({ parent: 'projects/p/locations/here', nodeId: 'bad', node: cloud.nodeBody() }),
     },
-    'several nodes': {
-      code: 12,
-      text: /multislice/,
+    'a multislice of one': {
+      code: 3,
+      text: /multislice_params.node_count must be greater than 1, got 1/,
       body: () => {
-        const multisliceParams = { nodeCount: 2, nodeIdPrefix: 'bad' };
+        const multisliceParams = { nodeCount: 1, nodeIdPrefix: 'bad' };
         const tpu = { nodeSpec: [{ parent: PARENT, multisliceParams, node: cloud.nodeBody() }] };
         return cloud.client.createQueuedResource({ parent: PARENT, queuedResourceId: 'bad', queuedResource: { tpu } });
       },

@@ -1,0 +1,195 @@
+import type { JsonObject } from '../json.js';
+import type { NodeRecord, NodeState, Status } from './model.js';
+import type { OperationOutcome } from './operations.js';
+import type { Records } from './records.js';
+import type { Span } from './settings.js';
+import { draw } from './settings.js';
+import { isHeld, matches } from './state.js';
+
+const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
+const PREEMPTED: Status = { code: 10, message: 'The node was preempted.' };
+
+/** What a node's fate means to the request that made it. */
+export interface OwnerHooks {
+  /** False: the node must wait before it becomes READY for the first time. */
+  readonly mayBecomeReady: (node: NodeRecord) => boolean;
+  readonly becameReady: (node: NodeRecord) => void;
+  readonly wasPreempted: (node: NodeRecord) => void;
+  /** A boot came to nothing; the node is gone. */
+  readonly failed: (node: NodeRecord, error: Status) => void;
+}
+
+/**
+ * Moves nodes from state to state, the one place that does:
+ *
+ *   CREATING -> READY -> STOPPING -> STOPPED -> STARTING -> READY
+ *   READY -> REPAIRING | RESTARTING -> READY
+ *   any live one -> PREEMPTED, or gone at once; any -> DELETING -> gone
+ *
+ * REIMAGING, TERMINATED, HIDING, HIDDEN, UNHIDING and UNKNOWN are entered by `force` alone, and left by nothing but that
+ * and a deletion.
+ */
+export class NodeLifecycle {
+  readonly #records: Records;
+  readonly #owner: OwnerHooks;
+
+  constructor(records: Records, owner: OwnerHooks) {
+    this.#records = records;
+    this.#owner = owner;
+  }
+
+  /** @param changes of the resource beside its state. */
+  enter(node: NodeRecord, state: NodeState, changes: JsonObject = {}): void {
+    const span = this.#spanOf(state);
+    const dueAt = span === undefined ? undefined : this.#records.now + draw(span, this.#records.context.random);
+    // Who is not live any more waits for no preemption, and whose VMs are down has to boot them again.
+    const isLive = LIVE.includes(state);
+    const ended = isLive ? {} : { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+    const booted = BOOTED.includes(state) ? {} : { isBooted: false };
+    this.#records.moveNode(node, state, changes, { dueAt, ...ended, ...booted });
+  }
+
+  /** The provider takes the node. `vanish`: it leaves the list at once, as was seen in the field too. */
+  preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
+    this.endOperations(node, { error: PREEMPTED });
+    this.#records.noteNode(node, { wasPreempted: true, expiresAt: undefined });
+    if (mode === 'vanish') this.remove(node);
+    else this.enter(node, 'PREEMPTED', { healthDescription: 'The TPU was preempted.' });
+    this.#owner.wasPreempted(node);
+  }
+
+  /** Nothing if it is being deleted already. An operation that waits for another state fails. */
+  beginDelete(node: NodeRecord): void {
+    if (node.resource.state === 'DELETING') return;
+    this.endOperations(node, { error: OVERTAKEN });
+    this.enter(node, 'DELETING');
+  }
+
+  remove(node: NodeRecord): void {
+    this.#records.removeNode(node);
+    this.endOperations(node, { result: { type: 'Empty', value: {} } });
+  }
+
+  /** The node comes to nothing: its operations fail, it is gone, and a request of its own has FAILED. */
+  fail(node: NodeRecord, error: Status): void {
+    this.endOperations(node, { error });
+    this.remove(node);
+    this.#owner.failed(node, error);
+  }
+
+  /** Ends what waits for the node; an operation about several nodes ends with the last of them. */
+  endOperations(node: NodeRecord, outcome: OperationOutcome): void {
+    const names = node.update === undefined ? node.operations : [...node.operations, node.update.operation];
+    this.#records.noteNode(node, { operations: [], update: undefined, updateAt: undefined });
+    const owner = this.#records.ownerOf(node);
+    const siblings = owner === undefined ? [] : this.#records.nodesOf(owner);
+    const shared = new Set(siblings.flatMap((sibling) => sibling.operations));
+    const own = names.filter((name) => !shared.has(name));
+    this.#records.operations.end(own, outcome);
+  }
+
+  /** Carries out what the time has come for. @returns true if anything was. */
+  advance(node: NodeRecord): boolean {
+    const { now } = this.#records;
+    const isDue = (at: number | undefined): boolean => at !== undefined && at <= now;
+    if (isDue(node.preemptAt) || isDue(node.expiresAt)) {
+      this.preempt(node, 'preempted');
+      return true;
+    }
+    const did = [
+      isDue(node.noticeAt) && this.#tellGuests(node, now),
+      isDue(node.clearAt) && this.clearWarning(node),
+      isDue(node.updateAt) && this.#finishUpdate(node),
+    ];
+    const { state, name } = node.resource;
+    if (isDue(node.dueAt) && !isHeld(this.#records.state, state, name)) did.push(this.#leave(node));
+    return did.includes(true);
+  }
+
+  /** Health, notice and upcoming maintenance as if nothing had been announced. */
+  clearWarning(node: NodeRecord): boolean {
+    const gone = { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+    const healthy = { health: 'HEALTHY', healthDescription: undefined, upcomingMaintenance: undefined };
+    this.#records.changeNode(node, healthy, gone);
+    return true;
+  }
+
+  #leave(node: NodeRecord): boolean {
+    switch (node.resource.state) {
+      case 'CREATING':
+        return this.#finishCreation(node);
+      case 'STARTING':
+        return node.isBooted && this.#becomeReady(node);
+      case 'RESTARTING':
+        return this.#becomeReady(node);
+      case 'REPAIRING':
+        this.clearWarning(node);
+        return this.#becomeReady(node);
+      case 'STOPPING':
+        this.enter(node, 'STOPPED');
+        this.endOperations(node, { result: { type: 'Node', value: node.resource } });
+        return true;
+      case 'DELETING':
+        this.remove(node);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  #finishCreation(node: NodeRecord): boolean {
+    const { name } = node.resource;
+    const failure = this.#records.state.settings.bootFailures.find((rule) => matches(rule.nameMatches, name));
+    if (failure !== undefined) {
+      this.fail(node, { code: 13, message: failure.message ?? 'an internal error has occurred' });
+      return true;
+    }
+    return node.isBooted && this.#owner.mayBecomeReady(node) && this.#becomeReady(node);
+  }
+
+  #becomeReady(node: NodeRecord): true {
+    this.enter(node, 'READY');
+    this.#owner.becameReady(node);
+    const owner = this.#records.ownerOf(node);
+    const isReset = node.operations.some((name) => this.#records.state.operations[name]?.target !== node.resource.name);
+    // An operation on the request answers with the request.
+    const result =
+      isReset && owner !== undefined
+        ? ({ type: 'QueuedResource', value: owner.resource } as const)
+        : ({ type: 'Node', value: node.resource } as const);
+    this.endOperations(node, { result });
+    return true;
+  }
+
+  #tellGuests(node: NodeRecord, now: number): true {
+    const until = node.preemptAt ?? now;
+    this.#records.noteNode(node, { noticeAt: undefined, notice: { kind: 'preemption', at: now, until } });
+    return true;
+  }
+
+  #finishUpdate(node: NodeRecord): true {
+    const { update } = node;
+    if (update === undefined) return true;
+    this.#records.changeNode(node, update.changes, { update: undefined, updateAt: undefined });
+    this.#records.operations.end([update.operation], { result: { type: 'Node', value: node.resource } });
+    return true;
+  }
+
+  #spanOf(state: NodeState): Span | undefined {
+    const { settings } = this.#records.state;
+    const spans: Partial<Record<NodeState, Span>> = {
+      CREATING: settings.provisioningMs,
+      STARTING: settings.startingMs,
+      STOPPING: settings.stoppingMs,
+      RESTARTING: settings.repairingMs,
+      REPAIRING: settings.repairingMs,
+      DELETING: settings.deletingMs,
+    };
+    return spans[state];
+  }
+}
+
+/** States from which the provider can take a node. */
+export const LIVE: readonly NodeState[] = ['CREATING', 'READY', 'REPAIRING', 'RESTARTING', 'STARTING', 'REIMAGING'];
+/** States in which VMs that answered still do, or are about to. */
+const BOOTED: readonly NodeState[] = ['CREATING', 'READY', 'REPAIRING', 'STARTING'];

@@ -1,0 +1,56 @@
+import type { AcceleratorType } from '../../domain/accelerators.js';
+import { GENERATION_FACTS } from '../../domain/accelerators.js';
+import type { JsonObject } from '../json.js';
+import { asObject, asString } from '../json.js';
+import type { Random } from '../random.js';
+import type { HostRecord, NodeResource } from './model.js';
+import type { Settings } from './settings.js';
+import { matches } from './state.js';
+
+export interface NewNode {
+  readonly name: string;
+  /** Fields of it that nobody here knows stay. */
+  readonly request: JsonObject;
+  readonly accelerator: AcceleratorType;
+  readonly hosts: readonly HostRecord[];
+  /** Epoch ms. */
+  readonly now: number;
+  readonly random: Random;
+  readonly settings: Settings;
+}
+
+/** The node as it is first seen: CREATING, with its endpoints, those that a fault hides left out. */
+export function makeNode({ name, request, accelerator, hosts, now, random, settings }: NewNode): NodeResource {
+  const network = asObject(request['networkConfig']);
+  const missing = settings.missingWorkers.find((rule) => matches(rule.nameMatches, name))?.workers ?? [];
+  const endpoints = hosts.map((host) => ({
+    ipAddress: host.address,
+    port: 8470,
+    ...(network['enableExternalIps'] === true ? { accessConfig: { externalIp: host.address } } : {}),
+  }));
+  return {
+    ...request,
+    name,
+    state: 'CREATING',
+    id: random63(random),
+    acceleratorType: accelerator.type,
+    acceleratorConfig: {
+      type: GENERATION_FACTS[accelerator.generation].apiEnum,
+      topology: asString(asObject(request['acceleratorConfig'])['topology']) || accelerator.topology,
+    },
+    createTime: new Date(now).toISOString(),
+    networkConfig: { network: 'default', subnetwork: 'default', ...network },
+    networkEndpoints: endpoints.filter((_, index) => !missing.includes(index)),
+    labels: request['labels'] ?? {},
+    metadata: request['metadata'] ?? {},
+    health: 'HEALTHY',
+    // gcloud drops a node whose version is missing or starts with V1 (facts/cloud-tpu.md 1.3).
+    apiVersion: 'V2',
+  };
+}
+
+// Sequential ids would clash with the known_hosts entries that gcloud builds from them.
+function random63(random: Random): string {
+  const bits = (BigInt(random.uint32()) << 31n) | BigInt(random.uint32() >>> 1);
+  return String(bits === 0n ? 1n : bits);
+}

@@ -1,0 +1,279 @@
+import type { JsonObject } from '../json.js';
+import { Addresses } from './addresses.js';
+import type { Appointment } from './agenda.js';
+import { Agenda } from './agenda.js';
+import { placeOfNode, poolOf } from './capacity.js';
+import type { CloudContext } from './context.js';
+import type {
+  HostRecord,
+  NodeRecord,
+  NodeState,
+  NodeTimes,
+  QueuedResourceRecord,
+  QueuedResourceState,
+} from './model.js';
+import { Operations } from './operations.js';
+import type { Settings } from './settings.js';
+import type { CloudState } from './state.js';
+import { Usage } from './usage.js';
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type NodeFields = Partial<Omit<NodeRecord, 'resource'>>;
+type RequestFields = Partial<Omit<QueuedResourceRecord, 'resource'>>;
+
+/** Every moment that a node or a request may wait for. */
+type Times = NodeTimes & Pick<QueuedResourceRecord, 'validUntil'>;
+const TIMES: readonly (keyof Times)[] = [
+  'dueAt',
+  'preemptAt',
+  'noticeAt',
+  'clearAt',
+  'updateAt',
+  'expiresAt',
+  'validUntil',
+];
+
+/** What has to be looked at, beside what time brings. */
+export interface Woken {
+  readonly nodes: Set<string>;
+  readonly requests: Set<string>;
+  /** `zone/generation` where chips came free. */
+  readonly pools: Set<string>;
+}
+
+/** Names of what changed since somebody last asked. */
+export interface Touched {
+  readonly nodes: Set<string>;
+  readonly queuedResources: Set<string>;
+  readonly operations: Set<string>;
+}
+
+/**
+ * The one door to the cloud's resources: whatever changes one goes through here. Each change of what the API shows leaves
+ * an event with the after-image (`resource`; absent when it is gone), so that the journal alone tells the state; and it is
+ * here that agenda, chips in use, addresses and who waits for whom are kept up to date.
+ *
+ * Kinds of events: `node-state` and `queued-resource-state` (from, to, chips ..), `node-change` and
+ * `queued-resource-change` (in the same state), `operation`, `settings`.
+ */
+export class Records {
+  readonly state: CloudState;
+  readonly context: CloudContext;
+  readonly agenda: Agenda;
+  readonly usage: Usage;
+  readonly operations: Operations;
+  readonly #addresses: Addresses;
+  /** Names of requests by the nodes that they made or will make. */
+  readonly #claims = new Map<string, Set<string>>();
+  #woken: Woken = { nodes: new Set(), requests: new Set(), pools: new Set() };
+  #touched: Touched = { nodes: new Set(), queuedResources: new Set(), operations: new Set() };
+
+  constructor(state: CloudState, context: CloudContext) {
+    this.state = state;
+    this.context = context;
+    this.usage = new Usage(state);
+    this.operations = new Operations(state, context, (name) => this.#touched.operations.add(name));
+    this.#addresses = new Addresses(state, context.subnetOctet);
+    this.agenda = new Agenda((appointment) => this.#isCurrent(appointment));
+    for (const node of Object.values(state.nodes)) this.#schedule('node', node.resource.name, node);
+    for (const record of Object.values(state.queuedResources)) {
+      this.#schedule('queued-resource', record.resource.name, record);
+      this.#claim(record);
+    }
+  }
+
+  get now(): number {
+    return this.context.now();
+  }
+
+  addNode(node: NodeRecord): void {
+    this.state.nodes[node.resource.name] = node;
+    this.usage.addNode(node, 1);
+    this.#touched.nodes.add(node.resource.name);
+    this.#schedule('node', node.resource.name, node);
+    this.#noteNodeState(node, 'absent', node.resource.state);
+  }
+
+  /** @param changes of the resource, and of the record beside it. */
+  moveNode(node: NodeRecord, state: NodeState, changes: JsonObject, fields: NodeFields): void {
+    const from = node.resource.state;
+    this.#setNode(node, { ...changes, state }, fields);
+    this.#noteNodeState(node, from, state);
+  }
+
+  /** The resource in the same state. */
+  changeNode(node: NodeRecord, changes: JsonObject, fields: NodeFields = {}): void {
+    this.#setNode(node, changes, fields);
+    this.context.record('node-change', node.resource.name, { nodeId: node.resource.id, resource: node.resource });
+  }
+
+  /** What the API does not show. */
+  noteNode(node: NodeRecord, fields: NodeFields): void {
+    this.#setNode(node, {}, fields);
+  }
+
+  removeNode(node: NodeRecord): void {
+    const { name } = node.resource;
+    this.usage.addNode(node, -1);
+    delete this.state.nodes[name];
+    this.#addresses.free(node.hosts.map((host) => host.address));
+    this.#touched.nodes.add(name);
+    this.#woken.pools.add(poolOf(placeOfNode(node)));
+    for (const request of this.claimants(name)) this.wakeRequest(request.resource.name);
+    this.#noteNodeState(node, node.resource.state, 'gone');
+  }
+
+  addRequest(record: QueuedResourceRecord): void {
+    this.state.queuedResources[record.resource.name] = record;
+    this.usage.addRequest(record, 1);
+    this.#claim(record);
+    this.#requestChanged(record, record);
+    this.#noteRequestState(record, 'absent', record.resource.state.state);
+  }
+
+  moveRequest(record: QueuedResourceRecord, state: QueuedResourceState, fields: RequestFields): void {
+    const from = record.resource.state.state;
+    this.usage.addRequest(record, -1);
+    Object.assign(record as Mutable<QueuedResourceRecord>, fields);
+    (record as Mutable<QueuedResourceRecord>).resource = { ...record.resource, state };
+    this.usage.addRequest(record, 1);
+    this.#requestChanged(record, fields);
+    this.#noteRequestState(record, from, state.state);
+  }
+
+  /** What the API does not show. */
+  noteRequest(record: QueuedResourceRecord, fields: RequestFields): void {
+    Object.assign(record as Mutable<QueuedResourceRecord>, fields);
+    this.#requestChanged(record, fields);
+  }
+
+  removeRequest(record: QueuedResourceRecord): void {
+    const { name } = record.resource;
+    // A husk that it leaves behind holds quota of its own from now on.
+    const husks = this.nodesOf(record);
+    for (const node of husks) this.usage.addNode(node, -1);
+    this.usage.addRequest(record, -1);
+    delete this.state.queuedResources[name];
+    for (const node of husks) this.usage.addNode(node, 1);
+    for (const node of record.nodes) this.#claims.get(node)?.delete(name);
+    for (const node of record.nodes) if (this.#claims.get(node)?.size === 0) this.#claims.delete(node);
+    this.#touched.queuedResources.add(name);
+    this.#noteRequestState(record, record.resource.state.state, 'gone');
+  }
+
+  /** For resources that enter a state from now on: those already waiting keep their time. */
+  configure(changes: Partial<Settings>): void {
+    this.state.settings = { ...this.state.settings, ...changes };
+    this.context.record('settings', 'settings', { changed: Object.keys(changes), resource: this.state.settings });
+  }
+
+  takeHosts(count: number): readonly HostRecord[] {
+    const suffix = this.context.random.hex(8);
+    return Array.from({ length: count }, (_, index) => ({
+      address: this.#addresses.take(),
+      hostname: `t1v-n-${suffix}-w-${index}`,
+    }));
+  }
+
+  /** The request that made the node, while it is there. */
+  ownerOf(node: NodeRecord): QueuedResourceRecord | undefined {
+    const owner = this.state.queuedResources[node.resource.queuedResource ?? ''];
+    // A request that was made anew, under the name of one that left a husk, has nothing to do with the husk.
+    return owner?.nodes.includes(node.resource.name) === true ? owner : undefined;
+  }
+
+  /** The nodes that the request made, those that are there. */
+  nodesOf(record: QueuedResourceRecord): readonly NodeRecord[] {
+    return record.nodes.flatMap((name) => {
+      const node = this.state.nodes[name];
+      return node?.resource.queuedResource === record.resource.name ? [node] : [];
+    });
+  }
+
+  /** Requests that made, or will make, a node of that name. */
+  claimants(nodeName: string): readonly QueuedResourceRecord[] {
+    return [...(this.#claims.get(nodeName) ?? [])].flatMap((name) => this.state.queuedResources[name] ?? []);
+  }
+
+  wakeNode(name: string): void {
+    this.#woken.nodes.add(name);
+  }
+
+  wakeRequest(name: string): void {
+    this.#woken.requests.add(name);
+  }
+
+  wake({ nodes, requests, pools }: Woken): void {
+    for (const name of nodes) this.#woken.nodes.add(name);
+    for (const name of requests) this.#woken.requests.add(name);
+    for (const pool of pools) this.#woken.pools.add(pool);
+  }
+
+  /** What has to be looked at, once. */
+  takeWoken(): Woken {
+    const woken = this.#woken;
+    this.#woken = { nodes: new Set(), requests: new Set(), pools: new Set() };
+    return woken;
+  }
+
+  /** What changed since the last call, by name; gone if the state has it no more. */
+  takeTouched(): Touched {
+    const touched = this.#touched;
+    this.#touched = { nodes: new Set(), queuedResources: new Set(), operations: new Set() };
+    return touched;
+  }
+
+  #setNode(node: NodeRecord, changes: JsonObject, fields: NodeFields): void {
+    const held = this.usage.capacityInUse(poolOf(placeOfNode(node)));
+    this.usage.addNode(node, -1);
+    Object.assign(node as Mutable<NodeRecord>, fields);
+    (node as Mutable<NodeRecord>).resource = withoutAbsent({ ...node.resource, ...changes });
+    this.usage.addNode(node, 1);
+    const pool = poolOf(placeOfNode(node));
+    if (this.usage.capacityInUse(pool) < held) this.#woken.pools.add(pool);
+    this.#touched.nodes.add(node.resource.name);
+    this.#schedule('node', node.resource.name, fields);
+  }
+
+  #requestChanged(record: QueuedResourceRecord, fields: Times): void {
+    this.#touched.queuedResources.add(record.resource.name);
+    this.#schedule('queued-resource', record.resource.name, fields);
+  }
+
+  /** An appointment for each time that was set, also where it is the same moment again. */
+  #schedule(kind: 'node' | 'queued-resource', name: string, times: Times): void {
+    for (const at of timesOf(times)) this.agenda.add({ at, kind, name });
+  }
+
+  #isCurrent({ at, kind, name }: Appointment): boolean {
+    const record = kind === 'node' ? this.state.nodes[name] : this.state.queuedResources[name];
+    return record !== undefined && timesOf(record).includes(at);
+  }
+
+  #claim(record: QueuedResourceRecord): void {
+    for (const node of record.nodes) {
+      const names = this.#claims.get(node) ?? new Set();
+      this.#claims.set(node, names.add(record.resource.name));
+    }
+  }
+
+  #noteNodeState(node: NodeRecord, from: string, to: string): void {
+    const { name, id: nodeId } = node.resource;
+    const image = to === 'gone' ? {} : { resource: node.resource };
+    this.context.record('node-state', name, { from, to, chips: node.chips, nodeId, ...image });
+  }
+
+  #noteRequestState({ resource, chips }: QueuedResourceRecord, from: string, to: string): void {
+    const image = to === 'gone' ? {} : { initiator: resource.state.stateInitiator, resource };
+    this.context.record('queued-resource-state', resource.name, { from, to, chips, ...image });
+  }
+}
+
+/** A change to undefined takes the field away. */
+function withoutAbsent<T extends JsonObject>(resource: T): T {
+  return Object.fromEntries(Object.entries(resource).filter(([, value]) => value !== undefined)) as T;
+}
+
+function timesOf(times: Times): readonly number[] {
+  return TIMES.flatMap((time) => times[time] ?? []);
+}

@@ -1,0 +1,49 @@
+import { placeOfRequest, poolOf } from './capacity.js';
+import type { QueuedResourceRecord } from './model.js';
+
+/** Requests that could start if only there were chips, by pool, in the order of their turns: time of creation, then name. */
+export class WaitingQueue {
+  readonly #pools = new Map<string, QueuedResourceRecord[]>();
+
+  /** Nothing if it is in already. */
+  add(record: QueuedResourceRecord): void {
+    const pool = poolOf(placeOfRequest(record));
+    const queue = this.#pools.get(pool) ?? [];
+    this.#pools.set(pool, queue);
+    const place = placeIn(queue, turnOf(record));
+    if (queue[place] !== record) queue.splice(place, 0, record);
+  }
+
+  pools(): readonly string[] {
+    return [...this.#pools.keys()];
+  }
+
+  /** Those of a pool; who is not `isIn` any more is dropped for good. */
+  inOrder(pool: string, isIn: (record: QueuedResourceRecord) => boolean): readonly QueuedResourceRecord[] {
+    const queue = (this.#pools.get(pool) ?? []).filter(isIn);
+    if (queue.length === 0) this.#pools.delete(pool);
+    else this.#pools.set(pool, queue);
+    return [...queue];
+  }
+}
+
+/** Order of turns. */
+export function byTurn(a: QueuedResourceRecord, b: QueuedResourceRecord): number {
+  return turnOf(a) < turnOf(b) ? -1 : 1;
+}
+
+function turnOf({ resource }: QueuedResourceRecord): string {
+  return `${String(resource['createTime'])} ${resource.name}`;
+}
+
+/** The first index whose turn is not before `turn`. */
+function placeIn(queue: readonly QueuedResourceRecord[], turn: string): number {
+  let [low, high] = [0, queue.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const record = queue[middle];
+    if (record !== undefined && turnOf(record) < turn) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
