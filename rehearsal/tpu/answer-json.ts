@@ -19,12 +19,12 @@ export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
   }
 }
 
-/** A queued resource, or a page of them. */
+/** A resource, or a page of them. */
 function messageJson(message: JsonObject, version: ApiVersion): JsonObject {
-  const listed = message['queuedResources'];
-  if (!Array.isArray(listed)) return fromCanonical(message, version);
-  const queuedResources = listed.map((item: JsonValue) => (isObject(item) ? fromCanonical(item, version) : item));
-  return { ...message, queuedResources };
+  const [field] = ['queuedResources', 'nodes'].filter((name) => Array.isArray(message[name]));
+  if (field === undefined) return fromCanonical(message, version);
+  const listed = message[field] as readonly JsonValue[];
+  return { ...message, [field]: listed.map((item) => (isObject(item) ? fromCanonical(item, version) : item)) };
 }
 
 /**

@@ -15,9 +15,12 @@ export function toCanonical(request: JsonObject, version: ApiVersion): JsonObjec
   return { ...request, queuedResource: renamed(request['queuedResource'], 'multiNodeParams', 'multisliceParams') };
 }
 
-/** A queued resource as a version writes it. Anything else is returned as it is. */
+/** A queued resource or a node as a version writes it. Anything else is returned as it is. */
 export function fromCanonical(resource: JsonObject, version: ApiVersion): JsonObject {
-  return version === 'v2alpha1' ? renamed(resource, 'multisliceParams', 'multiNodeParams') : resource;
+  if (version !== 'v2alpha1') return resource;
+  // Its protos have no V2; gcloud alpha leaves a node out whose version it cannot read.
+  const known = resource['apiVersion'] === 'V2' ? { ...resource, apiVersion: 'V2_ALPHA1' } : resource;
+  return renamed(known, 'multisliceParams', 'multiNodeParams');
 }
 
 function renamed(queuedResource: JsonObject, from: string, to: string): JsonObject {

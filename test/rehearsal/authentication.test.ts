@@ -124,7 +124,11 @@ describe('a rehearsal with authentication', () => {
 
     it('a service account that the caller may not act as', async () => {
       const token = await cloud.become({ roles: ['roles/tpu.admin'] });
-      const node = { runtimeVersion: 'v2-alpha-tpuv5-lite', acceleratorType: 'v5litepod-8', serviceAccount: { email: 'sa@p.iam' } };
+      const node = {
+        runtimeVersion: 'v2-alpha-tpuv5-lite',
+        acceleratorType: 'v5litepod-8',
+        serviceAccount: { email: 'sa@p.iam' },
+      };
       const { code, text, metadata } = await refusal(client(token).createNode({ parent: PARENT, nodeId: 'a', node }));
       assert.equal(code, 7);
       assert.ok(text.startsWith("The user does not have access to service account 'sa@p.iam'."), text);
