@@ -8,11 +8,13 @@ import type { GoogleParts } from './google.js';
 import { addGoogleVerbs } from './google.js';
 import { addJournal } from './journal.js';
 import type { AdminParts } from './parts.js';
+import type { ScriptParts } from './script.js';
+import { addScript } from './script.js';
 import { shownClock } from './setting-verbs.js';
 import { statusOf } from './status.js';
 import { runVerb, VERBS } from './verbs.js';
 
-export interface AdminServerParts extends AdminParts, GoogleParts {
+export interface AdminServerParts extends ScriptParts, GoogleParts {
   /** Shown in the status: isolation, ports and the like. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -37,6 +39,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   addJournal(app, parts.journal);
   addDump(app, parts);
   addVerbs(app, parts);
+  await addScript(app, parts);
   addGoogleVerbs(app, parts);
   const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('admin interface', port, error, '--admin-port');

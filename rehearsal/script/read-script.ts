@@ -132,17 +132,19 @@ function objectIn(parts: SchemaParts | undefined): SchemaParts | undefined {
   return parts?.options?.map(bare).find((option) => option?.shape !== undefined) ?? parts;
 }
 
-function eventsOf(tree: unknown): readonly (readonly [event: Readonly<Record<string, unknown>>, index: number])[] {
+type YamlMap = Readonly<Record<string, unknown>>;
+
+function eventsOf(tree: unknown): readonly (readonly [event: YamlMap, index: number])[] {
   const events = (tree as { readonly events?: unknown } | undefined)?.events;
   if (!Array.isArray(events)) return [];
   return events.flatMap((event: unknown, index) => {
     const isMap = typeof event === 'object' && event !== null && !Array.isArray(event);
-    return isMap ? [[event as Readonly<Record<string, unknown>>, index] as const] : [];
+    return isMap ? [[event as YamlMap, index] as const] : [];
   });
 }
 
 /** What the form of an event's fields does not say. */
-function senseProblems([event, index]: readonly [Readonly<Record<string, unknown>>, number]): readonly Problem[] {
+function senseProblems([event, index]: readonly [YamlMap, number]): readonly Problem[] {
   const path = ['events', index];
   const actions = actionsIn(event);
   const problems: Problem[] = [];
@@ -162,7 +164,7 @@ function senseProblems([event, index]: readonly [Readonly<Record<string, unknown
     add('repeats at no distance; add every', 'repeat');
   }
   for (const action of actions) {
-    const body = event[action] as Readonly<Record<string, unknown>> | null;
+    const body = event[action] as YamlMap | null;
     const needed = NEEDED_TARGET[action];
     if (needed !== undefined && event['when'] === undefined && body?.[needed] === undefined) {
       add(`${action} names no ${needed}; only an event with when has one to begin with`, action);
