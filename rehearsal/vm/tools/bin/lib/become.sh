@@ -9,9 +9,11 @@ KEPT='TERM|DISPLAY|LANG|LANGUAGE|LC_[A-Z]*|COLORTERM|XAUTHORITY|TZ|REHEARSAL_[A-
 # On a TPU VM a clean environment still reaches Cloud Storage and the metadata server by their names: these stand for that.
 KEPT="$KEPT|STORAGE_EMULATOR_HOST|TENSORSTORE_GCS_HTTP_URL|GCE_METADATA_[A-Z]*"
 
-# The secure_path of Ubuntu, after our own; a Python that lies elsewhere is found as on this computer.
+# The secure_path of Ubuntu, after the VM's own; a Python that lies elsewhere is found as on this computer.
 secure_path() {
-  path=$here:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
+  path=$here
+  [ "$here" != /opt/rehearsal/bin ] || path=$path:/run/rehearsal/bin
+  path=$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
   python=$(command -v python3) || python=''
   case ":$path:" in *":${python%/*}:"*) ;; *) [ -z "$python" ] || path=$path:${python%/*} ;; esac
   printf '%s\n' "$path"
