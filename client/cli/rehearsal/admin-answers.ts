@@ -51,12 +51,30 @@ export interface ClockState {
   readonly isFrozen?: boolean;
 }
 
-/** Of the fault script that runs, or ran last. An event is whatever the script's schema makes of it. */
+/** Of the fault script that runs, or ran last. */
 export interface ScriptProgress {
-  readonly done: readonly ScriptEvent[];
-  readonly toCome: readonly ScriptEvent[];
+  readonly done: readonly DoneEvent[];
+  readonly toCome: readonly EventToCome[];
 }
-export type ScriptEvent = Readonly<Record<string, unknown>>;
+
+export interface DoneEvent {
+  /** Epoch ms of the cloud's clock. */
+  readonly at: number;
+  /** Of the script's text. */
+  readonly line: number;
+  readonly action: string;
+  readonly subject?: string;
+  readonly result: string;
+}
+
+export interface EventToCome {
+  /** Absent while it waits for its condition. */
+  readonly at?: number;
+  readonly when?: string;
+  readonly line: number;
+  readonly action: string;
+  readonly turns: number;
+}
 
 /** The last part of a resource's name, and the zone it is in. */
 export function placeOf(name: string): { readonly id: string; readonly zone: string } {

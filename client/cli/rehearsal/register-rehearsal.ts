@@ -228,6 +228,7 @@ const ENV_NOTES = `
 After it gcloud, curl and Google's client libraries in this shell talk to the rehearsal; gcloud with a configuration of its own.
 
 Examples:
+  jobctl rehearsal env
   eval "$(jobctl rehearsal env)" && gcloud compute tpus tpu-vm list
   eval "$(jobctl rehearsal env --unset)"
 `;

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CliError } from '../cli-error.js';
 import { localContext } from '../context.js';
 import type { CliContext } from '../context.js';
 import type { DevContext } from '../dev/context.js';
-import { devDown } from '../dev/down.js';
-import type { Environment } from '../dev/home.js';
 import { devUp } from '../dev/up.js';
 import { ExitCode } from '../exit-codes.js';
 import { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
+import { own, removeStack, removeStale, STACK_PREFIX } from './stale-stacks.js';
 
 export interface StackWish {
   readonly env: NodeJS.ProcessEnv;
@@ -27,29 +26,32 @@ export interface PrivateStack {
   readonly context: CliContext;
   /** Ends its processes and removes the folder. Repeating is safe. */
   remove(): Promise<void>;
+  /** From now on it is the user's to remove. */
+  keep(): void;
 }
 
 /** @throws what `dev up` throws; nothing is left then */
 export async function openPrivateStack({ env, timeScale, onProgress }: StackWish): Promise<PrivateStack> {
-  const home = mkdtempSync(join(tmpdir(), 'jobctl-rehearse-'));
-  const own = { ...env, JOBCTL_HOME: home };
-  const remove = (): Promise<void> => removeStack(home, own);
+  await removeStale(env, onProgress);
+  const home = mkdtempSync(join(tmpdir(), STACK_PREFIX));
+  own(home, false);
+  const remove = (): Promise<void> => removeStack(home, env);
   try {
-    const stack = await devUp({ env: own, onProgress, cloud: { kind: 'rehearsal' }, timeScale });
+    const stack = await devUp({
+      env: { ...env, JOBCTL_HOME: home },
+      onProgress,
+      cloud: { kind: 'rehearsal' },
+      timeScale,
+    });
     if (stack.rehearsal === undefined) throw new Error(`${home}: the stack has no rehearsal`);
     const admin = new RehearsalAdmin(stack.rehearsal.adminUrl);
     // The worker's waits are scaled by the same number (client/cli/dev/context.ts).
     if (timeScale !== 1) await admin.post('clock', { scale: timeScale });
-    return { home, stack, admin, context: localContext(stack, {}, env), remove };
+    return { home, stack, admin, context: localContext(stack, {}, env), remove, keep: () => own(home, true) };
   } catch (error) {
     await remove();
     throw error;
   }
-}
-
-async function removeStack(home: string, env: Environment): Promise<void> {
-  await devDown({ env, purge: true });
-  rmSync(home, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /**

@@ -29,8 +29,8 @@ const EPOCH = counter('epoch|ep');
 const STEP = counter('step|train_step|training_step');
 const ITERATION = counter('iteration|iter|it');
 const BATCH = counter('batch');
-/** tqdm: ` 12%|##  | 12/100 [00:01<00:08` */
-const BAR = /(?<![\d.])(\d+)\/\d+ \[/;
+/** tqdm: ` 12%|##  | 12/100 [00:01<00:08, 9.8it/s]`. One with `?it/s` shows where it begins: nothing was done yet. */
+const BAR = /(?<![\d.])(\d+)\/\d+ \[[^\],]*, +(?!\?)/;
 
 /**
  * A number behind one of these is no work that was done just now: `resumed at step 40`, `saved checkpoint, step 40`,

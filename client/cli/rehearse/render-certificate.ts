@@ -42,7 +42,7 @@ function sentenceOf(certificate: Certificate): string {
     case 'resumed':
       return `It resumed ${preemptions.length === 1 ? '' : 'each time '}and lost ${lossesOf(preemptions)} of its work.`;
     case 'lost-all':
-      return `It lost 100 % of its work ${times(all)}: ${all === preemptions.length ? 'it does not resume from a checkpoint.' : `after ${count(preemptions.length, 'preemption')}.`}`;
+      return `It lost 100 % of its work ${times(all)}: it began again at its beginning${all === preemptions.length ? '' : `, of ${count(preemptions.length, 'preemption')}`}.`;
     case 'not-measurable':
       return 'Whether it resumed is not measurable: let it print a step counter, or name it with --progress REGEX.';
     case 'not-preempted':
@@ -57,7 +57,7 @@ function lossesOf(preemptions: readonly CertifiedPreemption[]): string {
 }
 
 function facts(certificate: Certificate): readonly Fact[] {
-  const { outcome, attempts, leaks, wantedPreemptions, preemptions } = certificate;
+  const { outcome, attempts, leaks, wantedPreemptions, preemptions, verdict } = certificate;
   const missing = wantedPreemptions - preemptions.length;
   return [
     ['outcome', outcomeOf(certificate)],
@@ -70,9 +70,13 @@ function facts(certificate: Certificate): readonly Fact[] {
     ],
     ['measured', measured(certificate)],
     ['leaks', leaksOf(leaks)],
+    ...(verdict === 'lost-all' ? ([['to do', CHECKPOINT_HINT]] as const) : []),
     ...(outcome.cause === undefined ? [] : ([['because', oneLine(outcome.cause.message)]] as const)),
   ];
 }
+
+const CHECKPOINT_HINT =
+  'store checkpoints where a slice’s end does not reach them (gs://..), more often than that, and load the newest at the start: docs/train-jax.md';
 
 function outcomeOf({ outcome }: Certificate): string {
   const { result, exitCode, submittedAt, endedAt } = outcome;
@@ -80,9 +84,14 @@ function outcomeOf({ outcome }: Certificate): string {
 }
 
 function measured({ measure }: Certificate): string {
-  if (measure.kind === 'counter') return `by the counter '${measure.name}' in the output of host ${measure.host}`;
+  if (measure.kind === 'counter') {
+    return `by the counter '${measure.name}' in the output of host ${measure.host}; ${BLIND_SECOND}`;
+  }
   return `by repeated lines alone, since ${measure.reason}`;
 }
+
+/** DESIGN.md 5: the bound of what is lost of a log. */
+const BLIND_SECOND = 'what a host printed in the last second before a preemption without notice may be missing';
 
 function leaksOf({ leaks, leases }: Certificate['leaks']): string {
   if (leaks.length + leases.length === 0) return '0, by an independent listing (`jobctl audit leaks`)';
@@ -140,6 +149,6 @@ function origin({ timeScale, confinement, seed, again, versions }: Certificate):
 }
 
 function confinementOf(kind: string): string {
-  if (kind === 'none') return 'UNCONFINED: the job ran on this computer’s own files';
-  return 'the job had a root of its own on each host; this computer’s files were not touched';
+  if (kind === 'none') return "UNCONFINED: the job ran on this computer's own files";
+  return 'each host had a root of its own: what the job wrote there is not on this computer';
 }

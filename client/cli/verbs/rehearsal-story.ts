@@ -4,7 +4,7 @@ import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { localRehearsal } from '../rehearsal/local-rehearsal.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
-import { renderEvent, renderScriptEvent } from '../rehearsal/render-events.js';
+import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
 import { watchEnd } from '../watch/interrupt.js';
 import { pause } from '../watch/outage.js';
 import type { ScriptProgress } from '../rehearsal/admin-answers.js';
@@ -61,33 +61,25 @@ export async function script(file: string | undefined, flags: ScriptFlags): Prom
 
 /** @throws CliError with file, line and column of what is wrong; nothing of it runs then */
 export async function startScript(admin: RehearsalAdmin, file: string): Promise<void> {
-  const text = readText(file, 'a fault script is YAML: docs/rehearsal.md');
-  try {
-    await admin.post('script', { text });
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exitCode !== ExitCode.Usage) throw error;
-    throw new CliError(ExitCode.Usage, placedIn(file, error.message));
-  }
+  await admin.post('script', { text: await checkedScript(file) });
 }
 
-/** The rehearsal knows the text alone: `3:5: what`; the file's name goes in front, of each problem. */
-function placedIn(file: string, message: string): string {
-  const text = message.replace(/^body: |^text: /, '');
-  return text
-    .split('\n')
-    .map((line, index) =>
-      /^\s*\d+:\d+: /.test(line) ? `${file}:${line.trim()}` : index === 0 ? `${file}: ${line}` : line,
-    )
-    .join('\n');
+/** The text of a fault script that can be run. @throws CliError with file, line and column of each problem */
+export async function checkedScript(file: string): Promise<string> {
+  const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
+  const { readScript, ScriptError } = await import('../../../rehearsal/script/read-script.js');
+  try {
+    readScript(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof ScriptError)) throw error;
+    throw new CliError(ExitCode.Usage, error.message.replaceAll(/^(?=\d+:\d+: )/gm, `${file}:`));
+  }
 }
 
 function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
   if (done.length + toCome.length === 0) return ['no script runs; `jobctl rehearsal script FILE` starts one'];
-  const lines = [
-    ...done.map((event) => renderScriptEvent(event, true)),
-    ...toCome.map((event) => renderScriptEvent(event, false)),
-  ];
-  return [...lines, `${done.length} done, ${toCome.length} to come`];
+  return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
 }
 
 /** A line for each event as it is done, until none is to come. */
@@ -96,7 +88,7 @@ async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<num
   for (let told = 0; ;) {
     const { done, toCome } = (await admin.get('script')) as ScriptProgress;
     for (const event of done.slice(told))
-      process.stdout.write(`${isJson ? JSON.stringify(event) : renderScriptEvent(event, true)}\n`);
+      process.stdout.write(`${isJson ? JSON.stringify(event) : renderDone(event)}\n`);
     told = done.length;
     if (toCome.length === 0) return ExitCode.Done;
     await pause(FOLLOW_MS, signal);

@@ -27,7 +27,7 @@ import { watchEnd } from '../watch/interrupt.js';
 import { LogFollower } from '../watch/log-follower.js';
 import { openScreen } from '../watch/screen.js';
 import { watchJob } from '../watch/watch-job.js';
-import { startScript } from './rehearsal-story.js';
+import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
 
 export interface RehearseFlags extends OutputFlag {
@@ -53,6 +53,7 @@ const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
   const job = readJobFile(file, { set: flags.set ?? [] });
   for (const warning of job.warnings) toStderr(`${file}: warning: ${warning}`);
+  if (flags.script !== undefined) await checkedScript(flags.script);
   const seed = flags.seed ?? randomInt(MOST_SEED);
   // Before anything is started: a Ctrl-C while the stack comes up ends it too.
   const signal = watchEnd();
@@ -171,6 +172,7 @@ function print(certificate: Certificate, output: OutputFlag['output']): void {
 
 async function leave(stack: PrivateStack, isKept: boolean): Promise<void> {
   if (!isKept) return stack.remove();
+  stack.keep();
   toStderr(`The stack is kept, and runs: export JOBCTL_HOME=${stack.home}`);
   toStderr(`  jobctl logs, jobctl rehearsal journal .. look at it; jobctl dev down --purge --yes removes it`);
 }
