@@ -58,7 +58,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     record,
     shownInLists: (kind) => history.shown(kind, clock.now()),
   });
-  const timeline = new Timeline(clock, () => cloud.lifecycle.advance());
+  const timeline = new Timeline(clock, () => cloud.lifecycle.advance(), () => state.advancedTo);
   const snapshot = new Snapshot(file, () => state);
   const failures: Error[] = [];
   let phase: 'starting' | 'running' | 'stopped' = 'starting';

@@ -19,14 +19,19 @@ const TURNS_AT_ONCE = 1000;
 export class Timeline {
   readonly #clock: RehearsalClock;
   readonly #advanceCloud: () => number | undefined;
+  readonly #doneUpTo: () => number;
   readonly #actors = new Set<Actor>();
   #cloudDue: number | undefined;
   #isAdvancing = false;
 
-  /** @param advanceCloud does all that is due in the cloud. @returns when there is more, epoch ms. */
-  constructor(clock: RehearsalClock, advanceCloud: () => number | undefined) {
+  /**
+   * @param advanceCloud does all that is due in the cloud, and says when there is more, epoch ms.
+   * @param doneUpTo the instant up to which it did: the story never goes back behind it.
+   */
+  constructor(clock: RehearsalClock, advanceCloud: () => number | undefined, doneUpTo: () => number) {
     this.#clock = clock;
     this.#advanceCloud = advanceCloud;
+    this.#doneUpTo = doneUpTo;
   }
 
   join(actor: Actor): void {
@@ -57,7 +62,7 @@ export class Timeline {
       // What sets off what at one instant ends some time: else a script would stop the cloud's clock for ever.
       turns = at > last ? 0 : turns + 1;
       if (turns > TURNS_AT_ONCE) return;
-      last = Math.max(at, last);
+      last = Math.min(now, Math.max(at, last, this.#doneUpTo()));
       const instant = last;
       this.#clock.atInstant(instant, () => this.#actAt(instant));
     }

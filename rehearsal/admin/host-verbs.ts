@@ -5,8 +5,8 @@ import type { AdminParts } from './parts.js';
 import type { HOST_ACTIONS } from './requests.js';
 import { hostsRequest } from './requests.js';
 
-/** What becomes of one TPU VM, or of each of a slice. In real time: VMs are real processes. */
-export function hosts({ cloud, fleet }: AdminParts, body: unknown): object {
+/** What becomes of one TPU VM, or of each of a slice. In real time: VMs are real processes. Throws before anything is done. */
+export function hosts({ cloud, fleet }: AdminParts, body: unknown): Promise<object> {
   const { name, host, action, delayMs } = parse(hostsRequest, body);
   const node = findNode(cloud, name);
   const vms = fleet.vmsOf(node.resource.name);
@@ -16,18 +16,23 @@ export function hosts({ cloud, fleet }: AdminParts, body: unknown): object {
     const text = `${node.resource.name} has ${vms.length} running hosts${there}, no host ${host}`;
     throw new AdminError(404, text);
   }
-  const results = chosen.map((vm) => ACTIONS[action](vm, delayMs ?? DEFAULT_DELAY_MS));
-  return { name: node.resource.name, host, ...results[0] };
+  const results = Promise.all(chosen.map((vm) => ACTIONS[action](vm, delayMs ?? DEFAULT_DELAY_MS)));
+  return results.then(([first]) => ({ name: node.resource.name, host, ...first }));
 }
 
 const DEFAULT_DELAY_MS = 5000;
 
-type Action = (vm: Vm, delayMs: number) => { readonly killed: number } | void;
+type Action = (vm: Vm, delayMs: number) => { readonly killed: number } | void | Promise<void>;
 
 const ACTIONS: Readonly<Record<(typeof HOST_ACTIONS)[number], Action>> = {
   freeze: (vm) => vm.freeze(),
   thaw: (vm) => vm.thaw(),
   unreachable: (vm) => vm.setReachable(false),
   reachable: (vm) => vm.setReachable(true),
+  'slow-ssh': (vm, delayMs) => vm.setSshDelay(delayMs),
+  'refuse-ssh': (vm) => vm.refuseSsh(true),
+  'accept-ssh': (vm) => vm.refuseSsh(false),
+  'fill-disk': (vm) => vm.fillDisk(true),
+  'free-disk': (vm) => vm.fillDisk(false),
   'kill-processes': (vm) => ({ killed: vm.killProcesses() }),
 };

@@ -19,5 +19,5 @@ export interface AdminParts {
   readonly changed: () => Promise<void>;
 }
 
-/** Does what a request's body asks, and answers with what has changed. Throws AdminError. */
-export type Verb = (parts: AdminParts, body: unknown) => object;
+/** Does what a request's body asks, and answers with what has changed; late where a VM has to do it. Throws AdminError. */
+export type Verb = (parts: AdminParts, body: unknown) => object | Promise<object>;

@@ -53,7 +53,28 @@ export const warnRequest = z.strictObject({
 
 export const maintenanceRequest = z.strictObject({
   name: z.string(),
-  workers: z.array(z.number().int().min(0)).optional(),
+  kind: z.enum(['announce', 'repair']).default('repair'),
+  /** Of announce: those that are told; all if none are named. */
+  workers: z.array(z.number().int().min(0)).min(1).optional(),
+});
+
+export const forceRequest = z.strictObject({
+  name: z.string(),
+  state: z.enum([
+    'READY',
+    'RESTARTING',
+    'REIMAGING',
+    'REPAIRING',
+    'STOPPED',
+    'PREEMPTED',
+    'TERMINATED',
+    'HIDING',
+    'HIDDEN',
+    'UNHIDING',
+    'UNKNOWN',
+  ]),
+  health: z.enum(['HEALTHY', 'TIMEOUT', 'UNHEALTHY_TENSORFLOW', 'UNHEALTHY_MAINTENANCE']).optional(),
+  symptoms: z.array(z.record(z.string(), z.json())).optional(),
 });
 
 /** A request comes to nothing, for a reason of the service's. */
@@ -128,7 +149,18 @@ export const configureRequest = z.strictObject({
     .optional(),
 });
 
-export const HOST_ACTIONS = ['freeze', 'thaw', 'unreachable', 'reachable', 'kill-processes'] as const;
+export const HOST_ACTIONS = [
+  'freeze',
+  'thaw',
+  'unreachable',
+  'reachable',
+  'slow-ssh',
+  'refuse-ssh',
+  'accept-ssh',
+  'fill-disk',
+  'free-disk',
+  'kill-processes',
+] as const;
 
 export const hostsRequest = z.strictObject({
   name: z.string(),

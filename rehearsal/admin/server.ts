@@ -50,7 +50,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
 function addVerbs(app: FastifyInstance, parts: AdminParts): void {
   for (const verb of Object.keys(VERBS)) {
     app.post(`/admin/${verb}`, async (request) => {
-      const result = runVerb(parts, verb, request.body ?? {});
+      const result = await runVerb(parts, verb, request.body ?? {});
       await parts.changed();
       return result;
     });

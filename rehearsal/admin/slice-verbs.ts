@@ -1,8 +1,11 @@
+import type { JsonObject } from '../json.js';
+import { ApiError, findStatus } from '../tpu/api-error.js';
 import type { NodeRecord } from '../tpu/model.js';
+import { LIVE } from '../tpu/node-lifecycle.js';
 import { AdminError, parse } from './admin-error.js';
-import { findNode } from './find.js';
+import { findNode, findQueuedResource } from './find.js';
 import type { AdminParts } from './parts.js';
-import { preemptRequest } from './requests.js';
+import { failRequestRequest, forceRequest, maintenanceRequest, preemptRequest, warnRequest } from './requests.js';
 
 /** What the provider does to one slice. */
 
@@ -17,7 +20,57 @@ export function preempt({ cloud }: AdminParts, body: unknown): object {
   return { name: node.resource.name, state: node.resource.state, preemptAt: node.preemptAt };
 }
 
+/** UNHEALTHY_MAINTENANCE, as before a preemption; but it clears again, or nothing comes of it. */
+export function warn({ cloud }: AdminParts, body: unknown): object {
+  const { name, clearAfterMs, clear } = parse(warnRequest, body);
+  const node = liveNode(findNode(cloud, name), 'warned');
+  if (clear === true) cloud.lifecycle.nodes.clearWarning(node);
+  else cloud.maintenance.warn(node, clearAfterMs);
+  return { name: node.resource.name, health: node.resource.health };
+}
+
+/** `announce`: the guests are told, and it clears. `repair`: REPAIRING, and READY again. */
+export function maintenance({ cloud }: AdminParts, body: unknown): object {
+  const { name, kind, workers } = parse(maintenanceRequest, body);
+  const node = findNode(cloud, name);
+  const stranger = workers?.find((worker) => worker >= node.hosts.length);
+  if (stranger !== undefined) {
+    throw new AdminError(404, `${node.resource.name} has ${node.hosts.length} hosts, no worker ${stranger}`);
+  }
+  if (kind === 'announce') cloud.maintenance.announceMaintenance(liveNode(node, 'maintained'), workers);
+  else asAdminError(() => cloud.performMaintenance(node.resource.name));
+  return { name: node.resource.name, state: node.resource.state };
+}
+
+/** The service gives up on a request that waits, or that stalls in PROVISIONING: FAILED, a husk. */
+export function failRequest({ cloud }: AdminParts, body: unknown): object {
+  const { name, code, message } = parse(failRequestRequest, body);
+  const record = findQueuedResource(cloud, name);
+  const error = new ApiError(findStatus(code ?? 'INTERNAL') ?? 'INTERNAL', message ?? 'an internal error has occurred');
+  if (!cloud.giveUp(record, { code: error.code, message: error.message })) {
+    const { state } = record.resource.state;
+    throw new AdminError(409, `${record.resource.name} is ${state}: only one that waits or is PROVISIONING can fail`);
+  }
+  return { name: record.resource.name, state: record.resource.state.state };
+}
+
+/** Any state, and what nothing here brings about by itself, such as TERMINATED or HIDDEN. */
+export function force({ cloud }: AdminParts, body: unknown): object {
+  const { name, state, health, symptoms } = parse(forceRequest, body);
+  const node = findNode(cloud, name);
+  cloud.force(node, state, { ...(health && { health }), ...(symptoms && { symptoms: symptoms as JsonObject[] }) });
+  return { name: node.resource.name, state: node.resource.state };
+}
+
+function asAdminError<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw error instanceof ApiError ? new AdminError(409, error.message) : error;
+  }
+}
+
 function liveNode(node: NodeRecord, what: string): NodeRecord {
-  if (node.resource.state === 'READY' || node.resource.state === 'CREATING') return node;
+  if (LIVE.includes(node.resource.state)) return node;
   throw new AdminError(409, `${node.resource.name} is ${node.resource.state}: only a live node can be ${what}`);
 }

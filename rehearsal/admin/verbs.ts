@@ -3,11 +3,15 @@ import { hold, listLag, refuse, release } from './fault-verbs.js';
 import { hosts } from './host-verbs.js';
 import type { AdminParts, Verb } from './parts.js';
 import { capacity, clock, configure, quota } from './setting-verbs.js';
-import { preempt } from './slice-verbs.js';
+import { failRequest, force, maintenance, preempt, warn } from './slice-verbs.js';
 
 /** What can be told to the cloud, by HTTP or by a script. `fail` is `refuse` as the command line calls it. */
 export const VERBS: Readonly<Record<string, Verb>> = {
   preempt,
+  warn,
+  maintenance,
+  'fail-request': failRequest,
+  force,
   refuse,
   fail: refuse,
   hold,
@@ -24,7 +28,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
  * Runs a verb and writes it down, after the changes that it made. Whoever calls it calls `parts.changed` then.
  * @param by who asked, where it was not the admin interface itself. @throws AdminError
  */
-export function runVerb(parts: AdminParts, verb: string, body: unknown, by?: string): object {
+export function runVerb(parts: AdminParts, verb: string, body: unknown, by?: string): object | Promise<object> {
   const run = VERBS[verb];
   if (run === undefined) throw new AdminError(404, `no verb '${verb}'; there are: ${Object.keys(VERBS).join(', ')}`);
   const result = run(parts, body);

@@ -62,8 +62,8 @@ const RUNS: Runs = {
     const how = clearAfter === undefined ? {} : { clearAfterMs: clearAfter };
     return { calls: nodesOf(target, scene).map((name) => ({ verb: 'warn', body: { name, ...how } })) };
   },
-  maintenance: (target, scene) => ({
-    calls: nodesOf(target, scene).map((name) => ({ verb: 'maintenance', body: { name } })),
+  maintenance: ({ kind, ...target }, scene) => ({
+    calls: nodesOf(target, scene).map((name) => ({ verb: 'maintenance', body: { name, kind } })),
   }),
   fail: ({ queuedResource, code, message }, scene) => ({
     calls: requestsOf(queuedResource, scene).map((name) => ({ verb: 'fail-request', body: { name, code, message } })),

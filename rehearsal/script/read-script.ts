@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.js';
+import { isObject } from '../json.js';
 import type { ActionName, WrittenEvent, WrittenScript } from './schema.js';
 import { ACTIONS, scriptSchema } from './schema.js';
 import type { Path, Place } from './yaml-text.js';
@@ -137,10 +138,7 @@ type YamlMap = Readonly<Record<string, unknown>>;
 function eventsOf(tree: unknown): readonly (readonly [event: YamlMap, index: number])[] {
   const events = (tree as { readonly events?: unknown } | undefined)?.events;
   if (!Array.isArray(events)) return [];
-  return events.flatMap((event: unknown, index) => {
-    const isMap = typeof event === 'object' && event !== null && !Array.isArray(event);
-    return isMap ? [[event as YamlMap, index] as const] : [];
-  });
+  return events.flatMap((event: unknown, index) => (isObject(event) ? [[event, index] as const] : []));
 }
 
 /** What the form of an event's fields does not say. */

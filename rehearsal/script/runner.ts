@@ -127,12 +127,18 @@ export class ScriptRunner implements Actor {
   /** @returns why it could not be done, which is no fault of the script: a node may be gone by then. */
   #run({ verb, body }: Call): string | undefined {
     try {
-      runVerb(this.#parts, verb, body, 'script');
+      const result = runVerb(this.#parts, verb, body, 'script');
+      if (result instanceof Promise) result.catch((error: unknown) => this.#tellFailure(verb, error));
       return undefined;
     } catch (error) {
       if (error instanceof AdminError) return error.message;
       throw error;
     }
+  }
+
+  /** Of a VM, later. */
+  #tellFailure(verb: string, error: unknown): void {
+    this.#parts.journal.record('script', 'failure', { verb, error: String(error) });
   }
 
   #scene(subject: string | undefined): Scene {

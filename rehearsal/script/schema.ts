@@ -53,7 +53,7 @@ export const ACTIONS = {
     mode: z.enum(['preempted', 'vanish']).default('preempted'),
   }),
   warn: z.strictObject({ ...target, clearAfter: lasting }),
-  maintenance: z.strictObject(target),
+  maintenance: z.strictObject({ ...target, kind: z.enum(['announce', 'repair']).default('repair') }),
   fail: z.strictObject({ queuedResource: pattern.optional(), code: code.default('INTERNAL'), message }),
   stall: z.strictObject({ state: z.enum(HOLDABLE), names: pattern.optional(), for: lasting }),
   refuse: z.strictObject({ method: methods, ...refusal, times: times.optional(), for: lasting }),
