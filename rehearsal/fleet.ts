@@ -5,6 +5,8 @@ import { instanceFacts, nodeMetadata } from './fleet-metadata.js';
 import type { NodeRecord, NodeState } from './tpu/model.js';
 import { zoneOf } from './tpu/resource-name.js';
 import { keyLines } from './vm/authorized-keys.js';
+import type { DetectedConfinement } from './vm/confinement.js';
+import { detectConfinement } from './vm/confinement.js';
 import { removeDisks } from './vm/disks.js';
 import type { Vm, VmPlan } from './vm/index.js';
 import { killLeftover, startVm } from './vm/index.js';
@@ -83,11 +85,16 @@ export class Fleet {
     mkdirSync(folder, { recursive: true });
   }
 
+  /** What keeps the VMs from this computer's files, where their disks are. */
+  get confinement(): DetectedConfinement {
+    return detectConfinement(this.#folder);
+  }
+
   /** Ends VMs of nodes that are no more: their rehearsal process was killed before it could. */
   async sweep(nodes: readonly NodeRecord[]): Promise<void> {
     const live = new Set(nodes.filter(isLive).map((node) => node.resource.id));
     const known = new Set(nodes.map((node) => node.resource.id));
-    for (const nodeId of readdirSync(this.#folder)) {
+    for (const nodeId of readdirSync(this.#folder).filter((entry) => /^\d+$/.test(entry))) {
       if (live.has(nodeId)) continue;
       const hosts = readdirSync(join(this.#folder, nodeId));
       await Promise.all(hosts.map((host) => killLeftover(join(this.#folder, nodeId, host))));
@@ -209,6 +216,7 @@ export class Fleet {
         service: this.#metadata,
         source: { tree: () => metadataTree(facts()), token: () => token(facts().serviceAccount?.email ?? '') },
       },
+      confinement: this.confinement.kind,
       now: this.#place.now ?? Date.now,
       record: (kind, details) => this.#hooks.record(kind, name, { host: index, ...details }),
     };

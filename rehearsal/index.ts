@@ -26,7 +26,7 @@ import { createGateway } from './tpu/gateway.js';
 import { startGrpcServer } from './tpu/grpc-server.js';
 import { startRestServer } from './tpu/rest-server.js';
 import type { Settings } from './tpu/settings.js';
-import { detectIsolation } from './vm/isolation.js';
+import { isolationOf } from './vm/isolation.js';
 
 export type { AuthenticationOptions } from './access/open-access.js';
 export type { PrincipalRequest } from './access/principal.js';
@@ -124,11 +124,14 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   closers.push(core.stop);
   store.refuseAs(core.cloud);
   const api = await startApi(site, core);
+  const { confinement } = core.fleet;
   const facts = {
     pid: process.pid,
     startedAt: Date.now(),
     stateDir,
-    isolation: detectIsolation(),
+    isolation: isolationOf(confinement.kind),
+    confinement: confinement.kind,
+    confinementReason: confinement.reason,
     subnetOctet,
     sshPort,
   };
@@ -177,12 +180,16 @@ async function openStore({ stateDir, options, closers, record, access }: Site): 
 /** Cloud TPU on both wires, and what stands beside it. */
 async function startApi(
   { options, closers, record, access, facts }: Site,
-  { cloud, fleet, changed }: Core,
+  { cloud, fleet, listHistory, changed }: Core,
 ): Promise<Pick<RehearsalEndpoints, 'tpu' | 'rest'>> {
   const { control, tls } = access;
   const gateway = createGateway({
     cloud,
-    site: { hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey), facts },
+    site: {
+      hostKeys: (name) => fleet.vmsOf(name).map((vm) => vm.hostKey),
+      facts,
+      shown: (kind, now) => listHistory.shown(kind, now),
+    },
     authorize: tpuAuthorization(control, facts),
     record,
     changed,

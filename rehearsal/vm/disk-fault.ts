@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Machine } from './machine.js';
+import type { Outcome } from './outcome.js';
 import { outcomeOf } from './outcome.js';
 
 const SCRIPT = readFileSync(new URL('./full-disk.sh', import.meta.url), 'utf8');
@@ -13,10 +14,14 @@ export async function setDiskFull(machine: Machine, isFull: boolean): Promise<vo
     const what = machine.root ?? 'none';
     throw new Error(`full disk: the VMs' confinement here is '${what}'; only with 'overlay' can a disk be made full`);
   }
-  const { code, stderr } = await outcomeOf(
-    machine.start(['bash', '-c', SCRIPT, 'full-disk', isFull ? 'fill' : 'empty'], {
-      PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
-    }),
-  );
-  if (code !== 0) throw new Error(`full disk: the VM's root could not do it (${code}): ${stderr.trim()}`);
+  const { code, stderr } = await run(machine, isFull ? 'fill' : 'empty');
+  if (code === 0) return;
+  // Half a disk that is full would be neither.
+  if (isFull) await run(machine, 'empty');
+  throw new Error(`full disk: the VM's root could not do it (${code}): ${stderr.trim()}`);
+}
+
+function run(machine: Machine, verb: 'fill' | 'empty'): Promise<Outcome> {
+  const path = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
+  return outcomeOf(machine.start(['bash', '--norc', '-c', SCRIPT, 'full-disk', verb], path));
 }

@@ -1,3 +1,4 @@
+import type { Confinement } from './confinement.js';
 import { detectConfinement } from './confinement.js';
 
 /**
@@ -8,5 +9,9 @@ export type Isolation = 'namespaces' | 'marks';
 
 /** What this kernel and user allow, tried once per process. */
 export function detectIsolation(): Isolation {
-  return detectConfinement().kind === 'none' ? 'marks' : 'namespaces';
+  return isolationOf(detectConfinement().kind);
+}
+
+export function isolationOf(confinement: Confinement): Isolation {
+  return confinement === 'none' ? 'marks' : 'namespaces';
 }
