@@ -19,6 +19,7 @@ export interface Core {
   readonly clock: RehearsalClock;
   readonly timeline: Timeline;
   readonly fleet: Fleet;
+  readonly listHistory: ListHistory;
   /** To be called after anything that may have changed: moves what is due, makes the VMs follow, saves. */
   readonly changed: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -56,7 +57,6 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     random: new Random(state.random),
     subnetOctet: options.subnetOctet,
     record,
-    shownInLists: (kind) => history.shown(kind, clock.now()),
   });
   const timeline = new Timeline(clock, () => cloud.lifecycle.advance(), () => state.advancedTo);
   const snapshot = new Snapshot(file, () => state);
@@ -106,5 +106,5 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     throw failures[0];
   }
   phase = 'running';
-  return { cloud, clock, timeline, fleet, changed, stop };
+  return { cloud, clock, timeline, fleet, listHistory: history, changed, stop };
 }

@@ -49,9 +49,7 @@ export class TpuCloud {
   }
 
   listQueuedResources(parent: string): readonly QueuedResource[] {
-    const { queuedResources } = this.#fresh();
-    const lagging = this.records.context.shownInLists?.('queued-resource') as readonly QueuedResource[] | undefined;
-    const all = lagging ?? Object.values(queuedResources).map((record) => record.resource);
+    const all = Object.values(this.#fresh().queuedResources).map((record) => record.resource);
     return all.filter((resource) => isIn(resource.name, parent)).toSorted(byName);
   }
 
@@ -73,9 +71,7 @@ export class TpuCloud {
   }
 
   listNodes(parent: string): readonly NodeResource[] {
-    const { nodes } = this.#fresh();
-    const lagging = this.records.context.shownInLists?.('node') as readonly NodeResource[] | undefined;
-    const all = lagging ?? Object.values(nodes).map((node) => node.resource);
+    const all = Object.values(this.#fresh().nodes).map((node) => node.resource);
     return all.filter((resource) => isIn(resource.name, parent)).toSorted(byName);
   }
 

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../json.js';
 import type { Random } from '../random.js';
 
 /** What the cloud needs from outside: time, chance, and somebody to tell. With these given its behaviour is its calls' alone. */
@@ -7,8 +6,6 @@ export interface CloudContext {
   readonly now: () => number;
   /** Queue times, ids and addresses are drawn from it. */
   readonly random: Random;
-  /** What lists show while they lag behind (list-lag.ts); undefined, or not given: what is. */
-  readonly shownInLists?: (kind: 'node' | 'queued-resource') => readonly JsonObject[] | undefined;
   /** The second octet of every host's address: 127.S.a.b. */
   readonly subnetOctet: number;
   /** Told after each event, in order, while `now` says when it was. */
