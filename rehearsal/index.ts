@@ -26,7 +26,7 @@ import { createGateway } from './tpu/gateway.js';
 import { startGrpcServer } from './tpu/grpc-server.js';
 import { startRestServer } from './tpu/rest-server.js';
 import type { Settings } from './tpu/settings.js';
-import { detectIsolation } from './vm/isolation.js';
+import { isolationOf } from './vm/isolation.js';
 
 export type { AuthenticationOptions } from './access/open-access.js';
 export type { PrincipalRequest } from './access/principal.js';
@@ -124,11 +124,14 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   closers.push(core.stop);
   store.refuseAs(core.cloud);
   const api = await startApi(site, core);
+  const { confinement } = core.fleet;
   const facts = {
     pid: process.pid,
     startedAt: Date.now(),
     stateDir,
-    isolation: detectIsolation(),
+    isolation: isolationOf(confinement.kind),
+    confinement: confinement.kind,
+    confinementReason: confinement.reason,
     subnetOctet,
     sshPort,
   };
