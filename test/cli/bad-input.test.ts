@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BAD_FILES, BAD_FLAGS } from './bad-input.js';
 import type { BadInput } from './bad-input.js';
+import { BAD_REHEARSALS } from './bad-rehearsal-input.js';
 import { jobctl, refusalOf } from './command-line.js';
+
+const ALL = { ...BAD_FILES, ...BAD_FLAGS, ...BAD_REHEARSALS };
 
 describe('bad input is refused with its place, its value and what to do', () => {
   let folder: string;
@@ -31,7 +34,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
     };
   }
 
-  for (const [name, badInput] of Object.entries({ ...BAD_FILES, ...BAD_FLAGS })) {
+  for (const [name, badInput] of Object.entries(ALL)) {
     it(name, async () => {
       const { args, wants } = prepared(badInput);
       assert.deepEqual(await refusalOf(args), { exitCode: 2, text: wants });
@@ -39,7 +42,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
   }
 
   it('has 25 cases or more, and none of them passes for lack of a message', () => {
-    const cases = Object.values({ ...BAD_FILES, ...BAD_FLAGS });
+    const cases = Object.values(ALL);
     assert.ok(cases.length >= 25, String(cases.length));
     assert.deepEqual(
       cases.filter(({ wants }) => wants === ''),
@@ -57,7 +60,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
   it('the process prints the same on stderr, nothing on stdout, and exits 2', async function () {
     this.timeout(60_000);
     for (const name of THROUGH_THE_PROCESS) {
-      const { args, wants } = prepared({ ...BAD_FILES, ...BAD_FLAGS }[name] as BadInput);
+      const { args, wants } = prepared(ALL[name] as BadInput);
       assert.deepEqual(await jobctl(args), { exitCode: 2, stdout: '', stderr: `${wants}\n` }, name);
     }
   });

@@ -254,7 +254,10 @@ const TIERS = ['reserved', 'on-demand', 'spot'];
 function capacityPlace(text: string): CapacityPlace {
   const [zone = '', generation = '', tier, ...rest] = text.split('/');
   const isPlace = /^[a-z]+-[a-z0-9]+-[a-z]$/.test(zone) && /^[a-z0-9]+$/.test(generation) && rest.length === 0;
-  if (!isPlace) throw new InvalidArgumentError('ZONE/GENERATION, such as us-central1-a/v5litepod.');
+  if (!isPlace)
+    throw new InvalidArgumentError(
+      'A zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them.',
+    );
   if (tier === undefined) return { zone, generation };
   if (!TIERS.includes(tier)) throw new InvalidArgumentError(`The tier is ${TIERS.join(', ')} or absent.`);
   return { zone, generation, tier };
@@ -270,6 +273,6 @@ function chipsOrUnlimited(text: string): number | 'unlimited' {
 export function scaleOption(text: string): number {
   const scale = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && scale > 0 && scale <= MOST_SCALE) return scale;
-  throw new InvalidArgumentError(`How many times as fast, above 0 and up to ${MOST_SCALE}.`);
+  throw new InvalidArgumentError(`How many times as fast, above 0 and up to ten million.`);
 }
-const MOST_SCALE = 100_000;
+const MOST_SCALE = 10_000_000;

@@ -90,16 +90,16 @@ export interface FailFlags extends OutputFlag {
 }
 
 export async function fail(method: string | undefined, flags: FailFlags): Promise<number> {
-  const { admin } = localRehearsal();
   const { code, message, times, answerLost, nameMatches, output } = flags;
   if (flags.stop === true) {
-    print(output, await admin.delete('refuse'), () => ['no calls fail any more']);
+    print(output, await localRehearsal().admin.delete('refuse'), () => ['no calls fail any more']);
     return ExitCode.Done;
   }
   if (method === undefined) {
     const what = 'jobctl rehearsal fail: which calls are to fail?';
     throw new CliError(ExitCode.Usage, what, "such as CreateQueuedResource, objects.insert, or '*' for all; --stop");
   }
+  const { admin } = localRehearsal();
   const body = { method, code, message, times, forMs: flags.for, nameMatches };
   const answer = await admin.post('fail', { ...body, ...(answerLost === true ? { afterEffect: true } : {}) });
   print(output, answer, () => [failing(method, flags)]);
