@@ -5,7 +5,7 @@ import type { FleetSurroundings } from './fleet.js';
 import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
 import { Random } from './random.js';
-import { loadSnapshot, Snapshot } from './snapshot.js';
+import { loadState, StateFile } from './state-file.js';
 import { Timeline } from './timeline.js';
 import { TpuCloud } from './tpu/cloud.js';
 import { ListHistory } from './tpu/list-lag.js';
@@ -13,6 +13,7 @@ import type { Settings } from './tpu/settings.js';
 import { DEFAULT_SETTINGS } from './tpu/settings.js';
 import type { CloudState } from './tpu/state.js';
 import { emptyState } from './tpu/state.js';
+import { upgraded } from './tpu/upgrade.js';
 
 export interface Core {
   readonly cloud: TpuCloud;
@@ -39,12 +40,11 @@ export interface CoreOptions {
 
 /** The cloud with its clock, its VMs and its disk. Resolves when the VMs of live nodes run again; rejects if one cannot. */
 export async function startCore(stateDir: string, options: CoreOptions, journal: Journal): Promise<Core> {
-  const file = join(stateDir, 'cloud.json');
-  const state: CloudState = {
+  const state: CloudState = upgraded({
     ...emptyState(DEFAULT_SETTINGS, { seed: options.seed ?? randomInt(2 ** 32 - 1), wallNow: Date.now() }),
-    ...loadSnapshot<CloudState>(file),
-  };
-  state.settings = { ...DEFAULT_SETTINGS, ...state.settings, ...options.settings };
+    ...loadState(stateDir),
+  });
+  state.settings = { ...DEFAULT_SETTINGS, ...state.settings };
   const clock = new RehearsalClock(state.clock);
   clock.set({ scale: options.timeScale });
   journal.timeBy(() => clock.now());
@@ -58,20 +58,25 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     subnetOctet: options.subnetOctet,
     record,
   });
-  const timeline = new Timeline(clock, () => cloud.lifecycle.advance(), () => state.advancedTo);
-  const snapshot = new Snapshot(file, () => state);
+  const timeline = new Timeline(
+    clock,
+    () => cloud.lifecycle.advance(),
+    () => state.advancedTo,
+  );
+  const file = new StateFile(stateDir, state, () => cloud.records.takeTouched());
+  cloud.configure(options.settings);
   const failures: Error[] = [];
   let phase: 'starting' | 'running' | 'stopped' = 'starting';
   let timer: NodeJS.Timeout | undefined;
   const changed = (): Promise<void> => {
-    if (phase === 'stopped') return snapshot.save();
+    if (phase === 'stopped') return file.save();
     const due = timeline.advance();
     fleet.reconcile(Object.values(state.nodes));
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
     // A longer wait than a timer can hold (24 days) is cut and looked at again.
     if (wait !== undefined) timer = setTimeout(() => void changed(), Math.min(Math.max(wait, 1), 0x7fffffff));
-    return snapshot.save();
+    return file.save();
   };
   clock.onChange(() => void changed());
   const fleet = new Fleet(
@@ -96,7 +101,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     phase = 'stopped';
     clearTimeout(timer);
     await fleet.stop();
-    await snapshot.save();
+    await file.close();
   };
   await fleet.sweep(Object.values(state.nodes));
   await changed();

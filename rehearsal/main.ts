@@ -1,12 +1,18 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import type { RehearsalOptions } from './index.js';
+import { CLOCK_SCALE } from './clock.js';
+import type { RehearsalOptions, Settings } from './index.js';
 import { startRehearsal } from './index.js';
+import { readSettingsFile } from './settings-file.js';
 
 const USAGE = `Usage: rehearsal --state-dir DIR [--tpu-port N] [--rest-port N] [--store-port N] [--admin-port N]
                  [--metadata-port N] [--ssh-port N] [--subnet-octet 1..254] [--auth]
+                 [--seed N] [--time-scale X] [--settings FILE]
 A local Cloud TPU, its TPU VMs and a Cloud Storage. Prints its endpoints as one line of JSON when it is ready.
---auth: TLS on every API, and each call needs a token (docs/rehearsal.md).`;
+--auth: TLS on every API, and each call needs a token (docs/rehearsal.md).
+--seed: queue times and ids that are drawn follow from it; a state folder that is there goes on with its own.
+--time-scale: how many seconds pass in the cloud in one of yours, 0.001 to 10000000.
+--settings: YAML or JSON, what POST /admin/configure takes: how long states last, capacity, quota.`;
 
 const log = pino({ name: 'rehearsal' }, pino.destination(2));
 
@@ -27,12 +33,19 @@ function readOptions(argv: readonly string[]): RehearsalOptions {
       'ssh-port': number,
       'subnet-octet': number,
       'metadata-port': number,
+      seed: number,
+      'time-scale': number,
+      settings: { type: 'string' },
       auth: { type: 'boolean', default: false },
     },
   });
   const stateDir = values['state-dir'];
   if (stateDir === undefined) throw new UsageError('--state-dir is missing');
+  const scale = values['time-scale'];
   const entries = [
+    ['seed', integer('--seed', values.seed, 0, 2 ** 32 - 1)],
+    ['timeScale', scale === undefined ? undefined : fraction('--time-scale', scale)],
+    ['delays', values.settings === undefined ? undefined : readSettings(values.settings)],
     ['tpuPort', integer('--tpu-port', values['tpu-port'], 0, 65_535)],
     ['restPort', integer('--rest-port', values['rest-port'], 0, 65_535)],
     ['storePort', integer('--store-port', values['store-port'], 0, 65_535)],
@@ -52,6 +65,21 @@ function integer(flag: string, text: string | undefined, min: number, max: numbe
     throw new UsageError(`${flag} ${text}: wanted a whole number from ${min} to ${max}`);
   }
   return value;
+}
+
+function fraction(flag: string, text: string): number {
+  const value = Number(text);
+  const { min, max } = CLOCK_SCALE;
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`${flag} ${text}: wanted a number from ${min} to ${max}`);
+}
+
+function readSettings(file: string): Partial<Settings> {
+  try {
+    return readSettingsFile(file);
+  } catch (error) {
+    throw new UsageError(`--settings ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function isUsageError(error: unknown): error is Error {

@@ -18,12 +18,20 @@ export class WaitingQueue {
     return [...this.#pools.keys()];
   }
 
-  /** Those of a pool; who is not `isIn` any more is dropped for good. */
-  inOrder(pool: string, isIn: (record: QueuedResourceRecord) => boolean): readonly QueuedResourceRecord[] {
-    const queue = (this.#pools.get(pool) ?? []).filter(isIn);
+  /** Those of a pool, as long as somebody asks; who is not `isIn` any more is dropped for good. */
+  *inOrder(pool: string, isIn: (record: QueuedResourceRecord) => boolean): Generator<QueuedResourceRecord> {
+    const queue = this.#pools.get(pool) ?? [];
+    for (let index = 0; index < queue.length;) {
+      const record = queue[index];
+      if (record === undefined || !isIn(record)) {
+        queue.splice(index, 1);
+        continue;
+      }
+      yield record;
+      // One that got its chips has left: the next look drops it.
+      if (isIn(record)) index += 1;
+    }
     if (queue.length === 0) this.#pools.delete(pool);
-    else this.#pools.set(pool, queue);
-    return [...queue];
   }
 }
 

@@ -1,0 +1,163 @@
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadSnapshot } from './snapshot.js';
+import type { NodeRecord, Operation, QueuedResourceRecord } from './tpu/model.js';
+import type { Touched } from './tpu/records.js';
+import type { CloudState } from './tpu/state.js';
+
+type Table<T> = Record<string, T | null>;
+
+/** One line of the log: what changed; null: it is gone. */
+interface Change {
+  readonly nodes?: Table<NodeRecord>;
+  readonly queuedResources?: Table<QueuedResourceRecord>;
+  readonly operations?: Table<Operation>;
+  /** All of the state that is no table, where any of it changed. */
+  readonly rest?: Partial<CloudState>;
+}
+
+/** The log is folded into the whole state when it is this many times as long as that, and at least so long, bytes. */
+const FOLD_RATIO = 2;
+const LEAST_FOLD_BYTES = 4 * 1024 * 1024;
+
+const CLOUD_FILE = 'cloud.json';
+
+/**
+ * The cloud's state on disk: `cloud.json` is the whole of it at one time, `cloud-N.log` has a JSON line for each change
+ * since (N is told in cloud.json, so that no log is laid over the wrong state). A change costs what has changed, however
+ * many resources there are (ADR 0014). What a killed process left of a line is dropped: nobody was answered on it.
+ */
+export class StateFile {
+  readonly #folder: string;
+  readonly #state: CloudState;
+  readonly #takeTouched: () => Touched;
+  #epoch: number;
+  #log: FileHandle | undefined;
+  #logBytes = 0;
+  #wholeBytes = Infinity;
+  #rest = '';
+  #pending: Promise<void> | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  /** @param takeTouched names of what changed since it was last called. */
+  constructor(folder: string, state: CloudState, takeTouched: () => Touched) {
+    this.#folder = folder;
+    this.#state = state;
+    this.#takeTouched = takeTouched;
+    this.#epoch = epochOf(folder) ?? 0;
+  }
+
+  /** Resolves when everything up to now is on disk; nothing after `close`. Changes of one tick, and those during a write, share the next write. */
+  save(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#pending ??= this.#writing.then(async () => {
+      this.#pending = undefined;
+      this.#writing = this.#write();
+      await this.#writing;
+    });
+    return this.#pending;
+  }
+
+  async close(): Promise<void> {
+    await this.save();
+    this.#isClosed = true;
+    await this.#log?.close();
+    this.#log = undefined;
+  }
+
+  async #write(): Promise<void> {
+    // The first write, and one that would make the log too long, writes all of it.
+    if (this.#log === undefined || this.#logBytes > Math.max(LEAST_FOLD_BYTES, FOLD_RATIO * this.#wholeBytes)) {
+      await this.#writeWhole();
+      return;
+    }
+    const line = this.#takeChange();
+    if (line === undefined) return;
+    this.#logBytes += line.length;
+    await this.#log.appendFile(line);
+  }
+
+  async #writeWhole(): Promise<void> {
+    this.#takeTouched();
+    this.#rest = JSON.stringify(restOf(this.#state));
+    const epoch = this.#epoch + 1;
+    const text = JSON.stringify({ epoch, state: this.#state });
+    const file = join(this.#folder, CLOUD_FILE);
+    const log = await open(logFile(this.#folder, epoch), 'w');
+    await writeFile(`${file}.new`, text);
+    await rename(`${file}.new`, file);
+    await this.#log?.close();
+    await rm(logFile(this.#folder, this.#epoch), { force: true });
+    this.#log = log;
+    this.#epoch = epoch;
+    this.#logBytes = 0;
+    this.#wholeBytes = text.length;
+  }
+
+  #takeChange(): string | undefined {
+    const { nodes, queuedResources, operations } = this.#takeTouched();
+    const rest = JSON.stringify(restOf(this.#state));
+    const change: Change = {
+      ...(nodes.size > 0 && { nodes: rowsOf(this.#state.nodes, nodes) }),
+      ...(queuedResources.size > 0 && { queuedResources: rowsOf(this.#state.queuedResources, queuedResources) }),
+      ...(operations.size > 0 && { operations: rowsOf(this.#state.operations, operations) }),
+      ...(rest !== this.#rest && { rest: JSON.parse(rest) as Partial<CloudState> }),
+    };
+    this.#rest = rest;
+    return Object.keys(change).length === 0 ? undefined : `${JSON.stringify(change)}\n`;
+  }
+}
+
+/** The state last saved in the folder, or undefined if there is none. Throws with what to do if it cannot be read. */
+export function loadState(folder: string): Partial<CloudState> | undefined {
+  const found = loadSnapshot<{ epoch?: number; state?: Partial<CloudState> }>(join(folder, CLOUD_FILE));
+  if (found?.epoch === undefined || found.state === undefined) return found as Partial<CloudState> | undefined;
+  const log = logFile(folder, found.epoch);
+  for (const name of readdirSync(folder)) {
+    if (/^cloud-\d+\.log$/.test(name) && join(folder, name) !== log) rmSync(join(folder, name));
+  }
+  for (const line of wholeLines(log)) applyChange(found.state, JSON.parse(line) as Change);
+  return found.state;
+}
+
+function epochOf(folder: string): number | undefined {
+  return loadSnapshot<{ epoch?: number }>(join(folder, CLOUD_FILE))?.epoch;
+}
+
+function wholeLines(file: string): readonly string[] {
+  if (!existsSync(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  if (whole.length < text.length) truncateSync(file, Buffer.byteLength(whole));
+  return whole.split('\n').filter((line) => line !== '');
+}
+
+function applyChange(state: Partial<CloudState>, { nodes, queuedResources, operations, rest }: Change): void {
+  Object.assign(state, rest);
+  lay(state.nodes, nodes);
+  lay(state.queuedResources, queuedResources);
+  lay(state.operations, operations);
+}
+
+function lay<T>(table: Record<string, T> | undefined, rows: Table<T> | undefined): void {
+  if (table === undefined) return;
+  for (const [name, row] of Object.entries(rows ?? {})) {
+    if (row === null) delete table[name];
+    else table[name] = row;
+  }
+}
+
+function rowsOf<T>(table: Readonly<Record<string, T>>, names: ReadonlySet<string>): Table<T> {
+  return Object.fromEntries([...names].map((name) => [name, table[name] ?? null]));
+}
+
+function restOf({ nodes: _nodes, queuedResources: _requests, operations: _operations, ...rest }: CloudState): object {
+  return rest;
+}
+
+function logFile(folder: string, epoch: number): string {
+  return join(folder, `cloud-${epoch}.log`);
+}
