@@ -36,7 +36,10 @@ export async function readMultipart(body: AsyncGenerator<Buffer, void>, contentT
   const text = first.toString();
   const start = text.startsWith(newline) ? 0 : text.indexOf(newline + newline) + newline.length;
   const resource = parseResource(text.slice(start + newline.length));
-  return { resource: { ...contentTypeOf(secondHeaders), ...resource }, content: source.until(delimiter) };
+  return {
+    resource: { ...contentTypeOf(secondHeaders), ...resource },
+    content: source.until(Buffer.from(`${newline}${boundary}--`)),
+  };
 }
 
 function contentTypeOf(headers: string): { readonly contentType?: string } {
