@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { parseAuthorizedKeys } from './authorized-keys.js';
 import type { Confinement } from './confinement.js';
 import { setDiskFull } from './disk-fault.js';
+import type { HostKey } from './host-key.js';
 import { loadHostKey } from './host-key.js';
 import type { Isolation } from './isolation.js';
 import { LazyMachine } from './lazy-machine.js';
@@ -123,16 +124,24 @@ async function serve(
   host: LoginHost,
   metadata: VmMetadata | undefined,
 ): Promise<Vm> {
-  const hostKey = loadHostKey(join(plan.dir, 'ssh_host_ed25519_key'));
+  // Made when it is first asked for: a thousand of them would be most of what a large slice costs at its start.
+  let made: HostKey | undefined;
+  const hostKey = (): HostKey => (made ??= loadHostKey(join(plan.dir, 'ssh_host_ed25519_key')));
   const { address, sshPort: port, slice: hosts, now = Date.now } = plan;
-  const identity = { privateKey: hostKey.privateKey, authorizedKeys: () => parseAuthorizedKeys(keyLines(plan)), now };
+  const identity = {
+    privateKey: () => hostKey().privateKey,
+    authorizedKeys: () => parseAuthorizedKeys(keyLines(plan)),
+    now,
+  };
   const server = await startSshServer({ address, port, hosts, ...identity }, host).catch(async (error: unknown) => {
     await metadata?.close();
     throw error;
   });
   return {
     ...hostFaults(machine, server),
-    hostKey: hostKey.publicKey,
+    get hostKey() {
+      return hostKey().publicKey;
+    },
     isAdopted: machine.current?.isAdopted === true,
     get initPid() {
       return machine.current?.init?.pid;

@@ -11,7 +11,8 @@ import { serveSession } from './session.js';
 
 export interface SshServerPlan extends ForwardingHost {
   readonly port: number;
-  readonly privateKey: string;
+  /** Asked at the first connection. */
+  readonly privateKey: () => string;
   /** Those in force now. */
   readonly authorizedKeys: () => readonly AuthorizedKey[];
   /** Epoch ms, against which keys expire. */
@@ -100,7 +101,7 @@ async function listen(listener: NetServer, plan: SshServerPlan): Promise<void> {
 }
 
 function protocolServer(plan: SshServerPlan, host: LoginHost): ssh2.Server {
-  const server = new ssh2.Server({ hostKeys: [plan.privateKey], ident: 'OpenSSH_8.2p1-rehearsal' });
+  const server = new ssh2.Server({ hostKeys: [plan.privateKey()], ident: 'OpenSSH_8.2p1-rehearsal' });
   return server.on('connection', (connection: Connection) => serveConnection(plan, host, connection));
 }
 
