@@ -30,6 +30,7 @@ export interface CoreOptions {
   readonly subnetOctet: number;
   readonly sshPort: number;
   readonly storeUrl: string;
+  readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings;
   readonly settings: Partial<Settings>;
   /** Of a cloud that is new; one that is there goes on with its own. None: any. */

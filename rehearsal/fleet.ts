@@ -28,6 +28,8 @@ export interface FleetPlace {
   readonly sshPort: number;
   /** Of the Cloud Storage that VMs reach. */
   readonly storeUrl: string;
+  /** Of Cloud TPU over REST, as soon as it listens. */
+  readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings | undefined;
   /** The cloud's time, epoch ms; the computer's if not given. */
   readonly now?: (() => number) | undefined;
@@ -208,7 +210,12 @@ export class Fleet {
       environment: {
         TPU_WORKER_ID: String(index),
         STORAGE_EMULATOR_HOST: storeUrl,
-        ...toolEnvironment({ storeUrl, project: name.split('/')[1] ?? '', zone: zoneOf(name) }),
+        ...toolEnvironment({
+          storeUrl,
+          restUrl: this.#place.restUrl?.(),
+          project: name.split('/')[1] ?? '',
+          zone: zoneOf(name),
+        }),
       },
       tools: toolsFolder(),
       startupScript: nodeMetadata(node)['startup-script'],

@@ -16,7 +16,7 @@ export interface ToolPlace {
   /** Of Cloud Storage, such as `http://127.0.0.1:4443`, without a slash at its end. */
   readonly storeUrl: string;
   /** Of Cloud TPU over REST; absent: `gcloud compute tpus` is refused. */
-  readonly restUrl?: string;
+  readonly restUrl?: string | undefined;
   readonly project: string;
   readonly zone: string;
 }

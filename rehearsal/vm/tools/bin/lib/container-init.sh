@@ -13,11 +13,11 @@ while IFS= read -r volume; do
   from=$(cd / && readlink -f -- "$from") || refuse 125 "error mounting \"$from\""
   [ "$from" != "$to" ] || continue
   if [ "$way" = mounts ]; then
-    if [ -d "$from" ]; then mkdir -p "$to"; else mkdir -p "${to%/*}" && [ -e "$to" ] || : >"$to"; fi
+    if [ -d "$from" ]; then mkdir -p "$to"; else mkdir -p "${to%/*}/" && [ -e "$to" ] || : >"$to"; fi
     mount --rbind "$from" "$to" || refuse 125 "error mounting \"$from\" to rootfs at \"$to\""
     case $mode in :ro* | *,ro*) mount -o remount,bind,ro "$to" || refuse 125 "error mounting \"$from\" read-only" ;; esac
   elif [ ! -e "$to" ]; then
-    mkdir -p "${to%/*}" && ln -s "$from" "$to" || refuse 125 "error mounting \"$from\" to rootfs at \"$to\""
+    mkdir -p "${to%/*}/" && ln -s "$from" "$to" || refuse 125 "error mounting \"$from\" to rootfs at \"$to\""
   elif [ "$(readlink -f -- "$to")" != "$from" ]; then
     refuse 125 "error mounting \"$from\" to rootfs at \"$to\": this VM has no mounts of its own, and the path is taken"
   fi

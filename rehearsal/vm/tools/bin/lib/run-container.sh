@@ -4,9 +4,15 @@ here=$1 folder=$2
 exec 3<&0 # sh gives what it starts in the background no input of its own
 ticks_of() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-if unshare --mount --pid --fork --kill-child --mount-proc true 2>/dev/null; then
-  # The command is the first process of its own: it dies with all its children, and ignores what it does not handle.
-  unshare --mount --pid --fork --kill-child --mount-proc sh "$here/lib/container-init.sh" "$here" "$folder" mounts <&3 3<&- &
+# The command is the first process of its own: it dies with all its children, and ignores what it does not handle. In a VM
+# with a root of its own the kernel refuses a new /proc, so that ps(1) in a container shows the VM.
+own='--mount --pid --fork --kill-child'
+# shellcheck disable=SC2086
+if unshare $own --mount-proc true 2>/dev/null; then own="$own --mount-proc"; elif ! unshare $own true 2>/dev/null; then own=''; fi
+
+if [ -n "$own" ]; then
+  # shellcheck disable=SC2086
+  unshare $own sh "$here/lib/container-init.sh" "$here" "$folder" mounts <&3 3<&- &
   outer=$!
   while pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -z "$pid" ]; do sleep 0.01; done
   pid=${pid%% *}

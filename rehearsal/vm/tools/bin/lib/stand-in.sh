@@ -23,14 +23,16 @@ fi
 
 # What the login's environment said is remembered for those who clean theirs (sudo -i, cron, containers).
 if [ -n "${REHEARSAL_STORE_URL:-}" ]; then
-  if [ "$(cat "$state/store-url" 2>/dev/null)" != "$REHEARSAL_STORE_URL" ]; then
+  known=$(cat "$state/known" 2>/dev/null) now="$REHEARSAL_STORE_URL ${REHEARSAL_REST_URL:-}"
+  if [ "$known" != "$now" ] && [ "${known% *} " != "$now" ]; then
     for name in STORE_URL REST_URL PROJECT ZONE NODE; do
       eval "printf '%s\n' \"export REHEARSAL_$name='\${REHEARSAL_$name:-}'\""
     done >"$state/place.$$" && mv "$state/place.$$" "$state/place"
-    printf '%s\n' "$REHEARSAL_STORE_URL" >"$state/store-url"
+    printf '%s\n' "$now" >"$state/known"
   fi
-elif [ -f "$state/place" ]; then
-  . "$state/place"
+fi
+if [ -z "${REHEARSAL_STORE_URL:-}" ] || [ -z "${REHEARSAL_REST_URL:-}" ]; then
+  [ ! -f "$state/place" ] || . "$state/place"
 fi
 
 # say_once SENTENCE: noclobber decides which of several callers at once is the first.
