@@ -50,6 +50,8 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
 function addVerbs(app: FastifyInstance, parts: AdminParts): void {
   for (const verb of Object.keys(VERBS)) {
     app.post(`/admin/${verb}`, async (request) => {
+      // What is due by now is done first: the verb meets the cloud as it is.
+      void parts.changed();
       const result = await runVerb(parts, verb, request.body ?? {});
       await parts.changed();
       return result;
