@@ -51,7 +51,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     const how = { wire, ...(version !== 'v2' && { version }) };
     try {
       parts.authorize({ method, version, subject, request, headers });
-      const answer = rememberVersion(parts, version, call(parts, method, request, subject));
+      const answer = noteVersion(parts, version, method, call(parts, method, request, subject));
       parts.record('api-call', subject, { method, code: 'OK', ...how });
       return method === 'WaitOperation' ? await waited(parts, request) : answer;
     } catch (error) {
@@ -60,7 +60,7 @@ export function createGateway(parts: GatewayParts): Gateway {
       throw refused;
     } finally {
       // A read changes nothing, except that it may use up a refusal: that is worth no write of its own.
-      if (!/^(Get|List|Wait)/.test(method)) await parts.changed();
+      if (!isRead(method)) await parts.changed();
     }
   };
 }
@@ -75,6 +75,10 @@ function call(parts: GatewayParts, method: string, request: JsonObject, subject:
   return answer;
 }
 
+function isRead(method: string): boolean {
+  return /^(Get|List|Wait)/.test(method);
+}
+
 /** A fault of our own is INTERNAL to who calls, in Google's words; the rest says what it was. */
 function asApiError(error: unknown): ApiError {
   return error instanceof ApiError
@@ -83,8 +87,8 @@ function asApiError(error: unknown): ApiError {
 }
 
 /** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
-function rememberVersion({ cloud }: GatewayParts, version: ApiVersion, answer: Answer): Answer {
-  if (answer.kind !== 'operation' || version === 'v2' || answer.operation.apiVersion !== undefined) return answer;
+function noteVersion({ cloud }: GatewayParts, version: ApiVersion, method: string, answer: Answer): Answer {
+  if (answer.kind !== 'operation' || version === 'v2' || isRead(method)) return answer;
   return { kind: 'operation', operation: cloud.records.operations.noteVersion(answer.operation.name, version) };
 }
 

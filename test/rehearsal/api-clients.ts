@@ -23,7 +23,7 @@ export function apiClients({ tpu, rest }: Pick<RehearsalEndpoints, 'tpu' | 'rest
       const client =
         wire === 'gRPC'
           ? new Client({ ...place, sslCreds: grpc.credentials.createInsecure() })
-          : new Client({ ...place, fallback: true, protocol: 'http' } as never);
+          : new Client({ ...place, fallback: true, protocol: 'http' });
       return { name: `${version} over ${wire}`, version, wire, client };
     }),
   );

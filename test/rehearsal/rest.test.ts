@@ -46,8 +46,7 @@ const refusals: Readonly<
     path: `${NODES}?nodeId=x`,
     body: '{"description": "a", runtime: 1}',
     http: 400,
-    message:
-      'Invalid JSON payload received. Unexpected token.\n"description": "a", runtime: 1}\n                    ^',
+    message: 'Invalid JSON payload received. Unexpected token.\n"description": "a", runtime: 1}\n                    ^',
     fields: [undefined],
   },
   'a list in place of a message': {
