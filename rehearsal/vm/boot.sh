@@ -16,120 +16,135 @@
 set -e
 disk=$REHEARSAL_DISK confinement=$REHEARSAL_CONFINEMENT ids=$REHEARSAL_IDS
 
-# What is mounted below a folder comes along where a user namespace does not let it be left out. Flags that the
-# computer's own mount has may have to stay.
-bind=bind
-[ "$ids" = all ] || bind=rbind
+# Mounts to be made, as lines of an fstab: one call of mount makes them all, which is most of what a boot costs.
+plan=
+plan_mount() {
+  local field line=
+  for field in "$@"; do
+    field=${field//\\/\\134} field=${field// /\\040} field=${field//$'\t'/\\011}
+    line+="$field "
+  done
+  plan+="${line}0 0"$'\n'
+}
+
+mount_planned() {
+  [ -n "$plan" ] || return 0
+  printf '%s' "$plan" > fstab
+  mount --all --fstab fstab
+  plan=
+}
+
+root=$disk/rootfs
+
+# A folder or file of this computer as it is. What is mounted below comes along where a user namespace does not let it be
+# left out; there, flags that the computer's own mount has may have to stay.
 show_read_only() {
-  mount -o "$bind,ro" "$1" "$2" 2>/dev/null || {
-    mountpoint -q "$2" || mount -o "$bind" "$1" "$2"
-    mount -o remount,bind,ro,nosuid,nodev "$2" 2>/dev/null || mount -o remount,bind,ro,nosuid,nodev,noexec "$2"
-  }
+  if [ "$ids" = all ]; then
+    plan_mount "$1" "$2" none bind,ro
+    return
+  fi
+  mount_planned
+  mount -o rbind "$1" "$2"
+  mount -o remount,bind,ro "$2" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev "$2" 2>/dev/null ||
+    mount -o remount,bind,ro,nosuid,nodev,noexec "$2"
 }
 
 # A folder of this computer, as it is there or, with an overlay, as the VM has changed it.
 show() {
   local name=${1#/} options
-  name=${name//\//%}
-  mkdir -p "rootfs$1" "upper/$name" "work/$name"
   if [ "$confinement" != overlay ]; then
-    show_read_only "$1" "rootfs$1"
+    show_read_only "$1" "$root$1"
     return
   fi
+  name=${name//\//%}
   # Relative: a disk's path may hold what overlay's options cannot. Volatile: no sync of the computer's disk at the VM's end.
   options="lowerdir=${1//:/\\:},upperdir=upper/$name,workdir=work/$name,volatile"
   [ "$ids" = all ] || options+=,userxattr
-  mount -t overlay vm -o "$options" "rootfs$1"
+  plan_mount vm "$root$1" overlay "$options"
 }
 
-# What root alone may read on this computer. In the VM everybody is root.
+# What root alone may read on this computer, without an overlay. In the VM everybody is root.
 hide() {
-  [ "$confinement" != overlay ] || { hidden+=("rootfs$1"); return 0; }
-  if [ -d "rootfs$1" ]; then mount -t tmpfs -o ro,mode=755 vm "rootfs$1"
-  elif [ -f "rootfs$1" ]; then mount --bind /dev/null "rootfs$1"
+  if [ -d "$1" ]; then plan_mount vm "$root$1" tmpfs ro,mode=755
+  elif [ -f "$1" ]; then plan_mount /dev/null "$root$1" none bind
   fi
 }
 
 # A file of the VM's own over one in /etc. A link, such as that of resolv.conf into /run, is followed in the VM.
 own_etc() {
-  local target=rootfs/etc/$1
+  local target=/etc/$1
   if [ -L "$target" ]; then
-    target=rootfs$(readlink -m "/etc/$1")
-    mkdir -p "${target%/*}"
-    : > "$target"
+    target=$(readlink -m "$target")
+    mkdir -p "$root${target%/*}"
+    : > "$root$target"
+  elif [ ! -e "$target" ]; then return
   fi
-  [ ! -e "$target" ] || mount --bind "etc/$1" "$target"
+  plan_mount "$disk/etc/$1" "$root$target" none bind
 }
 
+# All that a VM's root has of its own, on the VM's disk: a second boot finds it there.
 lay_out_disk() {
-  local link links=()
-  mkdir -p rootfs home tmp upper work
-  chmod 1777 tmp
+  local folder name stream link links=() folders=(home tmp upper work)
   # An overlay that was volatile is not mounted on the same work folder again; to others than root it is closed.
-  [ "$ids" = all ] || chmod -R u+rwx work
-  rm -rf work/*
-  cd rootfs
-  mkdir -p proc sys dev run home root tmp mnt media srv opt etc
-  mkdir -p var/tmp var/log var/cache var/lib var/spool
-  chmod 1777 var/tmp
-  ln -sfn /run var/run
-  ln -sfn /run/lock var/lock
+  [ "$ids" = all ] || [ ! -d work ] || chmod -R u+rwx work
+  rm -rf work rootfs/run rootfs/dev
+  for folder in "${layers[@]}"; do
+    name=${folder#/}
+    folders+=("rootfs$folder")
+    [ "$confinement" != overlay ] || folders+=("upper/${name//\//%}" "work/${name//\//%}")
+  done
+  for folder in proc sys dev/pts dev/shm run/lock run/rehearsal/bin root mnt media srv etc opt/rehearsal/bin \
+    var/tmp var/log var/cache var/lib var/spool home tmp; do folders+=("rootfs/$folder"); done
+  # Where the tools are to be, below a folder that is an overlay by then.
+  [ "$confinement" != overlay ] || folders+=(upper/opt/rehearsal/bin)
+  mkdir -p "${folders[@]}"
+  chmod 1777 tmp rootfs/var/tmp rootfs/run/lock
   for link in bin sbin lib lib32 lib64 libx32; do
-    if [ -L "/$link" ] && [ ! -e "$link" ] && [ ! -L "$link" ]; then links+=("/$link"); fi
+    if [ -L "/$link" ] && [ ! -e "rootfs/$link" ] && [ ! -L "rootfs/$link" ]; then links+=("/$link"); fi
   done
-  [ "${#links[@]}" -eq 0 ] || cp -P "${links[@]}" .
-  cd ..
-  mount --bind rootfs rootfs
-}
-
-mount_proc_and_sys() {
-  local part
-  mount -t proc vm rootfs/proc
-  for part in sys sysrq-trigger irq bus fs; do
-    [ -e "rootfs/proc/$part" ] || continue
-    show_read_only "rootfs/proc/$part" "rootfs/proc/$part"
-  done
-  show_read_only /sys rootfs/sys
-  # It came along, and would be writable.
-  if [ "$ids" = one ] && [ -d /sys/fs/cgroup ]; then mount -t tmpfs -o ro,mode=755 vm rootfs/sys/fs/cgroup; fi
-}
-
-mount_dev() {
-  local device stream
-  mount -t tmpfs -o mode=755 vm rootfs/dev
-  for device in null zero full random urandom tty fuse; do
-    [ -e "/dev/$device" ] || continue
-    : > "rootfs/dev/$device"
-    mount --bind "/dev/$device" "rootfs/dev/$device"
-  done
-  mkdir rootfs/dev/pts rootfs/dev/shm
-  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 vm rootfs/dev/pts
-  mount -t tmpfs -o mode=1777 vm rootfs/dev/shm
-  ln -s pts/ptmx rootfs/dev/ptmx
+  [ "${#links[@]}" -eq 0 ] || cp -P "${links[@]}" rootfs/
+  ln -sfn /run rootfs/var/run
+  ln -sfn /run/lock rootfs/var/lock
   ln -s /proc/self/fd rootfs/dev/fd
-  for stream in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${stream%:*}" "rootfs/dev/${stream#*:}"; done
-}
-
-mount_tools() {
-  mkdir -p rootfs/opt/rehearsal/bin
-  show_read_only "$REHEARSAL_TOOLS" rootfs/opt/rehearsal/bin
+  ln -s /proc/self/fd/0 rootfs/dev/stdin
+  ln -s /proc/self/fd/1 rootfs/dev/stdout
+  ln -s /proc/self/fd/2 rootfs/dev/stderr
+  ln -s pts/ptmx rootfs/dev/ptmx
 }
 
 # All users are one to the kernel. These two say who has logged in; `id USER` and the rest are the computer's own.
 name_users() {
-  mkdir -p rootfs/run/rehearsal/bin
-  cat > rootfs/run/rehearsal/bin/whoami << 'END'
-#!/bin/sh
-if [ $# -eq 0 ] && [ -n "$LOGNAME" ]; then printf '%s\n' "$LOGNAME"; else exec /usr/bin/whoami "$@"; fi
-END
-  cat > rootfs/run/rehearsal/bin/id << 'END'
-#!/bin/sh
-case "$*" in
-  -un | -nu | '-u -n' | '-n -u' | '--user --name') [ -z "$LOGNAME" ] || { printf '%s\n' "$LOGNAME"; exit; } ;;
-esac
-exec /usr/bin/id "$@"
-END
+  printf '%s\n' '#!/bin/sh' \
+    'if [ $# -eq 0 ] && [ -n "$LOGNAME" ]; then echo "$LOGNAME"; else exec /usr/bin/whoami "$@"; fi' \
+    > rootfs/run/rehearsal/bin/whoami
+  printf '%s\n' '#!/bin/sh' 'case "$*" in' \
+    '  -un | -nu | "-u -n" | "-n -u" | "--user --name") [ -z "$LOGNAME" ] || { echo "$LOGNAME"; exit; } ;;' \
+    'esac' 'exec /usr/bin/id "$@"' \
+    > rootfs/run/rehearsal/bin/id
   chmod 755 rootfs/run/rehearsal/bin/*
+}
+
+plan_proc_and_sys() {
+  local part
+  plan_mount vm "$root/proc" proc defaults
+  for part in sys sysrq-trigger irq bus fs; do
+    [ ! -e "/proc/$part" ] || show_read_only "$root/proc/$part" "$root/proc/$part"
+  done
+  show_read_only /sys "$root/sys"
+  # It came along, and would be writable.
+  if [ "$ids" = one ] && [ -d /sys/fs/cgroup ]; then plan_mount vm "$root/sys/fs/cgroup" tmpfs ro,mode=755; fi
+}
+
+plan_dev() {
+  local device
+  for device in null zero full random urandom tty fuse; do
+    [ -e "/dev/$device" ] || continue
+    : > "rootfs/dev/$device"
+    plan_mount "/dev/$device" "$root/dev/$device" none bind
+  done
+  plan_mount vm "$root/dev/pts" devpts newinstance,ptmxmode=0666,mode=620
+  plan_mount vm "$root/dev/shm" tmpfs mode=1777
 }
 
 move_in() {
@@ -142,21 +157,24 @@ move_in() {
 }
 
 cd "$disk"
+layers=() secrets=()
+while IFS= read -r folder; do [ -z "$folder" ] || layers+=("$folder"); done <<< "$REHEARSAL_LAYERS"
+while IFS= read -r secret; do [ -z "$secret" ] || secrets+=("$secret"); done <<< "$REHEARSAL_SECRETS"
 lay_out_disk
-while IFS= read -r folder; do [ -z "$folder" ] || show "$folder"; done <<< "$REHEARSAL_LAYERS"
-mount -t tmpfs -o mode=755 vm rootfs/run
-mkdir -p rootfs/run/lock
-chmod 1777 rootfs/run/lock
 name_users
-hidden=()
-while IFS= read -r secret; do [ -z "$secret" ] || hide "$secret"; done <<< "$REHEARSAL_SECRETS"
-[ "${#hidden[@]}" -eq 0 ] || rm -rf "${hidden[@]}"
-for file in $REHEARSAL_ETC; do own_etc "$file"; done
-mount_proc_and_sys
-mount_dev
-mount --bind home rootfs/home
-mount --bind tmp rootfs/tmp
-[ -z "$REHEARSAL_TOOLS" ] || mount_tools
+mount --bind rootfs rootfs
+for folder in "${layers[@]}"; do show "$folder"; done
+if [ "$confinement" != overlay ]; then
+  for secret in "${secrets[@]}"; do hide "$secret"; done
+  for file in $REHEARSAL_ETC; do own_etc "$file"; done
+fi
+plan_proc_and_sys
+plan_dev
+plan_mount "$disk/home" "$root/home" none bind
+plan_mount "$disk/tmp" "$root/tmp" none bind
+[ -z "$REHEARSAL_TOOLS" ] || show_read_only "$REHEARSAL_TOOLS" "$root/opt/rehearsal/bin"
+mount_planned
+if [ "$confinement" = overlay ] && [ "${#secrets[@]}" -gt 0 ]; then rm -rf "${secrets[@]/#/rootfs}"; fi
 hostname "$REHEARSAL_HOSTNAME"
 move_in
 
