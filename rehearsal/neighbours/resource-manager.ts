@@ -5,7 +5,7 @@ import type { NeighbourCall, NeighbourRoute } from './route.js';
 const SERVICE = 'cloudresourcemanager.googleapis.com';
 const resource = ({ project = '' }: Readonly<Record<string, string>>): string => `projects/${project}`;
 
-/** Resource Manager v3 and IAM v1 (cloud.google.com/resource-manager/reference/rest/v3, 2026-11). */
+/** Resource Manager v1 and v3, and IAM v1 (cloud.google.com/resource-manager/reference/rest/v3, 2026-11). */
 export const RESOURCE_MANAGER: readonly NeighbourRoute[] = [
   {
     verb: 'GET',
@@ -20,6 +20,23 @@ export const RESOURCE_MANAGER: readonly NeighbourRoute[] = [
       projectId: path['project'] === facts.number ? facts.id : path['project'],
       state: facts.state,
       displayName: 'Rehearsed project',
+      createTime: '2026-01-01T00:00:00Z',
+    }),
+  },
+  {
+    // gcloud's `config set project` looks there whether the project may be used.
+    verb: 'GET',
+    path: /^\/v1\/projects\/(?<project>[^/:]+)$/,
+    service: SERVICE,
+    method: 'GetProject',
+    permission: 'resourcemanager.projects.get',
+    resource,
+    hidesUnknownProjects: true,
+    answer: ({ facts, path }) => ({
+      projectNumber: facts.number,
+      projectId: path['project'] === facts.number ? facts.id : path['project'],
+      lifecycleState: facts.state,
+      name: 'Rehearsed project',
       createTime: '2026-01-01T00:00:00Z',
     }),
   },

@@ -5,8 +5,9 @@ python=$(command -v python3) || python=''
 path=$here:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 case ":$path:" in *":${python%/*}:"*) ;; *) [ -z "$python" ] || path=$path:${python%/*} ;; esac
 
-set -- "PATH=$path" HOME=/root "HOSTNAME=$(uname -n)"
-for name in $(env | sed -n 's/^\(REHEARSAL_[A-Z_]*\|STORAGE_EMULATOR_HOST\|TENSORSTORE_GCS_HTTP_URL\|GCE_METADATA_[A-Z]*\)=.*/\1/p'); do
+id=${folder##*/containers/}
+set -- "REHEARSAL_CONTAINER=${id%%/*}" "PATH=$path" HOME=/root "HOSTNAME=$(uname -n)"
+for name in $(env | sed -n 's/^\(REHEARSAL_[ANPRSTVZ][A-Z_]*\|STORAGE_EMULATOR_HOST\|TENSORSTORE_GCS_HTTP_URL\|GCE_METADATA_[A-Z]*\)=.*/\1/p'); do
   set -- "$@" "$name=$(printenv "$name")"
 done
 while IFS= read -r pair; do set -- "$@" "$pair"; done <"$folder/env"

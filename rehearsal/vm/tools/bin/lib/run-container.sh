@@ -4,21 +4,17 @@ here=$1 folder=$2
 exec 3<&0 # sh gives what it starts in the background no input of its own
 ticks_of() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-# The command is the first process of its own: it dies with all its children, and ignores what it does not handle. In a VM
-# with a root of its own the kernel refuses a new /proc, so that ps(1) in a container shows the VM.
-own='--mount --pid --fork --kill-child'
-# shellcheck disable=SC2086
-if unshare $own --mount-proc true 2>/dev/null; then own="$own --mount-proc"; elif ! unshare $own true 2>/dev/null; then own=''; fi
-
-if [ -n "$own" ]; then
-  # shellcheck disable=SC2086
-  unshare $own sh "$here/lib/container-init.sh" "$here" "$folder" mounts <&3 3<&- &
-  outer=$!
+# With PIDs of its own the command is their first process: it dies with all its children, and ignores what it does not
+# handle. A VM with a root of its own may have no new /proc, and without one its PIDs would be nobody's: mounts alone then.
+if unshare --mount --pid --fork --kill-child --mount-proc true 2>/dev/null; then
+  unshare --mount --pid --fork --kill-child --mount-proc sh "$here/lib/container-init.sh" "$here" "$folder" mounts <&3 3<&- &
+  outer=$! marked=''
   while pid=$(cat "/proc/$outer/task/$outer/children" 2>/dev/null) && [ -z "$pid" ]; do sleep 0.01; done
   pid=${pid%% *}
 else
-  sh "$here/lib/container-init.sh" "$here" "$folder" links <&3 3<&- &
-  outer=$! pid=$!
+  if unshare --mount true 2>/dev/null; then way=mounts set_apart='unshare --mount'; else way=links set_apart=''; fi
+  $set_apart sh "$here/lib/container-init.sh" "$here" "$folder" "$way" <&3 3<&- &
+  outer=$! pid=$! marked="REHEARSAL_CONTAINER=${folder##*/}"
 fi
 echo "$pid" >"$folder/pid"
 ticks_of "$pid" >"$folder/ticks"
@@ -29,6 +25,11 @@ date +%s >"$folder/started-at"
 [ "${3:-}" = terminal ] || trap '' HUP INT QUIT TERM
 wait "$outer"
 code=$?
+# What the command has left behind ends with the container. It is known by its environment; again, since it may be forking.
+while [ -n "$marked" ] && left=$(grep -lazx -- "$marked" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3) && [ -n "$left" ]; do
+  # shellcheck disable=SC2086
+  kill -KILL $left 2>/dev/null
+done
 [ ! -e "$folder/killed" ] || code=137
 echo "$code" >"$folder/exit"
 echo exited >"$folder/state"
