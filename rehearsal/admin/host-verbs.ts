@@ -16,7 +16,7 @@ export function hosts({ cloud, fleet }: AdminParts, body: unknown): Promise<obje
     const text = `${node.resource.name} has ${vms.length} running hosts${there}, no host ${host}`;
     throw new AdminError(404, text);
   }
-  const results = Promise.all(chosen.map((vm) => ACTIONS[action](vm, delayMs ?? DEFAULT_DELAY_MS)));
+  const results = Promise.all(chosen.map(async (vm) => ACTIONS[action](vm, delayMs ?? DEFAULT_DELAY_MS)));
   return results.then(([first]) => ({ name: node.resource.name, host, ...first }));
 }
 

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../json.js';
 import { ApiError, findStatus } from '../tpu/api-error.js';
 import type { NodeRecord } from '../tpu/model.js';
 import { LIVE } from '../tpu/node-lifecycle.js';
@@ -58,7 +57,7 @@ export function failRequest({ cloud }: AdminParts, body: unknown): object {
 export function force({ cloud }: AdminParts, body: unknown): object {
   const { name, state, health, symptoms } = parse(forceRequest, body);
   const node = findNode(cloud, name);
-  cloud.force(node, state, { ...(health && { health }), ...(symptoms && { symptoms: symptoms as JsonObject[] }) });
+  cloud.force(node, state, { ...(health && { health }), ...(symptoms && { symptoms }) });
   return { name: node.resource.name, state: node.resource.state };
 }
 

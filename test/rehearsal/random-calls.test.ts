@@ -75,7 +75,8 @@ async function tellAndReplay(
 }
 
 function tableIn(dump: readonly Line[], kind: string, field: string): Line {
-  return Object.fromEntries(dump.filter((line) => line['kind'] === kind).map((line) => [line['name'], line[field]]));
+  const lines = dump.filter((line) => line['kind'] === kind);
+  return Object.fromEntries(lines.map((line): readonly [string, unknown] => [String(line['name']), line[field]]));
 }
 
 function settingsIn(dump: readonly Line[]): Line {

@@ -42,7 +42,8 @@ export class SteppedRehearsal {
   readonly #gateway: Gateway;
   readonly #parts: AdminParts;
 
-  constructor(folder: string, { seed = 0, settings = {} as Partial<Settings> } = {}) {
+  constructor(folder: string, options: { readonly seed?: number; readonly settings?: Partial<Settings> } = {}) {
+    const { seed = 0, settings = {} } = options;
     this.#state = emptyState({ ...DEFAULT_SETTINGS, ...settings }, { seed, wallNow: WALL });
     this.clock = new RehearsalClock(
       Object.assign(this.#state.clock, newClockState(WALL, { frozen: true })),
