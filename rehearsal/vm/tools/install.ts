@@ -2,9 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where a VM finds the stand-ins: mounted read-only, and first on every PATH. */
-export const TOOLS_MOUNT = '/opt/rehearsal/bin';
-
 /**
  * What the tools of one VM keep between two calls (packages, units, containers, sentences that were said): part of its
  * disk. A VM without a root of its own names another folder in REHEARSAL_TOOLS_STATE.
@@ -27,7 +24,10 @@ export interface StandInUse {
   readonly sentence: string;
 }
 
-/** The folder of executables on this computer, absolute: what is to be mounted at {@link TOOLS_MOUNT}. */
+/**
+ * The folder of executables on this computer, absolute: a VM with a root of its own has it at /opt/rehearsal/bin (which the
+ * scripts know too), read-only, and first on every PATH.
+ */
 export function toolsFolder(): string {
   return fileURLToPath(new URL('bin', import.meta.url));
 }

@@ -57,8 +57,8 @@ start_process() {
 stop_process() {
   pid=$(kept "$1" pid) || return 0
   keep "$1" code stopped
-  [ "$pid" = 0 ] || kill -TERM -- "-$pid" 2>/dev/null || kill -TERM "$pid" 2>/dev/null || return 0
+  [ "$pid" = 0 ] || kill -TERM "-$pid" 2>/dev/null || kill -TERM "$pid" 2>/dev/null || return 0
   tries=100 # of 0.1 s; then SIGKILL, as after TimeoutStopSec
   while kill -0 "$pid" 2>/dev/null && [ "$tries" -gt 0 ]; do sleep 0.1; tries=$((tries - 1)); done
-  ! kill -0 "$pid" 2>/dev/null || kill -KILL -- "-$pid" 2>/dev/null || true
+  ! kill -0 "$pid" 2>/dev/null || kill -KILL "-$pid" 2>/dev/null || true
 }
