@@ -39,14 +39,15 @@ class Walk {
   }
 
   message(type: protobuf.Type, json: JsonObject, path: string): JsonObject {
-    const found: Record<string, JsonValue> = {};
-    for (const [key, value] of Object.entries(json)) {
+    const entries = Object.entries(json).flatMap(([key, value]) => {
       // null is a field that is not set.
-      if (value === undefined || value === null) continue;
+      if (value === undefined || value === null) return [];
       const field = fieldOf(type, key);
       const read = field === undefined ? this.#unknown(value) : this.#field(field, value, path);
-      if (read !== undefined) found[field?.name ?? key] = read;
-    }
+      return read === undefined ? [] : [[field?.name ?? key, read] as const];
+    });
+    // Not by assignment: a field called __proto__ is one like any other.
+    const found: JsonObject = Object.fromEntries(entries);
     this.#checkOneofs(type, found, path);
     return found;
   }
@@ -134,7 +135,9 @@ class Walk {
 
 /** By its JSON name or its name in the proto file. */
 export function fieldOf(type: protobuf.Type, key: string): protobuf.Field | undefined {
-  return type.fields[key] ?? type.fields[key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())];
+  const spellings = [key, key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())];
+  const name = spellings.find((spelling) => Object.hasOwn(type.fields, spelling));
+  return name === undefined ? undefined : type.fields[name];
 }
 
 /** `nodeSpec` -> `node_spec`: the client's protos carry JSON names. */
