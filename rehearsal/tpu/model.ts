@@ -125,7 +125,7 @@ export interface NodeRecord extends NodeTimes {
   readonly hosts: readonly HostRecord[];
   /** All VMs answer on SSH. */
   readonly isBooted: boolean;
-  /** The provider has its chips back, also while the husk is being deleted. */
+  /** The provider has its chips back, also while the husk, or what was stopped before, is being deleted. */
   readonly wasPreempted: boolean;
   /** Set while the VMs are told of it. */
   readonly notice?: Notice | undefined;

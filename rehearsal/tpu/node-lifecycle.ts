@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import { capacityOfNode } from './capacity.js';
 import type { NodeRecord, NodeState, Status } from './model.js';
 import type { OperationOutcome } from './operations.js';
 import type { Records } from './records.js';
@@ -62,6 +63,8 @@ export class NodeLifecycle {
   beginDelete(node: NodeRecord): void {
     if (node.resource.state === 'DELETING') return;
     this.endOperations(node, { error: OVERTAKEN });
+    // One that was stopped gave its chips back, and takes none again to be deleted.
+    if (capacityOfNode(node) === 0) this.#records.noteNode(node, { wasPreempted: true });
     this.enter(node, 'DELETING');
   }
 

@@ -77,7 +77,7 @@ class JournalReader implements Replayed {
   readonly faults: string[] = [];
   readonly seen = new Map<string, number>();
   settings: Readonly<Record<string, unknown>>;
-  /** Ids of nodes that the provider took. */
+  /** Ids of nodes whose chips the provider has back for good. */
   readonly #taken = new Set<unknown>();
   readonly #overQuota = new Set<string>();
   #lastSeq = 0;
@@ -112,7 +112,7 @@ class JournalReader implements Replayed {
     switch (kind) {
       case 'node-state':
         this.#move(line, this.nodes, NODE_MOVES, subject, details);
-        if (details['to'] === 'PREEMPTED') this.#taken.add(details['nodeId']);
+        if (details['to'] === 'PREEMPTED' || details['from'] === 'STOPPED') this.#noteChips(details);
         return;
       case 'node-change':
         if (!this.nodes.has(subject)) this.#fault(line, 'changes a node that is not there');
@@ -151,6 +151,11 @@ class JournalReader implements Replayed {
     this.#count(`${String(line['kind'])} ${from} -> ${to}`);
     if (to === 'gone') table.delete(name);
     else table.set(name, resource as Resource);
+  }
+
+  /** What the provider took, and what was stopped and is started no more, holds no chips until it is gone. */
+  #noteChips({ to, nodeId }: Line): void {
+    if (to !== 'STARTING') this.#taken.add(nodeId);
   }
 
   #operation(line: Line, name: string, operation: Resource): void {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import type { Line } from './stepped-rehearsal.js';
-import { SteppedRehearsal } from './stepped-rehearsal.js';
+import { PARENT, SteppedRehearsal } from './stepped-rehearsal.js';
 import { replay } from './journal-replay.js';
 import type { Deed } from './random-story.js';
 import { doDeed, story } from './random-story.js';
@@ -28,6 +28,32 @@ const INTERESTING = [
   'quota full',
 ];
 
+const ofA = { name: `${PARENT}/nodes/a` };
+
+/** Stories that failed once. */
+const FOUND: [number, readonly Deed[]][] = [
+  // 2026-11-21, the 14,495th run: a stopped node took its chips again to be deleted.
+  [
+    0,
+    [
+      {
+        kind: 'call',
+        method: 'CreateNode',
+        request: {
+          parent: PARENT,
+          nodeId: 'a',
+          node: { acceleratorType: 'v5litepod-8', runtimeVersion: 'v2-alpha-tpuv5-lite' },
+        },
+      },
+      { kind: 'admin', verb: 'capacity', body: { zone: 'us-central1-a', generation: 'v5litepod', chips: 0 } },
+      { kind: 'step', ms: 1000 },
+      { kind: 'call', method: 'StopNode', request: ofA },
+      { kind: 'step', ms: 100 },
+      { kind: 'call', method: 'DeleteNode', request: ofA },
+    ],
+  ],
+];
+
 describe('random calls of the API and the admin interface', function () {
   this.timeout(600_000);
   const scratch = scratchFolder('random-calls');
@@ -43,7 +69,7 @@ describe('random calls of the API and the admin interface', function () {
       for (const [what, count] of await tellAndReplay(folder, seed, deeds))
         seen.set(what, (seen.get(what) ?? 0) + count);
     });
-    await fc.assert(property, { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) });
+    await fc.assert(property, { numRuns: RUNS, examples: FOUND, ...(SEED !== undefined && { seed: Number(SEED) }) });
     const missing = INTERESTING.filter((what) => !seen.has(what));
     if (RUNS >= 60) assert.deepEqual(missing, [], 'never met');
   });
