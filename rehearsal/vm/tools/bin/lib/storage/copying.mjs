@@ -51,7 +51,7 @@ function targetOf(destination, item, isFolderLike) {
   return { path: isFolderLike ? join(destination.path, item.relative) : destination.path };
 }
 
-async function namesFolder(destination, sources, recursive) {
+async function namesFolder(destination) {
   if (destination.path === '-') return false;
   if (!isCloud(destination)) return isFolder(destination.path) || destination.path.endsWith('/');
   if (destination.name === '' || destination.name.endsWith('/')) return true;
@@ -66,7 +66,7 @@ async function namesFolder(destination, sources, recursive) {
 export async function copyAll(words, options) {
   const urls = words.map(parse);
   const destination = urls.pop();
-  let isFolderLike = await namesFolder(destination, urls, options.recursive);
+  let isFolderLike = await namesFolder(destination);
   const items = (await Promise.all(urls.map((url) => itemsOf(url, options.recursive)))).flatMap((found, index) => {
     if (found.length === 0) throw new Refusal('no-match', urls[index].text);
     return found;
