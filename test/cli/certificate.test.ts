@@ -105,7 +105,12 @@ describe('the exit code of a rehearsal', () => {
   const all = certificate([preemption(counted(9, 9))]);
   const unknown = certificate([preemption({ kind: 'unknown', reason: '?' })]);
   const failed = { ...good, outcome: { ...good.outcome, result: 'failed', exitCode: 7 } } as const;
-  const lease = { lease: { job: 'train', run: 'r', number: 1 }, state: 'held', slices: [], why: 'closed' };
+  const lease = {
+    lease: { pool: 'default', job: 'train', run: 'r', number: 1 },
+    state: 'held',
+    slices: [],
+    why: 'closed',
+  };
   const leaking = { ...good, leaks: { leaks: [], leases: [lease] } };
   const cases: readonly (readonly [string, Certificate, boolean, number])[] = [
     ['is 0 where the job resumed', good, true, 0],

@@ -35,6 +35,7 @@ export async function openPrivateStack({ env, timeScale, onProgress }: StackWish
   await removeStale(env, onProgress);
   const home = mkdtempSync(join(tmpdir(), STACK_PREFIX));
   own(home, false);
+  onProgress(`Its own stack, for this rehearsal alone: ${home}`);
   const remove = (): Promise<void> => removeStack(home, env);
   try {
     const stack = await devUp({

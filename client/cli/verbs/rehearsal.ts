@@ -107,11 +107,12 @@ export async function fail(method: string | undefined, flags: FailFlags): Promis
 }
 
 function failing(method: string, { code, times, for: forMs, answerLost }: FailFlags): string {
-  const many = times === undefined ? 'calls' : times === 1 ? 'the next call' : `the next ${times} calls`;
+  const many = times === undefined ? 'each call' : times === 1 ? 'the next call' : `each of the next ${times} calls`;
   const long = forMs === undefined ? '' : ` for ${forMs / 1000} s of the cloud's clock`;
   const bounded = times === undefined && forMs === undefined ? '; `jobctl rehearsal fail --stop` ends it' : '';
-  const how = answerLost === true ? `take effect, and their answer is lost (${code})` : `fail with ${code}`;
-  return `${many} of ${method} ${how}${long}${bounded}`;
+  const how =
+    answerLost === true ? `what it should, and its answer is lost (${code})` : `nothing and fails with ${code}`;
+  return `${many} of ${method} does ${how}${long}${bounded}`;
 }
 
 export interface ClockFlags extends OutputFlag {

@@ -59,7 +59,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   const signal = watchEnd();
   // A second one, too: nothing may stay behind.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => toStderr(ENDING));
-  toStderr(`REHEARSAL of ${file} in a stack of its own, seed ${seed}`);
+  toStderr(`REHEARSAL of ${file}, seed ${seed}: nothing of it runs on real Cloud TPUs`);
   const stack = await openPrivateStack({ env: process.env, timeScale: flags.timeScale, onProgress: toStderr });
   try {
     if (signal.aborted) return ExitCode.Interrupted;
