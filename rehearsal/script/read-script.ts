@@ -185,9 +185,10 @@ const NEEDED_TARGET: Readonly<Partial<Record<ActionName, string>>> = {
   stopProcesses: 'node',
 };
 
+/** In the order of the text. */
 function actionsIn(event: object): readonly ActionName[] {
   const values = event as Readonly<Record<string, unknown>>;
-  return (Object.keys(ACTIONS) as ActionName[]).filter((name) => values[name] !== undefined);
+  return Object.keys(event).filter((name): name is ActionName => name in ACTIONS && values[name] !== undefined);
 }
 
 /** `events[2].preempt.notice` */
