@@ -1,4 +1,4 @@
-import type { StoreAnswer } from './calls.js';
+import type { StoreAnswer } from './call.js';
 
 export function json(content: unknown): StoreAnswer {
   return { kind: 'json', json: content };

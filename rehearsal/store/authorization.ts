@@ -1,6 +1,7 @@
 import type { AccessControl, Caller, CallHeaders } from '../access/access-control.js';
 import { isInScope, mayDo } from '../access/access-control.js';
-import type { StoreMethodName, StoreParts } from './calls.js';
+import type { StoreParts } from './call.js';
+import type { StoreMethodName } from './calls.js';
 import { storeErrors } from './store-error.js';
 
 /** A call as whoever decides on rights sees it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { StoreAnswer } from './calls.js';
+import type { StoreAnswer } from './call.js';
 import { boundaryOf } from './multipart.js';
 import { RequestBody } from './request-body.js';
 import type { StoreRequest, StoreService } from './service.js';

@@ -105,3 +105,9 @@ export class Blobs {
     return join(this.#folder, generation);
   }
 }
+
+/** An object that was put together has no MD5: it could not be told without reading it all again. */
+export function withoutMd5(staged: StagedBlob): StagedBlob {
+  const { size, crc32c } = staged.hashes;
+  return { ...staged, hashes: { size, crc32c } };
+}

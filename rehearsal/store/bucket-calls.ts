@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
 import { json, listed, noContent } from './answers.js';
 import { bucketAnswer } from './bucket-resource.js';
-import type { StoreCall, StoreMethod, StoreParts } from './calls.js';
+import type { StoreCall, StoreMethod, StoreParts } from './call.js';
 import { readMaxResults } from './listing.js';
 import { readPreconditions } from './preconditions.js';
 import { storeErrors } from './store-error.js';

@@ -1,6 +1,6 @@
 import { json } from './answers.js';
-import type { StagedBlob } from './blobs.js';
-import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './calls.js';
+import { withoutMd5 } from './blobs.js';
+import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './call.js';
 import { readGeneration } from './object-calls.js';
 import type { ObjectAttributes, ObjectRecord } from './object-record.js';
 import { pickAttributes, resourceOf } from './object-record.js';
@@ -73,12 +73,6 @@ async function* contentsOf(objects: BucketObjects, sources: readonly ObjectRecor
     const file = await objects.open(source);
     for await (const chunk of file.createReadStream()) yield chunk as Buffer;
   }
-}
-
-/** An object that was put together has no MD5: it could not be told without reading it all again. */
-export function withoutMd5(staged: StagedBlob): StagedBlob {
-  const { size, crc32c } = staged.hashes;
-  return { ...staged, hashes: { size, crc32c } };
 }
 
 interface Copy {

@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withoutMd5 } from './blobs.js';
 import type { Buckets } from './buckets.js';
 import { ContentHasher } from './crc32c.js';
 import type { ObjectRecord } from './object-record.js';
 import { pickAttributes } from './object-record.js';
-import { withoutMd5 } from './copy-calls.js';
 import { storeErrors } from './store-error.js';
 import type { ExpectedHashes } from './upload-checks.js';
 import { checkHashes } from './upload-checks.js';

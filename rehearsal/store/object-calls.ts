@@ -1,5 +1,5 @@
 import { json, listed, noContent } from './answers.js';
-import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './calls.js';
+import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './call.js';
 import { listPage } from './listing.js';
 import { mediaOf } from './media.js';
 import { etagOf, resourceOf } from './object-record.js';

@@ -8,7 +8,7 @@ import type { Certificates } from '../access/certificates.js';
 import { listenFailure } from '../listen-failure.js';
 import { answerBatch, isBatch } from './batch.js';
 import { Buckets } from './buckets.js';
-import type { StoreAnswer } from './calls.js';
+import type { StoreAnswer } from './call.js';
 import { MultipartUploads } from './multipart-uploads.js';
 import type { StoreHooks, StoreRequest } from './service.js';
 import { StoreService } from './service.js';

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { callHeaders } from '../access/access-control.js';
 import type { StoreRights } from './authorization.js';
-import type { StoreAnswer, StoreCall, StoreMethodName, StoreParts } from './calls.js';
+import type { StoreAnswer, StoreCall, StoreParts } from './call.js';
+import type { StoreMethodName } from './calls.js';
 import { STORE_METHODS } from './calls.js';
 import { selectFields } from './partial-response.js';
 import { RequestBody } from './request-body.js';

@@ -1,5 +1,5 @@
 import { json } from './answers.js';
-import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './calls.js';
+import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './call.js';
 import { parseContentRange } from './content-range.js';
 import type { UploadHead } from './multipart.js';
 import { readMultipart } from './multipart.js';

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { StoreAnswer } from './calls.js';
+import type { StoreAnswer } from './call.js';
 import type { StoreError } from './store-error.js';
 
 const HEAD = "<?xml version='1.0' encoding='UTF-8'?>";

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { noContent } from './answers.js';
-import type { StoreAnswer, StoreCall, StoreMethod } from './calls.js';
+import type { StoreAnswer, StoreCall, StoreMethod } from './call.js';
 import { mediaOf, metadataHeaders } from './media.js';
 import type { NamedPart } from './multipart-uploads.js';
 import { readGeneration } from './object-calls.js';

@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Buckets } from './buckets.js';
+import type { UploadHead } from './multipart.js';
+import type { MultipartUploads } from './multipart-uploads.js';
+import type { RequestBody } from './request-body.js';
+import type { ResumableUploads } from './uploads.js';
+
+/** One HTTP request, its path taken apart by the router. */
+export interface StoreCall {
+  readonly verb: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: RequestBody;
+  readonly bucket: string;
+  /** '' where the call is about none. Of an upload whose body names the object: that name. */
+  readonly object: string;
+  /** Of a copy. */
+  readonly destination?: { readonly bucket: string; readonly object: string };
+  /** Of an upload. */
+  readonly upload?: UploadHead;
+  /** Scheme and authority that the client used. */
+  readonly origin: string;
+}
+
+export type StoreAnswer =
+  | { readonly kind: 'json'; readonly json: unknown; readonly status?: number; readonly headers?: OutgoingHttpHeaders }
+  | {
+      readonly kind: 'bytes';
+      readonly status: number;
+      readonly headers: OutgoingHttpHeaders;
+      /** Without a content-length among the headers a stream is sent in chunks. */
+      readonly content: Readable | Buffer;
+    };
+
+export interface StoreParts {
+  readonly buckets: Buckets;
+  readonly uploads: ResumableUploads;
+  readonly multipartUploads: MultipartUploads;
+  /** Which of these the caller holds, by its header; none for a token that is not good. */
+  readonly granted: (authorization: string | undefined, permissions: readonly string[]) => readonly string[];
+}
+
+export type StoreMethod = (parts: StoreParts, call: StoreCall) => StoreAnswer | Promise<StoreAnswer>;
