@@ -9,6 +9,11 @@ export interface ClientPlace {
    * it would renew, and send here) nor their settings, and leaves nothing among them. Absent: theirs.
    */
   readonly gcloudConfig?: string;
+  /**
+   * With authentication: a file with an access token (POST /admin/token), which gcloud sends. Its other way,
+   * CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE with the credentials file, was tried with SDK 528: `invalid_token`.
+   */
+  readonly gcloudTokenFile?: string;
 }
 
 /**
@@ -24,7 +29,7 @@ function gcloud(
   { rest, store, caFile, credentialsFile }: RehearsalEndpoints,
   place: ClientPlace,
 ): Record<string, string> {
-  const { project, zone, gcloudConfig } = place;
+  const { project, zone, gcloudConfig, gcloudTokenFile } = place;
   // An override that does not end in a slash loses its last segment.
   const overrides = {
     TPU: `${rest}/`,
@@ -42,9 +47,8 @@ function gcloud(
     CLOUDSDK_CORE_DISABLE_USAGE_REPORTING: 'true',
     CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK: 'true',
     ...(Object.fromEntries(endpoints) as Record<string, string>),
-    ...(credentialsFile === undefined
-      ? { CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true' }
-      : { CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE: credentialsFile, CLOUDSDK_AUTH_TOKEN_HOST: `${rest}/token` }),
+    ...(credentialsFile === undefined && { CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true' }),
+    ...(gcloudTokenFile !== undefined && { CLOUDSDK_AUTH_ACCESS_TOKEN_FILE: gcloudTokenFile }),
     ...(caFile !== undefined && { CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE: caFile }),
   };
 }

@@ -186,6 +186,23 @@ describe('a rehearsal with authentication', () => {
       permission: 'tpu.nodes.get',
       resource: NODE,
     },
+    StopNode: { call: (c) => c.stopNode({ name: NODE }), permission: 'tpu.nodes.stop', resource: NODE },
+    StartNode: { call: (c) => c.startNode({ name: NODE }), permission: 'tpu.nodes.start', resource: NODE },
+    UpdateNode: {
+      call: (c) => c.updateNode({ node: { name: NODE }, updateMask: { paths: ['labels'] } }),
+      permission: 'tpu.nodes.update',
+      resource: NODE,
+    },
+    ResetQueuedResource: {
+      call: (c) => c.resetQueuedResource({ name: queued }),
+      permission: 'tpu.nodes.reset',
+      resource: queued,
+    },
+    GetRuntimeVersion: {
+      call: (c) => c.getRuntimeVersion({ name: `${PARENT}/runtimeVersions/none` }),
+      permission: 'tpu.runtimeversions.get',
+      resource: `${PARENT}/runtimeVersions/none`,
+    },
   };
   for (const [method, { call, permission, resource }] of Object.entries(methods)) {
     it(`${method} needs ${permission}, and that alone`, async () => {
