@@ -135,14 +135,13 @@ describe('the tools of a TPU VM: containers, buckets, environments', function ()
     'gcsfuse mounts no bucket that is not there': {
       run: 'mkdir -p mm; gcsfuse no-such-bucket mm',
       code: 1,
-      says: /bucket doesn't exist/,
+      says: /The specified bucket does not exist/,
     },
     'gcsfuse mounts on no folder that is not there': {
       run: 'gcsfuse data nowhere',
       code: 1,
       says: /failed to access mountpoint .*nowhere/,
     },
-    'gcsfuse mounts over nothing': { run: 'gcsfuse data d', code: 1, says: /mountpoint is not empty/ },
     'conda wants a name': {
       run: 'conda create -y python',
       code: 2,

@@ -39,7 +39,8 @@ export class BucketTree {
   constructor(bucket, options) {
     this.#bucket = bucket;
     this.#prefix = options['only-dir'] === undefined ? '' : `${options['only-dir'].replace(/^\/|\/$/g, '')}/`;
-    this.#implicit = options['implicit-dirs'] === 'true';
+    // On a machine type of TPUs gcsfuse 3 has them unless it is told otherwise.
+    this.#implicit = options['implicit-dirs'] !== 'false';
     this.#keep(ROOT_ID, { path: '', isFolder: true, size: 0, mtimeMs: Date.now(), generation: undefined });
   }
 
@@ -264,19 +265,36 @@ export class BucketTree {
     await client.remove(this.#bucket, object);
   }
 
-  /** Files alone: gcsfuse refuses folders with EMFILE unless it is given a rename-dir-limit. */
   async rename(folder, name, toFolder, toName) {
     const node = await this.lookUp(folder, name);
-    if (node.isFolder) throw new FileError(ERRNO.EMFILE);
-    await this.sync(node);
     const path = this.pathOf(toFolder, toName);
-    await client.copy(this.#bucket, this.#objectName(node.path), this.#bucket, this.#objectName(path));
-    await client.remove(this.#bucket, this.#objectName(node.path));
+    if (node.isFolder) return this.#renameFolder(node, path);
+    await this.sync(node);
+    await this.#move(this.#objectName(node.path), this.#objectName(path));
     this.#forget(node);
     // The kernel goes on with the same node under its new name.
     const replaced = this.#nodes.get(this.#ids.get(path) ?? -1);
     if (replaced !== undefined) this.#nodes.delete(replaced.id);
     const object = await client.getObject(this.#bucket, this.#objectName(path));
     this.#keep(node.id, this.#factsOf(path, object));
+  }
+
+  async #move(from, to) {
+    await client.copy(this.#bucket, from, this.#bucket, to);
+    await client.remove(this.#bucket, from);
+  }
+
+  /** Object by object: a bucket has no folders to rename. */
+  async #renameFolder(node, path) {
+    const [from, to] = [`${this.#objectName(node.path)}/`, `${this.#objectName(path)}/`];
+    if (!(await this.#isEmpty(to))) throw new FileError(ERRNO.ENOTEMPTY);
+    const below = [...this.#nodes.values()].filter((other) => other.path.startsWith(`${node.path}/`));
+    for (const each of below) await this.sync(each);
+    const { items } = await client.list(this.#bucket, from);
+    for (const { name } of items) await this.#move(name, `${to}${name.slice(from.length)}`);
+    for (const each of [node, ...below]) {
+      this.#forget(each);
+      this.#keep(each.id, { path: `${path}${each.path.slice(node.path.length)}` });
+    }
   }
 }

@@ -1,6 +1,6 @@
 // gcsfuse [options] BUCKET MOUNT_POINT: checks, mounts, and leaves a server in the background. Fails as gcsfuse 3 does.
 import { spawn, spawnSync } from 'node:child_process';
-import { openSync, readdirSync } from 'node:fs';
+import { lstatSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getBucket } from '../storage/client.mjs';
@@ -66,21 +66,12 @@ function mountOptions(asked) {
   return ['fd=3', 'rootmode=40000', ids, ...taken].join(',');
 }
 
-function checkMountPoint(path, options) {
-  let entries;
-  try {
-    entries = readdirSync(path);
-  } catch (error) {
-    fail(
-      `mount: fusermount: exit status 1: failed to access mountpoint ${path}: ${error.code === 'ENOTDIR' ? 'Not a directory' : 'No such file or directory'}`,
-    );
-  }
-  if (entries.length > 0 && !options.mount.includes('nonempty')) {
-    say(
-      "fusermount: mountpoint is not empty\nfusermount: if you are sure this is safe, use the 'nonempty' mount option",
-    );
-    fail('mount: fusermount: exit status 1');
-  }
+/** It may hold something: fusermount3, which is on TPU VMs, does not mind. */
+function checkMountPoint(path) {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return;
+  const reason = found === undefined ? 'No such file or directory' : 'Not a directory';
+  fail(`mount: fusermount: exit status 1: failed to access mountpoint ${path}: ${reason}`);
 }
 
 const { options, rest } = readWords(process.argv.slice(2));
@@ -90,14 +81,13 @@ if (rest.length !== 2) {
   process.exit(1);
 }
 const [bucket, mountPoint] = [rest[0], resolve(rest[1])];
+const SETTING_UP = 'fs.NewServer: create file system: SetUpBucket: BucketHandle: storageLayout call failed';
 await getBucket(bucket).catch((error) => {
   if (error.status === 404)
-    fail(`fs.NewServer: create file system: SetUpBucket: BucketHandle: storage: bucket doesn't exist: ${bucket}`);
-  fail(
-    `fs.NewServer: create file system: SetUpBucket: ${error.message}${error.cause === undefined ? '' : `: ${error.cause.message}`}`,
-  );
+    fail(`${SETTING_UP}: rpc error: code = NotFound desc = The specified bucket does not exist.`);
+  fail(`${SETTING_UP}: ${error.message}${error.cause === undefined ? '' : `: ${error.cause.message}`}`);
 });
-checkMountPoint(mountPoint, options);
+checkMountPoint(mountPoint);
 
 let device;
 try {
