@@ -138,6 +138,9 @@ export const configureRequest = z.strictObject({
   quota: z
     .record(z.string().regex(placePattern('[^/]+/'), 'must be <project or *>/<zone>/<generation>/<tier>'), chips)
     .optional(),
+  addresses: z
+    .record(z.string().regex(/^[a-z]+-[a-z]+\d+$/, 'must be a region, such as us-central1'), chips)
+    .optional(),
   quotaRefusal: z.enum(['call', 'failed']).optional(),
   queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
   othersOnPreemption: z.enum(['kept', 'preempted']).optional(),

@@ -1,5 +1,7 @@
 import type { Generation } from '../../domain/accelerators.js';
 import { findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
+import type { JsonObject } from '../json.js';
+import { asObject, asString } from '../json.js';
 import { regionOf } from '../project/facts.js';
 import type { ApiError } from './api-error.js';
 import { apiErrors } from './api-error.js';
@@ -89,6 +91,11 @@ export function placeOfRequest(record: QueuedResourceRecord): Place {
 
 /** Every node of a request is of one type. */
 export function acceleratorOf(record: QueuedResourceRecord): string {
-  const tpu = record.resource['tpu'] as { nodeSpec?: { node?: { acceleratorType?: string } }[] } | undefined;
-  return tpu?.nodeSpec?.[0]?.node?.acceleratorType ?? '';
+  return asString(nodesAskedFor(record)[0]?.['acceleratorType']);
+}
+
+/** The nodes of its specs, in their order. */
+export function nodesAskedFor({ resource }: QueuedResourceRecord): readonly JsonObject[] {
+  const specs = asObject(resource['tpu'])['nodeSpec'];
+  return Array.isArray(specs) ? specs.map(asObject).map((spec) => asObject(spec['node'])) : [];
 }

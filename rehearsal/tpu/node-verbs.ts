@@ -5,6 +5,7 @@ import type { ApiError } from './api-error.js';
 import { apiErrors } from './api-error.js';
 import type { Place } from './capacity.js';
 import { placeOf, quotaExhausted } from './capacity.js';
+import { lackOfAddresses } from './external-addresses.js';
 import type { Lifecycle } from './lifecycle.js';
 import { makeNode } from './node-resource.js';
 import type { NodeRecord, Operation, Status } from './model.js';
@@ -38,7 +39,8 @@ export class NodeVerbs {
     const operation = this.#records.operations.start('create', name);
     const failure = isFlexStartRefused(request, accelerator, zone)
       ? apiErrors.flexStartRefused(accelerator.type, zone)
-      : this.#lackOfCapacity(place, accelerator.chips);
+      : (this.#lackOfCapacity(place, accelerator.chips) ??
+        lackOfAddresses(this.#records.state, zone, [{ ...request, acceleratorType: accelerator.type }]));
     if (failure === undefined) this.make(name, request, accelerator, [operation.name]);
     else this.#records.operations.end([operation.name], { error: statusOf(failure) });
     return this.#operation(operation);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js';
-import { placeOfRequest } from './capacity.js';
+import { nodesAskedFor, placeOfRequest } from './capacity.js';
+import { lackOfAddresses } from './external-addresses.js';
 import type {
   NodeRecord,
   QueuedResourceRecord,
@@ -11,6 +12,7 @@ import type { NodeLifecycle } from './node-lifecycle.js';
 import { LIVE } from './node-lifecycle.js';
 import type { OperationOutcome } from './operations.js';
 import type { Records } from './records.js';
+import { zoneOf } from './resource-name.js';
 import type { Span } from './settings.js';
 import { draw } from './settings.js';
 import { isHeld } from './state.js';
@@ -160,6 +162,8 @@ export class RequestLifecycle {
   #grant(record: QueuedResourceRecord): boolean {
     const isNameTaken = record.nodes.some((name) => this.#records.state.nodes[name] !== undefined);
     if (isNameTaken || !this.#records.usage.hasCapacity(placeOfRequest(record), record.chips)) return false;
+    const refusal = lackOfAddresses(this.#records.state, zoneOf(record.resource.name), nodesAskedFor(record));
+    if (refusal !== undefined) return this.giveUp(record, { code: refusal.code, message: refusal.message });
     this.enter(record, 'PROVISIONING', 'SERVICE');
     this.#makeNodes(record);
     return true;

@@ -33,6 +33,8 @@ export interface Settings {
   readonly capacity: Readonly<Record<string, number>>;
   /** Chips by `project/zone/generation/tier`; the project may be `*`: each one that is not named. */
   readonly quota: Readonly<Record<string, number>>;
+  /** External addresses by region, such as `us-central1`. What is not named has no limit. */
+  readonly addresses: Readonly<Record<string, number>>;
   /** What is over quota: refuses the call, or makes a queued resource that FAILED. */
   readonly quotaRefusal: 'call' | 'failed';
   /** What a request in the queue is called: ACCEPTED before 2024. */
@@ -80,6 +82,7 @@ export const DEFAULT_SETTINGS: Settings = {
   preemptibleLifeMs: 86_400_000,
   capacity: {},
   quota: {},
+  addresses: {},
   quotaRefusal: 'call',
   queuedState: 'WAITING_FOR_RESOURCES',
   othersOnPreemption: 'kept',

@@ -148,6 +148,29 @@ describe('quota', () => {
   });
 });
 
+describe('external addresses', () => {
+  const external = { acceleratorType: 'v5litepod-16', networkConfig: { enableExternalIps: true } };
+  const message = "Quota 'IN_USE_ADDRESSES' exceeded. IN_USE_ADDRESSES limit: 8.0";
+
+  it('that a region has not enough of fail a request when its turn comes, and a node in its operation', () => {
+    const c = new PureCloud({ addresses: { 'us-central1': 8 }, queueMs: 60_000 });
+    for (const id of ['a', 'b', 'over']) c.queue(id, { node: external });
+    c.queue('inside', { node: { acceleratorType: 'v5litepod-16' } });
+    c.step();
+    assert.equal(c.stateOf('over'), 'WAITING_FOR_RESOURCES');
+    c.step(60_000).step(1000);
+    assert.deepEqual(
+      ['a', 'b', 'inside'].map((id) => c.stateOf(id)),
+      ['ACTIVE', 'ACTIVE', 'ACTIVE'],
+    );
+    const state = { state: 'FAILED', failedData: { error: { code: 8, message } }, stateInitiator: 'SERVICE' };
+    assert.deepEqual(c.request('over')?.resource.state, state);
+    assert.equal(c.outcome(c.create('node', external)), `8 ${message}`);
+    c.cloud.preempt(c.node('a'), 'preempted');
+    assert.equal(c.outcome(c.create('node', external)), 'open');
+  });
+});
+
 describe('what is counted as in use', () => {
   it('is what a count of every resource says, after any story', () => {
     for (let seed = 1; seed <= 60; seed += 1) {
