@@ -89,6 +89,20 @@ describe('a part of the stack', () => {
       assert.match(readFileSync(slot.logFile, 'utf8'), /first\n--- .*\nsecond\n/);
     });
 
+    it('again when it runs and does not answer, where that is wanted; else that is an error', async () => {
+      await ensureRunning(part(SERVES), slot);
+      const pid = pidOf();
+      rmSync(join(folder, 'ready'));
+      const silent = { readyTimeoutMs: 100 };
+      const { message } = await failureOf(part(SERVES, silent));
+      assert.match(message, /^the part: process \d+ runs, but is not ready after 0\.1 s/);
+      assert.equal(pidOf(), pid);
+      const returns = { readyTimeoutMs: 2_000, isRestartedIfSilent: true };
+      assert.equal(await ensureRunning(part(SERVES, returns), slot), 'started again');
+      assert.notEqual(pidOf(), pid);
+      assert.equal(identify(pid), undefined, 'the old one is gone');
+    });
+
     it('again when its configuration is another, and not when it has none', async () => {
       await ensureRunning(part(SERVES, { configuration: 'a' }), slot);
       const pid = pidOf();

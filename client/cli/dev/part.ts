@@ -22,6 +22,8 @@ export interface Part {
   /** One try, a second or so long. */
   readonly isReady: () => Promise<boolean>;
   readonly readyTimeoutMs: number;
+  /** It runs and does not answer within its time: started again, on what it has on disk. Absent: that is an error. */
+  readonly isRestartedIfSilent?: boolean;
   /** From SIGTERM to SIGKILL. */
   readonly stopGraceMs: number;
 }
@@ -53,8 +55,14 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
   const before = slot.read();
   const isRunning = before !== undefined && isAlive(before.identity);
   if (isRunning && (part.configuration === undefined || before.fingerprint === fingerprintOf(part))) {
-    await untilReady(part, slot, before.identity, 0);
-    return 'was running';
+    const isSilent = await untilReady(part, slot, before.identity, 0).then(
+      () => false,
+      (error: unknown) => {
+        if (part.isRestartedIfSilent !== true) throw error;
+        return true;
+      },
+    );
+    if (!isSilent) return 'was running';
   }
   if (isRunning) await stopPart(part, slot);
   const command = await part.command();
