@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.js';
-import { isObject } from '../json.js';
+import { asObject } from '../json.js';
 import type { ApiVersion } from './api-version.js';
 import { fromCanonical } from './api-version.js';
 import type { Answer } from './methods.js';
@@ -19,12 +19,11 @@ export function answerJson(answer: Answer, version: ApiVersion): JsonObject {
   }
 }
 
-/** A resource, or a page of them. */
+/** A resource, or a page of nodes. */
 function messageJson(message: JsonObject, version: ApiVersion): JsonObject {
-  const [field] = ['queuedResources', 'nodes'].filter((name) => Array.isArray(message[name]));
-  if (field === undefined) return fromCanonical(message, version);
-  const listed = message[field] as readonly JsonValue[];
-  return { ...message, [field]: listed.map((item) => (isObject(item) ? fromCanonical(item, version) : item)) };
+  const { nodes } = message;
+  if (!Array.isArray(nodes)) return fromCanonical(message, version);
+  return { ...message, nodes: nodes.map((node: JsonValue) => fromCanonical(asObject(node), version)) };
 }
 
 /**

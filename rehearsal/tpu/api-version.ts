@@ -11,25 +11,23 @@ export function isApiVersion(text: string): text is ApiVersion {
 
 /** A request in the canonical form, which is v2's: v2alpha1 calls multislice_params multi_node_params. */
 export function toCanonical(request: JsonObject, version: ApiVersion): JsonObject {
-  if (version !== 'v2alpha1' || !isObject(request['queuedResource'])) return request;
-  return { ...request, queuedResource: renamed(request['queuedResource'], 'multiNodeParams', 'multisliceParams') };
-}
-
-/** A queued resource or a node as a version writes it. Anything else is returned as it is. */
-export function fromCanonical(resource: JsonObject, version: ApiVersion): JsonObject {
-  if (version !== 'v2alpha1') return resource;
-  // Its protos have no V2; gcloud alpha leaves a node out whose version it cannot read.
-  const known = resource['apiVersion'] === 'V2' ? { ...resource, apiVersion: 'V2_ALPHA1' } : resource;
-  return renamed(known, 'multisliceParams', 'multiNodeParams');
-}
-
-function renamed(queuedResource: JsonObject, from: string, to: string): JsonObject {
+  const queuedResource = request['queuedResource'];
+  if (version !== 'v2alpha1' || !isObject(queuedResource)) return request;
   const tpu = asObject(queuedResource['tpu']);
   const specs = tpu['nodeSpec'];
-  if (!Array.isArray(specs)) return queuedResource;
+  if (!Array.isArray(specs)) return request;
   const nodeSpec = specs.map((spec: JsonValue) => {
-    const { [from]: params, ...rest } = asObject(spec);
-    return params === undefined ? rest : { ...rest, [to]: params };
+    const { multiNodeParams: multisliceParams, ...rest } = asObject(spec);
+    return multisliceParams === undefined ? rest : { ...rest, multisliceParams };
   });
-  return { ...queuedResource, tpu: { ...tpu, nodeSpec } };
+  return { ...request, queuedResource: { ...queuedResource, tpu: { ...tpu, nodeSpec } } };
+}
+
+/**
+ * A resource as a version writes it: the way back is shorter, for a multislice is expanded into nodes with ids by then.
+ * v2alpha1's protos have no V2, and gcloud alpha leaves a node out whose version it cannot read.
+ */
+export function fromCanonical(resource: JsonObject, version: ApiVersion): JsonObject {
+  const isUnknown = version === 'v2alpha1' && resource['apiVersion'] === 'V2';
+  return isUnknown ? { ...resource, apiVersion: 'V2_ALPHA1' } : resource;
 }

@@ -31,7 +31,7 @@ function expand(spec: JsonObject, parent: string, id: string): readonly NodeRequ
   const wanted = asString(spec['parent']) || parent;
   if (wanted !== parent) throw apiErrors.badRequest(`node_spec.parent '${wanted}' is not the request's '${parent}'.`);
   const node = asObject(spec['node']);
-  const several = spec['multisliceParams'] ?? spec['multiNodeParams'];
+  const several = spec['multisliceParams'];
   if (several === undefined) return [{ nodeId: asString(spec['nodeId']), node }];
   const { nodeCount, nodeIdPrefix } = asObject(several);
   if (typeof nodeCount !== 'number' || !Number.isInteger(nodeCount) || nodeCount < 2) {
