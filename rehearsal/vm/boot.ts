@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { ETC_FILES } from "./etc-files.js";
-import { systemFolders, visibleFolders } from "./visible-folders.js";
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ETC_FILES } from './etc-files.js';
+import { systemFolders, visibleFolders } from './visible-folders.js';
 
 /** `overlay`: the VM changes what it sees of this computer, for itself. `read-only`: it cannot. */
-export type RootKind = "overlay" | "read-only";
+export type RootKind = 'overlay' | 'read-only';
 
 export interface BootPlan {
   readonly disk: string;
@@ -24,49 +24,36 @@ export interface BootCommand {
 }
 
 // Without --norc, bash reads the .bashrc of whoever runs the rehearsal when its stdin is a socket, as Node's pipes are.
-const BASH = ["bash", "--norc", "--noprofile", "-c"];
+const BASH = ['bash', '--norc', '--noprofile', '-c'];
 
-const SCRIPT = readFileSync(new URL("./boot.sh", import.meta.url), "utf8");
+const SCRIPT = readFileSync(new URL('./boot.sh', import.meta.url), 'utf8');
 
 /** Where the VM's own files of /etc have to lie before it is booted. */
 export function etcFolder(disk: string, root: RootKind): string {
-  return root === "overlay" ? join(disk, "upper/etc") : join(disk, "etc");
+  return root === 'overlay' ? join(disk, 'upper/etc') : join(disk, 'etc');
 }
 
 /** Starts a VM's first process in namespaces of its own: it prints `ready` and stays. For bash and util-linux. */
 export function bootCommand(plan: BootPlan): BootCommand {
   const { folders, secrets } =
-    plan.isProbe === true
-      ? { folders: systemFolders(plan.root), secrets: [] }
-      : visibleFolders(plan.root);
+    plan.isProbe === true ? { folders: systemFolders(plan.root), secrets: [] } : visibleFolders(plan.root);
   const isRoot = process.geteuid?.() === 0;
-  const user = isRoot ? [] : ["--user", "--map-root-user"];
+  const user = isRoot ? [] : ['--user', '--map-root-user'];
   return {
-    argv: [
-      "unshare",
-      ...user,
-      "--mount",
-      "--pid",
-      "--uts",
-      "--ipc",
-      "--fork",
-      ...BASH,
-      SCRIPT,
-      "init",
-    ],
+    argv: ['unshare', ...user, '--mount', '--pid', '--uts', '--ipc', '--fork', ...BASH, SCRIPT, 'init'],
     environment: {
-      PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin",
+      PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
       REHEARSAL_VM: plan.mark,
       REHEARSAL_DISK: plan.disk,
       REHEARSAL_HOSTNAME: plan.hostname,
       REHEARSAL_CONFINEMENT: plan.root,
-      REHEARSAL_IDS: isRoot ? "all" : "one",
-      REHEARSAL_LAYERS: folders.join("\n"),
+      REHEARSAL_IDS: isRoot ? 'all' : 'one',
+      REHEARSAL_LAYERS: folders.join('\n'),
       // Who is not root cannot read them here, and does not become able to there.
-      REHEARSAL_SECRETS: isRoot ? secrets.join("\n") : "",
-      REHEARSAL_ETC: plan.root === "overlay" ? "" : ETC_FILES.join(" "),
-      REHEARSAL_TOOLS: plan.tools ?? "",
-      REHEARSAL_PROBE: plan.isProbe === true ? "1" : "",
+      REHEARSAL_SECRETS: isRoot ? secrets.join('\n') : '',
+      REHEARSAL_ETC: plan.root === 'overlay' ? '' : ETC_FILES.join(' '),
+      REHEARSAL_TOOLS: plan.tools ?? '',
+      REHEARSAL_PROBE: plan.isProbe === true ? '1' : '',
     },
   };
 }
@@ -74,15 +61,7 @@ export function bootCommand(plan: BootPlan): BootCommand {
 /** Puts a command into the VM whose init is `init`, as a session of its own. */
 export function enterCommand(init: number): readonly [string, ...string[]] {
   // Where there is but one id, no other can be asked for.
-  const ids = process.geteuid?.() === 0 ? [] : ["--preserve-credentials"];
-  const namespaces = ["--user", "--mount", "--uts", "--ipc", "--pid"];
-  return [
-    "nsenter",
-    "--target",
-    String(init),
-    ...namespaces,
-    ...ids,
-    "--",
-    "setsid",
-  ];
+  const ids = process.geteuid?.() === 0 ? [] : ['--preserve-credentials'];
+  const namespaces = ['--user', '--mount', '--uts', '--ipc', '--pid'];
+  return ['nsenter', '--target', String(init), ...namespaces, ...ids, '--', 'setsid'];
 }

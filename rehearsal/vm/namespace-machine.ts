@@ -1,22 +1,15 @@
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import type { RootKind } from "./boot.js";
-import { bootCommand, enterCommand, etcFolder } from "./boot.js";
-import { openWorkFolders } from "./disks.js";
-import { writeEtc } from "./etc-files.js";
-import type { Machine, MachinePlan } from "./machine.js";
-import type { ProcessIdentity } from "./processes.js";
-import {
-  bootId,
-  childrenOf,
-  identityOf,
-  isAlive,
-  membersOfNamespace,
-  signalProcess,
-} from "./processes.js";
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RootKind } from './boot.js';
+import { bootCommand, enterCommand, etcFolder } from './boot.js';
+import { openWorkFolders } from './disks.js';
+import { writeEtc } from './etc-files.js';
+import type { Machine, MachinePlan } from './machine.js';
+import type { ProcessIdentity } from './processes.js';
+import { bootId, childrenOf, identityOf, isAlive, membersOfNamespace, signalProcess } from './processes.js';
 
 interface BootRecord extends ProcessIdentity {
   readonly bootId: string;
@@ -25,27 +18,22 @@ interface BootRecord extends ProcessIdentity {
 
 /** The machine that runs on this disk as a rehearsal process that was killed has left it, or undefined. */
 export function findNamespaceMachine(disk: string): Machine | undefined {
-  const running = readBootRecord(join(disk, "boot.json"));
-  return running === undefined
-    ? undefined
-    : namespaceMachine(disk, running, true);
+  const running = readBootRecord(join(disk, 'boot.json'));
+  return running === undefined ? undefined : namespaceMachine(disk, running, true);
 }
 
-export async function bootNamespaceMachine(
-  plan: MachinePlan,
-  root: RootKind,
-): Promise<Machine> {
+export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): Promise<Machine> {
   mkdirSync(plan.disk, { recursive: true });
   writeEtc(etcFolder(plan.disk, root), plan);
   const init = await boot(plan, root);
   const record = { ...init, bootId: bootId(), root };
-  writeFileSync(join(plan.disk, "boot.json"), JSON.stringify(record));
+  writeFileSync(join(plan.disk, 'boot.json'), JSON.stringify(record));
   return namespaceMachine(plan.disk, record, false);
 }
 
 /** Kills the VM that an earlier rehearsal process left running on this disk, if it did. */
 export async function killNamespaceLeftover(disk: string): Promise<void> {
-  const init = readBootRecord(join(disk, "boot.json"));
+  const init = readBootRecord(join(disk, 'boot.json'));
   if (init !== undefined) await killInit(init);
   openWorkFolders(disk);
 }
@@ -53,7 +41,7 @@ export async function killNamespaceLeftover(disk: string): Promise<void> {
 function readBootRecord(file: string): BootRecord | undefined {
   if (!existsSync(file)) return undefined;
   try {
-    const record = JSON.parse(readFileSync(file, "utf8")) as BootRecord;
+    const record = JSON.parse(readFileSync(file, 'utf8')) as BootRecord;
     return record.bootId === bootId() && isAlive(record) ? record : undefined;
   } catch {
     // Half written by a process that was killed in the act. Its VM, if it got so far, is found by nobody: boot anew.
@@ -61,10 +49,7 @@ function readBootRecord(file: string): BootRecord | undefined {
   }
 }
 
-async function boot(
-  plan: MachinePlan,
-  root: RootKind,
-): Promise<ProcessIdentity> {
+async function boot(plan: MachinePlan, root: RootKind): Promise<ProcessIdentity> {
   const { disk, hostname, mark, tools } = plan;
   const { argv, environment } = bootCommand({
     disk,
@@ -75,33 +60,25 @@ async function boot(
   });
   const [program, ...args] = argv;
   const outer = spawn(program, args, {
-    cwd: "/",
+    cwd: '/',
     detached: true,
     env: { ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   await becomesReady(outer, hostname);
   const init = identityOf(childrenOf(outer.pid ?? -1)[0] ?? -1);
-  if (init === undefined)
-    throw new Error(`VM ${hostname}: its init ended right after it was ready`);
+  if (init === undefined) throw new Error(`VM ${hostname}: its init ended right after it was ready`);
   outer.unref();
   return init;
 }
 
-async function becomesReady(
-  outer: ChildProcess,
-  hostname: string,
-): Promise<void> {
-  let errors = "";
-  outer.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+async function becomesReady(outer: ChildProcess, hostname: string): Promise<void> {
+  let errors = '';
+  outer.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const ready = new Promise<void>((resolve, reject) => {
-    outer.stdout?.once("data", () => resolve());
-    outer.once("error", reject);
-    outer.once("exit", (code) =>
-      reject(
-        new Error(`VM ${hostname}: boot ended with ${code}: ${errors.trim()}`),
-      ),
-    );
+    outer.stdout?.once('data', () => resolve());
+    outer.once('error', reject);
+    outer.once('exit', (code) => reject(new Error(`VM ${hostname}: boot ended with ${code}: ${errors.trim()}`)));
   });
   try {
     await ready;
@@ -111,23 +88,19 @@ async function becomesReady(
   }
 }
 
-function namespaceMachine(
-  disk: string,
-  record: BootRecord,
-  isAdopted: boolean,
-): Machine {
+function namespaceMachine(disk: string, record: BootRecord, isAdopted: boolean): Machine {
   const init = { pid: record.pid, startTicks: record.startTicks };
   const [program, ...enter] = enterCommand(init.pid);
   return {
     init,
     root: record.root,
     isAdopted,
-    homeOf: (user) => (user === "root" ? "/root" : `/home/${user}`),
+    homeOf: (user) => (user === 'root' ? '/root' : `/home/${user}`),
     start: (argv, environment) =>
       spawn(program, [...enter, ...argv], {
-        cwd: "/",
+        cwd: '/',
         env: { ...environment },
-        stdio: ["pipe", "pipe", "pipe"],
+        stdio: ['pipe', 'pipe', 'pipe'],
       }),
     signalGroup(started, signal) {
       // The leader is the child of nsenter: nsenter itself must stay to pass on how it ended.
@@ -136,8 +109,7 @@ function namespaceMachine(
       }
     },
     isAlive: () => isAlive(init),
-    processes: () =>
-      membersOfNamespace(init.pid).filter((pid) => pid !== init.pid),
+    processes: () => membersOfNamespace(init.pid).filter((pid) => pid !== init.pid),
     async kill() {
       await killInit(init);
       openWorkFolders(disk);
@@ -147,9 +119,8 @@ function namespaceMachine(
 
 // The kernel kills every process of a PID namespace with its init, before the init itself is gone.
 async function killInit(init: ProcessIdentity): Promise<void> {
-  if (isAlive(init)) signalProcess(init.pid, "SIGKILL");
+  if (isAlive(init)) signalProcess(init.pid, 'SIGKILL');
   for (const deadline = Date.now() + 10_000; isAlive(init); await delay(5)) {
-    if (Date.now() > deadline)
-      throw new Error(`VM init ${init.pid} is still there 10 s after SIGKILL`);
+    if (Date.now() > deadline) throw new Error(`VM init ${init.pid} is still there 10 s after SIGKILL`);
   }
 }
