@@ -1,3 +1,5 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { storeErrors } from './store-error.js';
 
 /** What is not an object's content is small: a resource, a list of sources. */
@@ -51,4 +53,15 @@ export function parseResource(text: string): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw storeErrors.parseError();
   return value as Record<string, unknown>;
+}
+
+/** A body that was packed for its way (`gcloud storage cp --gzip-in-flight`). Throws StoreError 400 if it is no gzip. */
+export async function* unpackedBody(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const gunzip = createGunzip();
+  pipeline(Readable.from(content), gunzip, () => undefined);
+  try {
+    for await (const chunk of gunzip) yield chunk as Buffer;
+  } catch (error) {
+    throw storeErrors.invalid(`Content-Encoding says gzip, the body does not unpack: ${String(error)}`);
+  }
 }

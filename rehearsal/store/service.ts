@@ -5,7 +5,7 @@ import type { StoreAnswer, StoreCall, StoreParts } from './call.js';
 import type { StoreMethodName } from './calls.js';
 import { STORE_METHODS } from './calls.js';
 import { selectFields } from './partial-response.js';
-import { RequestBody } from './request-body.js';
+import { RequestBody, unpackedBody } from './request-body.js';
 import type { Route } from './routes.js';
 import { routeOf } from './routes.js';
 import { checkSignedUrl, isSigned } from './signed-url.js';
@@ -69,7 +69,7 @@ export class StoreService {
 
   async #recorded(request: StoreRequest, route: Route): Promise<StoreAnswer> {
     const { method } = route;
-    const body = new RequestBody(request.content);
+    const body = new RequestBody(isPacked(request, route) ? unpackedBody(request.content) : request.content);
     let call: StoreCall = { ...request, ...route, body };
     try {
       call = await withUpload(call, route);
@@ -115,6 +115,12 @@ export class StoreService {
     if (!isAllowed) throw storeErrors.denied('The caller', permission, 'service account');
     return { kind: 'json', json: await this.#key.keyFile() };
   }
+}
+
+/** Packed for its way. Of an upload of nothing but the content the header is said of the object. */
+function isPacked({ headers, query }: StoreRequest, { method, api }: Route): boolean {
+  const isWhole = method === 'objects.insert' && query.get('uploadType') === 'multipart';
+  return api === 'json' && (isWhole || method === 'objects.insert.resume') && headers['content-encoding'] === 'gzip';
 }
 
 function subjectOf({ bucket, object }: StoreCall): string {

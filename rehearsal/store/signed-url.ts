@@ -23,7 +23,14 @@ const MAX_SECONDS = 604_800;
 const SKEW_MS = 15 * 60_000;
 
 export function isSigned(query: URLSearchParams): boolean {
-  return query.has('X-Goog-Signature') || query.has('Signature');
+  return parameter(query, SIGNATURE) !== undefined || query.has('Signature');
+}
+
+const SIGNATURE = 'X-Goog-Signature';
+
+/** By its name in any case: gcloud writes small letters. */
+function parameter(query: URLSearchParams, name: string): string | undefined {
+  return [...query].find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];
 }
 
 /**
@@ -33,17 +40,17 @@ export function isSigned(query: URLSearchParams): boolean {
  */
 export function checkSignedUrl(request: SignedRequest, signer: Signer | undefined, now: number): void {
   const { query } = request;
-  if (!query.has('X-Goog-Signature'))
+  if (parameter(query, SIGNATURE) === undefined)
     throw storeErrors.wrongSignature('Signatures of V2 are not served: sign with V4.');
-  const [email, ...scope] = (query.get('X-Goog-Credential') ?? '').split('/');
-  if (query.get('X-Goog-Algorithm') !== 'GOOG4-RSA-SHA256')
-    throw storeErrors.invalidValue('X-Goog-Algorithm', query.get('X-Goog-Algorithm') ?? '');
+  const [email, ...scope] = (parameter(query, 'X-Goog-Credential') ?? '').split('/');
+  const algorithm = parameter(query, 'X-Goog-Algorithm') ?? '';
+  if (algorithm !== 'GOOG4-RSA-SHA256') throw storeErrors.invalidValue('X-Goog-Algorithm', algorithm);
   checkTimes(query, now);
   if (email !== signer?.email) throw storeErrors.wrongSignature(`No key of '${email}' is known.`);
-  const signature = Buffer.from(query.get('X-Goog-Signature') ?? '', 'hex');
+  const signature = Buffer.from(parameter(query, 'X-Goog-Signature') ?? '', 'hex');
   const isGood = hostsOf(request.headers).some((host) => {
     const hash = createHash('sha256').update(canonicalRequest(request, host)).digest('hex');
-    const text = ['GOOG4-RSA-SHA256', query.get('X-Goog-Date'), scope.join('/'), hash].join('\n');
+    const text = ['GOOG4-RSA-SHA256', parameter(query, 'X-Goog-Date'), scope.join('/'), hash].join('\n');
     return verify('RSA-SHA256', Buffer.from(text), signer?.publicKey ?? '', signature);
   });
   if (isGood) return;
@@ -53,14 +60,14 @@ export function checkSignedUrl(request: SignedRequest, signer: Signer | undefine
 }
 
 function checkTimes(query: URLSearchParams, now: number): void {
-  const date = query.get('X-Goog-Date') ?? '';
+  const date = parameter(query, 'X-Goog-Date') ?? '';
   const [, day, hours] = /^(\d{8})T(\d{6})Z$/.exec(date) ?? [];
   const text = `${day?.replace(/(....)(..)(..)/, '$1-$2-$3')}T${hours?.replace(/(..)(..)(..)/, '$1:$2:$3')}Z`;
   const from = Date.parse(text);
   if (Number.isNaN(from)) throw storeErrors.invalidValue('X-Goog-Date', date);
-  const seconds = Number(query.get('X-Goog-Expires'));
+  const seconds = Number(parameter(query, 'X-Goog-Expires'));
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > MAX_SECONDS) {
-    throw storeErrors.invalidValue('X-Goog-Expires', query.get('X-Goog-Expires') ?? '');
+    throw storeErrors.invalidValue('X-Goog-Expires', parameter(query, 'X-Goog-Expires') ?? '');
   }
   const until = from + seconds * 1000;
   if (until <= now) throw storeErrors.expiredSignature(new Date(until).toISOString());
@@ -74,10 +81,10 @@ function hostsOf(headers: IncomingHttpHeaders): readonly string[] {
 }
 
 function canonicalRequest({ verb, path, query, headers }: SignedRequest, host: string): string {
-  const names = (query.get('X-Goog-SignedHeaders') ?? '').split(';');
+  const names = (parameter(query, 'X-Goog-SignedHeaders') ?? '').split(';');
   const lines = names.map((name) => `${name}:${name === 'host' ? host : headerText(headers[name])}\n`);
   const parameters = [...query]
-    .filter(([name]) => name !== 'X-Goog-Signature')
+    .filter(([name]) => name.toLowerCase() !== SIGNATURE.toLowerCase())
     .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
     .toSorted((a, b) => (a < b ? -1 : 1));
   const payload = headerText(headers['x-goog-content-sha256']) || 'UNSIGNED-PAYLOAD';

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { crc32c } from '../../rehearsal/store/crc32c.js';
 import { until } from '../until.js';
 import type { Answer } from './store-under-test.js';
@@ -176,6 +177,14 @@ describe('uploads to the rehearsal’s Cloud Storage', () => {
       assert.equal((await store.ask('GET', '/storage/v1/b/uploads/o/mismatch')).status, 404);
     });
   }
+
+  it('are unpacked where they were packed for their way, and refused where they were not', async () => {
+    const range = { 'content-range': 'bytes 0-4/5', 'content-encoding': 'gzip' };
+    const done = await store.ask('PUT', await begin('in-flight'), { headers: range, body: gzipSync('plain') });
+    assert.deepEqual([done.status, done.json?.['size'], done.json?.['contentEncoding']], [200, '5', undefined]);
+    const refused = await store.ask('PUT', await begin('not-packed'), { headers: range, body: 'plain' });
+    assert.equal(refused.status, 400);
+  });
 
   it('tell a client that forgot the form of the upload where it belongs', async () => {
     const answer = refusalOf(await store.ask('POST', '/storage/v1/b/uploads/o?name=x', { body: {} }));

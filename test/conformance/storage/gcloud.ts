@@ -147,6 +147,28 @@ export function gcloudStorage(place: StoragePlace): void {
         /412.*pre-conditions/,
       );
     },
+    async 'signs URLs that are good here'() {
+      if (place.url === undefined) return;
+      const key = await fetch(`${place.url}/_rehearsal/service-account-key`);
+      writeFileSync(file('key.json'), await key.text());
+      await place.gcloud('cp', 'small.txt', `${bucket}/signed.txt`);
+      const options = ['--private-key-file=key.json', '--region=us-central1', '--format=value(signed_url)'];
+      const url = new URL((await place.gcloud('sign-url', `${bucket}/signed.txt`, ...options)).trim());
+      // It knows no other host than Google's, so that is what was signed.
+      const got = await place.run('curl', [
+        '-s',
+        '-H',
+        `Host: ${url.host}`,
+        `${place.url}${url.pathname}${url.search}`,
+      ]);
+      assert.equal(got.stdout, 'small\n');
+    },
+    async 'packs what it sends, and it arrives unpacked'() {
+      await place.gcloud('cp', '--gzip-in-flight-all', 'small.txt', 'big.bin', `${bucket}/in-flight/`);
+      assert.equal(await place.gcloud('cat', `${bucket}/in-flight/small.txt`), 'small\n');
+      await place.gcloud('cp', `${bucket}/in-flight/big.bin`, 'unpacked.bin');
+      assert.ok(readFileSync(file('unpacked.bin')).equals(big));
+    },
     async 'removes what matches'() {
       await place.gcloud('rm', '-r', `${bucket}/up`, `${bucket}/tree`);
       assert.match(await refusal('ls', `${bucket}/up/**`), /matched no objects/);
