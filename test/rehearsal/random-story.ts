@@ -70,8 +70,8 @@ const apiDeeds = [
   { weight: 4, arbitrary: call('DeleteQueuedResource', fc.record({ name: requestName, force: fc.boolean() })) },
   { weight: 4, arbitrary: call('CreateNode', createNode) },
   { weight: 2, arbitrary: call('DeleteNode', fc.record({ name: nodeName })) },
-  { weight: 2, arbitrary: call('StopNode', fc.record({ name: nodeName })) },
-  { weight: 2, arbitrary: call('StartNode', fc.record({ name: nodeName })) },
+  { weight: 3, arbitrary: call('StopNode', fc.record({ name: nodeName })) },
+  { weight: 4, arbitrary: call('StartNode', fc.record({ name: nodeName })) },
   { weight: 1, arbitrary: call('ResetQueuedResource', fc.record({ name: requestName })) },
   { weight: 1, arbitrary: call('PerformMaintenance', fc.record({ name: nodeName })) },
   { weight: 1, arbitrary: call('SimulateMaintenanceEvent', fc.record({ name: nodeName })) },
@@ -147,6 +147,8 @@ const adminDeeds = [
           provisioningMs: ms,
           deletingMs: ms,
           suspendingMs: ms,
+          stoppingMs: ms,
+          startingMs: ms,
           quotaRefusal: fc.constantFrom('call', 'failed'),
           queuedState: fc.constantFrom('WAITING_FOR_RESOURCES', 'ACCEPTED'),
           othersOnPreemption: fc.constantFrom('kept', 'preempted'),
@@ -174,13 +176,73 @@ events:
 `,
 }));
 
+const deedAbout = (method: string, name: string): Deed => ({
+  kind: 'call',
+  method,
+  request: { name: `${PARENT}/nodes/${name}` },
+});
+
+/** What calls drawn one by one seldom come to: a node that is stopped and started again, others being made meanwhile. */
+const stoppedAndStarted = fc
+  .record({ name: id, others: fc.array(call('CreateNode', createNode), { maxLength: 3 }), startingMs: ms })
+  .map(({ name, others, startingMs }): readonly Deed[] => {
+    const node = { acceleratorType: 'v5litepod-8', runtimeVersion };
+    return [
+      { kind: 'admin', verb: 'configure', body: { startingMs } },
+      { kind: 'call', method: 'CreateNode', request: { parent: PARENT, nodeId: name, node } },
+      { kind: 'step', ms: 1000 },
+      deedAbout('StopNode', name),
+      { kind: 'step', ms: 1000 },
+      deedAbout('StartNode', name),
+      ...others,
+      { kind: 'step', ms: 1000 },
+    ];
+  });
+
+/** .. and a Spot slice that is preempted, whose husks are deleted before its name is used again, or not. */
+const preemptedAndMadeAgain = fc
+  .record({
+    name: id,
+    mode: fc.constantFrom('preempted', 'vanish'),
+    deletes: fc.boolean(),
+    others: createQueuedResource,
+  })
+  .map(({ name, mode, deletes, others }): readonly Deed[] => {
+    const node = { acceleratorType: 'v5litepod-8', runtimeVersion };
+    const queuedResource = { tpu: { nodeSpec: [{ parent: PARENT, nodeId: name, node }] }, spot: {} };
+    const create: Deed = {
+      kind: 'call',
+      method: 'CreateQueuedResource',
+      request: { parent: PARENT, queuedResourceId: name, queuedResource },
+    };
+    const remove: Deed = {
+      kind: 'call',
+      method: 'DeleteQueuedResource',
+      request: { name: `${PARENT}/queuedResources/${name}`, force: true },
+    };
+    return [
+      create,
+      { kind: 'step', ms: 1000 },
+      { kind: 'admin', verb: 'preempt', body: { name, mode } },
+      { kind: 'step', ms: 1000 },
+      { kind: 'call', method: 'CreateQueuedResource', request: others },
+      ...(deletes ? [remove, { kind: 'step', ms: 1000 } as const] : []),
+      create,
+    ];
+  });
+
+const alone = (deed: fc.Arbitrary<Deed>): fc.Arbitrary<readonly Deed[]> => deed.map((each) => [each]);
+
 /** Time passes often: else nothing comes to anything. */
-export const story: fc.Arbitrary<readonly Deed[]> = fc.array(
-  fc.oneof(
-    ...apiDeeds,
-    ...adminDeeds,
-    { weight: 1, arbitrary: script },
-    { weight: 16, arbitrary: ms.map((each): Deed => ({ kind: 'step', ms: each })) },
-  ),
-  { minLength: 5, maxLength: 60, size: 'max' },
-);
+export const story: fc.Arbitrary<readonly Deed[]> = fc
+  .array(
+    fc.oneof(
+      ...[...apiDeeds, ...adminDeeds].map(({ weight, arbitrary }) => ({ weight, arbitrary: alone(arbitrary) })),
+      { weight: 1, arbitrary: alone(script) },
+      { weight: 2, arbitrary: stoppedAndStarted },
+      { weight: 2, arbitrary: preemptedAndMadeAgain },
+      { weight: 16, arbitrary: alone(ms.map((each): Deed => ({ kind: 'step', ms: each }))) },
+    ),
+    { minLength: 5, maxLength: 60, size: 'max' },
+  )
+  .map((parts) => parts.flat());
