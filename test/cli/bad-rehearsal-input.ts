@@ -3,7 +3,7 @@ import type { BadInput } from './bad-input.js';
 const JOB = 'examples/quick-start.yaml';
 
 function rehearse(words: readonly string[], ...lines: readonly string[]): BadInput {
-  const [what = '', ...rest] = [...lines, '`jobctl rehearse --help` shows what there is'];
+  const [what, ...rest] = [...lines, '`jobctl rehearse --help` shows what there is'];
   return {
     args: ['rehearse', JOB, ...words],
     wants: [`jobctl rehearse: ${what}`, ...rest.map((line) => `  ${line}`)].join('\n'),
@@ -17,7 +17,7 @@ function invalid(option: string, value: string, ...why: readonly string[]): BadI
 
 function ofCloud(words: readonly string[], ...lines: readonly string[]): BadInput {
   const verb = `jobctl rehearsal ${words[0] ?? ''}`;
-  const [what = '', ...rest] = [...lines, `\`${verb} --help\` shows what there is`];
+  const [what, ...rest] = [...lines, `\`${verb} --help\` shows what there is`];
   return { args: ['rehearsal', ...words], wants: [`${verb}: ${what}`, ...rest.map((line) => `  ${line}`)].join('\n') };
 }
 

@@ -10,14 +10,14 @@ export interface PlannedPreemption {
   readonly slice: number;
 }
 
-/** `mixed`: every other one with Google's 30 seconds. */
+/** `mixed`: every other one with 5 seconds. */
 export type NoticeWish = 'none' | 'mixed' | { readonly ms: number };
 
 /** So many marks that most jobs have stored a checkpoint by then, so few that a short job is not over. */
 const LEAST_MARKS = 12;
 const MOST_MARKS = 30;
-/** Spot TPU VMs get it on a best-effort basis (facts: cloud-tpu.md). */
-const NOTICE_MS = 30_000;
+/** Google's is up to 30 seconds; a job that is rehearsed for a minute or two would mostly be over by then. */
+const NOTICE_MS = 5_000;
 
 /** The same seed, the same plan. */
 export function preemptionPlan(seed: number, count: number, notice: NoticeWish): readonly PlannedPreemption[] {

@@ -28,7 +28,7 @@ export function registerRehearse(program: Command, invocation: Invocation): void
     .argument('<file>', 'the job file (YAML)')
     .addOption(new Option('--preempt <times>', 'how often (1, with --script 0)').argParser(wholeNumber(1, 100)))
     .addOption(
-      new Option('--notice <duration>', 'before each preemption; none; mixed: every other one with 30s')
+      new Option('--notice <duration>', 'before each preemption; none; mixed: every other one with 5s')
         .argParser(noticeOption)
         .default('mixed'),
     )
