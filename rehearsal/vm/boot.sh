@@ -50,6 +50,18 @@ show_read_only() {
     mount -o remount,bind,ro,nosuid,nodev,noexec "$2"
 }
 
+# Folders that job files write to as root. In a user namespace with one id, those of this computer's root are nobody's, and
+# closed to the VM's; one in the upper layer is the VM's own, with what the lower one holds still in it.
+own_folders() {
+  local below=()
+  case $1 in
+    /etc) below=(systemd/system apt/{sources.list.d,trusted.gpg.d,keyrings} profile.d sysctl.d security/limits.d) ;;
+    /usr) below=(bin local/{bin,lib,share} share/keyrings) ;;
+    *) return 0 ;;
+  esac
+  mkdir -p "${below[@]/#/$2/}"
+}
+
 # A folder of this computer, as it is there or, with an overlay, as the VM has changed it.
 show() {
   local name=${1#/} options
@@ -60,7 +72,10 @@ show() {
   name=${name//\//%}
   # Relative: a disk's path may hold what overlay's options cannot. Volatile: no sync of the computer's disk at the VM's end.
   options="lowerdir=${1//:/\\:},upperdir=upper/$name,workdir=work/$name,volatile"
-  [ "$ids" = all ] || options+=,userxattr
+  if [ "$ids" = one ]; then
+    options+=,userxattr
+    own_folders "$1" "upper/$name"
+  fi
   plan_mount vm "$root$1" overlay "$options"
 }
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { detectConfinement } from '../../rehearsal/vm/confinement.js';
-import { toolsFolder } from '../../rehearsal/vm/tools/install.js';
+import { standInsUsed, toolEnvironment, TOOLS_STATE, toolsFolder } from '../../rehearsal/vm/tools/install.js';
 import { until } from '../until.js';
 import { refuses, VmWithTools } from './vm-tools.js';
+import { VmsUnderTest } from './vm-under-test.js';
 
+/** Nobody listens there. */
+const PLACE = { storeUrl: 'http://127.0.0.1:9', project: 'p', zone: 'us-central1-a' };
 const TOOLS = readdirSync(toolsFolder()).filter((name) => statSync(join(toolsFolder(), name)).isFile());
 
 describe('the tools of a TPU VM: the system', function () {
@@ -142,6 +145,25 @@ describe('the tools of a TPU VM: the system', function () {
 });
 
 describe('the tools of a TPU VM without a root of its own', () => {
+  const vms = new VmsUnderTest(231);
+  after(() => vms.stop());
+
+  it('keep what they know in the VM’s folder, and find it without an environment by its mark alone', async () => {
+    await vms.boot(0, { confinement: 'none', tools: toolsFolder(), environment: toolEnvironment(PLACE) });
+    const { code, stdout, stderr } = await vms.run(
+      0,
+      'sudo -i apt-get install -y no-such-thing && dpkg -s no-such-thing',
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^Status: install ok installed$/m);
+    const used = standInsUsed(join(vms.folder(0), 'disk', TOOLS_STATE));
+    assert.deepEqual(
+      used.map(({ tool }) => tool),
+      ['apt-get', 'sudo'],
+    );
+    assert.equal(existsSync(TOOLS_STATE), false);
+  });
+
   it('do nothing where nothing says which VM it is: it would be done to this computer', async () => {
     for (const tool of TOOLS) {
       const clean = { env: { PATH: '/usr/bin:/bin' } };

@@ -53,7 +53,7 @@ export type Refusals = Readonly<Record<string, { readonly run: string; readonly 
 export function refuses(vm: VmWithTools, refusals: Refusals): void {
   const names = Object.keys(refusals);
   let results: readonly { readonly code: number; readonly stderr: string }[] | undefined;
-  const runAll = async (): Promise<typeof results> => {
+  const runAll = async (): Promise<NonNullable<typeof results>> => {
     const each = Object.values(refusals).map(
       ({ run }, index) => `( ${run}\n) > /dev/null 2> e${index}; echo $? > c${index}`,
     );

@@ -2,6 +2,20 @@
 # Sourced by sudo, after its options: runs the command with the environment that sudoers of Ubuntu gives it.
 # Takes from sudo: entry (of passwd) login shell preserve keep background folder set_home; becomes the command.
 
+# own_user NAME: its line of passwd in a VM without a root of its own. The computer's /root would be the user's there.
+own_user() {
+  [ -n "${REHEARSAL_VM:-}" ] || return 1
+  [ "$1" = root ] || [ -d "$REHEARSAL_VM/disk/home/$1" ] || return 1
+  printf '%s:x:0:0::%s:/bin/bash\n' "$1" "$REHEARSAL_VM/disk/home/$1"
+}
+
+# own_profile HOME: a login shell sets PATH anew, and would find the computer's own tools.
+own_profile() {
+  grep -qs -F "$here:" "$1/.profile" && return
+  mkdir -p "$1" && printf '# Written by the rehearsal cloud.\nPATH="%s:$PATH"\n' "$(own_folders)" >>"$1/.profile"
+}
+own_folders() { if [ "$here" = /opt/rehearsal/bin ]; then echo "$here:/run/rehearsal/bin"; else echo "$here"; fi; }
+
 entry_field() { printf '%s\n' "$entry" | cut -d: -f"$1"; }
 
 # env_reset keeps these of the caller's (sudoers(5)), and ours: without them the tools would not know their VM.
@@ -11,9 +25,7 @@ KEPT="$KEPT|STORAGE_EMULATOR_HOST|TENSORSTORE_GCS_HTTP_URL|GCE_METADATA_[A-Z]*"
 
 # The secure_path of Ubuntu, after the VM's own; a Python that lies elsewhere is found as on this computer.
 secure_path() {
-  path=$here
-  [ "$here" != /opt/rehearsal/bin ] || path=$path:/run/rehearsal/bin
-  path=$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
+  path=$(own_folders):/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/snap/bin
   python=$(command -v python3) || python=''
   case ":$path:" in *":${python%/*}:"*) ;; *) [ -z "$python" ] || path=$path:${python%/*} ;; esac
   printf '%s\n' "$path"
@@ -48,6 +60,7 @@ become() {
   export PATH="$path" USER="$user" LOGNAME="$user" SUDO_USER="$caller" SUDO_UID="$uid" SUDO_GID="$gid" MAIL="/var/mail/$user"
   export SUDO_COMMAND="$*" SHELL="${user_shell:-/bin/sh}"
   [ -n "$preserve" ] && [ -z "$login$set_home" ] || export HOME="${home:-/}"
+  own_profile "$HOME"
   if [ -n "$login$shell" ]; then
     if [ -n "$login" ]; then cd "$HOME" 2>/dev/null || cd /; flag=-l; else flag=''; fi
     if [ $# -gt 0 ]; then set -- -c "$(quoted "$@")"; fi
