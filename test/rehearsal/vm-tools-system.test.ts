@@ -62,8 +62,11 @@ describe('the tools of a TPU VM: the system', function () {
       '$HOME a  b\n/home/alice'.replace('$HOME', '/root'),
     );
     assert.equal(await vm.output('sudo -E env PATH=/none /usr/bin/env | grep ^PATH'), 'PATH=/none');
-    // A tool after sudo is still the VM's.
-    assert.equal(await vm.output('sudo sh -c "command -v apt-get"'), '/opt/rehearsal/bin/apt-get');
+    // A tool after sudo is still the VM's, in a login shell too.
+    const found = await vm.output(
+      'sudo sh -c "command -v apt-get"; sudo -i command -v gcloud; sudo bash -lc "command -v docker"',
+    );
+    assert.equal(found, '/opt/rehearsal/bin/apt-get\n/opt/rehearsal/bin/gcloud\n/opt/rehearsal/bin/docker');
   });
 
   it('apt-get records packages, and says of which this computer has nothing', async () => {
