@@ -5,10 +5,6 @@ import { asObject, isObject } from '../json.js';
 export const API_VERSIONS = ['v1', 'v2', 'v2alpha1'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];
 
-export function isApiVersion(text: string): text is ApiVersion {
-  return (API_VERSIONS as readonly string[]).includes(text);
-}
-
 /** A request in the canonical form, which is v2's: v2alpha1 calls multislice_params multi_node_params. */
 export function toCanonical(request: JsonObject, version: ApiVersion): JsonObject {
   const queuedResource = request['queuedResource'];
