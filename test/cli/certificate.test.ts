@@ -90,7 +90,7 @@ describe('the certificate of a rehearsal', () => {
 
   it('says how many preemptions did not happen, and what to do', () => {
     const short = certificate([preemption(counted(1, 9))], { wantedPreemptions: 2 });
-    assert.match(text(short), /preempted {2}1 of 2 times: the job ended before; give it more steps, or --after/);
+    assert.match(text(short), /preempted {2}1 of 2 times: the job ended before; give it more steps, --after/);
   });
 
   it('says that only the cloud and the waits for it ran faster, and that nothing was confined', () => {

@@ -65,7 +65,7 @@ function facts(certificate: Certificate): readonly Fact[] {
     [
       'preempted',
       missing > 0
-        ? `${preemptions.length} of ${wantedPreemptions} times: the job ended before; give it more steps, or --after a shorter time`
+        ? `${preemptions.length} of ${wantedPreemptions} times: the job ended before; give it more steps, --after a shorter time, or no --notice`
         : times(preemptions.length),
     ],
     ['measured', measured(certificate)],
