@@ -153,7 +153,9 @@ export function gcloudStorage(place: StoragePlace): void {
       writeFileSync(file('key.json'), await key.text());
       await place.gcloud('cp', 'small.txt', `${bucket}/signed.txt`);
       const options = ['--private-key-file=key.json', '--region=us-central1', '--format=value(signed_url)'];
-      const url = new URL((await place.gcloud('sign-url', `${bucket}/signed.txt`, ...options)).trim());
+      // Then it looks whether Google itself would take the URL, and fails where Google cannot be reached.
+      const signed = await place.run('gcloud', ['storage', 'sign-url', `${bucket}/signed.txt`, ...options]);
+      const url = new URL(signed.stdout.trim());
       // It knows no other host than Google's, so that is what was signed.
       const got = await place.run('curl', [
         '-s',
