@@ -29,7 +29,7 @@ export function vmLogins({ dir, tools }: Pick<VmPlan, 'dir' | 'tools'>, lazy: La
 }
 
 async function addUser(machine: Machine, user: string): Promise<void> {
-  if (machine.root === undefined || user === 'root') return;
+  if (machine.root === undefined || user === 'root' || machine.users.has(user)) return;
   const adding = machine.start(['sh', '-c', ADD_USER, 'sh', user], { PATH: '/usr/bin:/bin' });
   const { code, stderr } = await outcomeOf(adding);
   if (code !== 0) throw new Error(`user ${user} could not be added to the VM (${code}): ${stderr.trim()}`);

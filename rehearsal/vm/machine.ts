@@ -10,6 +10,8 @@ export interface Machine {
   readonly root: RootKind | undefined;
   /** True if the processes of an earlier rehearsal process were found running. */
   readonly isAdopted: boolean;
+  /** Login names that it has known from its boot on; empty where it was adopted. */
+  readonly users: ReadonlySet<string>;
   /** A user's home as the VM sees it. */
   homeOf(user: string): string;
   /** Starts `argv` in the VM as the leader of a session of its own. stdin, stdout and stderr are pipes. */

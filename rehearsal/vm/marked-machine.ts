@@ -22,6 +22,7 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
     init: undefined,
     root: undefined,
     isAdopted,
+    users: new Set(plan.users),
     homeOf: (user) => homeFolder(plan.disk, user, undefined),
     start: ([command = 'true', ...args], environment) =>
       spawn(command, args, {

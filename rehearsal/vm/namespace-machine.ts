@@ -19,7 +19,7 @@ interface BootRecord extends ProcessIdentity {
 /** The machine that runs on this disk as a rehearsal process that was killed has left it, or undefined. */
 export function findNamespaceMachine(disk: string): Machine | undefined {
   const running = readBootRecord(join(disk, 'boot.json'));
-  return running === undefined ? undefined : namespaceMachine(disk, running, true);
+  return running === undefined ? undefined : namespaceMachine(disk, running, undefined);
 }
 
 export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): Promise<Machine> {
@@ -28,7 +28,7 @@ export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): P
   const init = await boot(plan, root);
   const record = { ...init, bootId: bootId(), root };
   writeFileSync(join(plan.disk, 'boot.json'), JSON.stringify(record));
-  return namespaceMachine(plan.disk, record, false);
+  return namespaceMachine(plan.disk, record, plan.users);
 }
 
 /** Kills the VM that an earlier rehearsal process left running on this disk, if it did. */
@@ -88,13 +88,15 @@ async function becomesReady(outer: ChildProcess, hostname: string): Promise<void
   }
 }
 
-function namespaceMachine(disk: string, record: BootRecord, isAdopted: boolean): Machine {
+/** @param booted the users that it was booted with; undefined: it was found running. */
+function namespaceMachine(disk: string, record: BootRecord, booted: readonly string[] | undefined): Machine {
   const init = { pid: record.pid, startTicks: record.startTicks };
   const [program, ...enter] = enterCommand(init.pid);
   return {
     init,
     root: record.root,
-    isAdopted,
+    isAdopted: booted === undefined,
+    users: new Set(booted),
     homeOf: (user) => (user === 'root' ? '/root' : `/home/${user}`),
     start: (argv, environment) =>
       spawn(program, [...enter, ...argv], {

@@ -25,8 +25,14 @@ export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 }
 
-/** Processes whose parent is `parent`, zombies included. */
+/** Processes whose parent is `parent`, a process of one thread; zombies included. */
 export function childrenOf(parent: number): readonly number[] {
+  try {
+    const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8');
+    return children.split(' ').flatMap((pid) => (/^\d+$/.test(pid) ? [Number(pid)] : []));
+  } catch {
+    // There is no such process, or its kernel does not keep the list.
+  }
   return allPids().filter((pid) => statFields(pid)?.[1] === String(parent));
 }
 

@@ -34,7 +34,10 @@ export interface ServiceAccountFacts {
 export type MetadataTree = { readonly [key: string]: MetadataValue };
 export type MetadataValue = string | number | MetadataTree | readonly MetadataValue[];
 
-/** instance/ and project/ as Google documents them (cloud.google.com/compute/docs/metadata/predefined-metadata-keys, read 2026-11). */
+/**
+ * instance/ and project/: keys as Google's clients and public scripts read them; maintenance-event as in Google's
+ * `getting-live-migration-notice` (a stored copy, read 2026-11-21). Not compared with a real VM.
+ */
 export function metadataTree(facts: InstanceFacts): MetadataTree {
   const { project, zone } = facts;
   return {
@@ -75,7 +78,7 @@ function tpuAttributes(facts: InstanceFacts): Readonly<Record<string, string>> {
   return {
     'accelerator-type': facts.acceleratorType,
     'agent-worker-number': String(facts.workerIndex),
-    // JAX takes the third part.
+    // JAX takes the third part; public scripts write the first two so.
     'worker-network-endpoints': facts.addresses.map((address) => `unknown:unknown:${address}`).join(','),
     'tpu-env': tpuEnv(facts),
   };
