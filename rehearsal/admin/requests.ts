@@ -18,6 +18,7 @@ export const HOLDABLE = [
   'REPAIRING',
   'DELETING',
 ] as const;
+export const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
 /** 30 days. */
 const MAX_MS = 2_592_000_000;
 
@@ -27,7 +28,7 @@ const chips = z.number().int().min(0);
 const pattern = z
   .string()
   .refine(isPattern, { error: (issue) => `'${String(issue.input)}' is not a regular expression` });
-const zone = z.string().regex(/^[a-z]+-[a-z]+\d+-[a-z]$/, 'must be a zone, such as us-central1-a');
+const zone = z.string().regex(ZONE, 'must be a zone, such as us-central1-a');
 const code = z.union([z.string(), z.number()]).refine((given) => findStatus(given) !== undefined, {
   error: 'must be a google.rpc.Code: its name or number 1 to 16',
 });
@@ -189,12 +190,12 @@ function placePattern(before: string): RegExp {
   return new RegExp(`^${before}[a-z0-9-]+/[a-z0-9]+${tier}$`);
 }
 
-function isRefusable(given: string): boolean {
+export function isRefusable(given: string): boolean {
   if (!given.endsWith('*')) return REFUSABLE.includes(given);
   return REFUSABLE.some((known) => known.startsWith(given.slice(0, -1)));
 }
 
-function isPattern(text: string): boolean {
+export function isPattern(text: string): boolean {
   try {
     return RegExp(text) instanceof RegExp;
   } catch {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GENERATIONS } from '../../domain/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { TIERS } from '../tpu/settings.js';
-import { REFUSABLE } from '../admin/requests.js';
+import { isPattern, isRefusable, REFUSABLE, ZONE } from '../admin/requests.js';
 import { parseDuration } from './duration.js';
 
 /** The values that fields of a script take. Messages go on after `'value' is not `. */
@@ -35,13 +35,13 @@ export const whole = (min: number, max: number): z.ZodNumber =>
 /** Compared with the whole last part of a name. */
 export const pattern = z.string('a regular expression').refine(isPattern, 'a regular expression');
 
-export const zone = z.string('a zone').regex(/^[a-z]+-[a-z]+\d+-[a-z]$/, 'a zone, such as us-central1-a');
+export const zone = z.string('a zone').regex(ZONE, 'a zone, such as us-central1-a');
 
 export const code = z
   .union([z.string(), z.number()], 'a code of google.rpc.Code, such as UNAVAILABLE')
   .refine((given) => findStatus(given) !== undefined, 'a code of google.rpc.Code, such as UNAVAILABLE');
 
-export const method = z.string('a method').refine(isMethod, { error: 'a method', params: { words: REFUSABLE } });
+export const method = z.string('a method').refine(isRefusable, { error: 'a method', params: { words: REFUSABLE } });
 
 /** One or several. */
 export const methods = z
@@ -79,17 +79,4 @@ function isPlace([place = '', generation = '', tier, ...others]: readonly string
   return (
     zone.safeParse(place).success && GENERATIONS.some((known) => known === generation) && isTier && others.length === 0
   );
-}
-
-function isMethod(given: string): boolean {
-  if (!given.endsWith('*')) return REFUSABLE.includes(given);
-  return REFUSABLE.some((known) => known.startsWith(given.slice(0, -1)));
-}
-
-function isPattern(text: string): boolean {
-  try {
-    return RegExp(text) instanceof RegExp;
-  } catch {
-    return false;
-  }
 }

@@ -123,4 +123,3 @@ export const scriptSchema = z.strictObject({
 export type WrittenEvent = z.output<typeof event>;
 export type WrittenScript = z.output<typeof scriptSchema>;
 export type ActionBody<Name extends ActionName> = z.output<(typeof ACTIONS)[Name]>;
-export type When = z.output<typeof when>;
