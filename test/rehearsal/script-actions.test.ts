@@ -231,6 +231,22 @@ describe('an event of a fault script', () => {
     assert.ok(first.every((at) => at >= MINUTE));
   });
 
+  it('that is about one of several takes the one that the seed draws', async () => {
+    const taken = async (seed: number): Promise<string | undefined> => {
+      const cloud = await cloudWith(`  - {at: 1m, preempt: {node: 'n-.*', which: one}}\nseed: ${seed}\n`);
+      const ids = ['n-1', 'n-2', 'n-3', 'n-4'];
+      for (const id of ids) await cloud.call('CreateNode', { parent: PARENT, nodeId: id, node: NODE });
+      cloud.step(MINUTE);
+      const states = await Promise.all(ids.map((id) => cloud.nodeState(id)));
+      assert.equal(states.filter((state) => state === 'PREEMPTED').length, 1);
+      return ids[states.indexOf('PREEMPTED')];
+    };
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const first = await Promise.all(seeds.map(taken));
+    assert.ok(new Set(first).size > 1, String(first));
+    assert.deepEqual(await Promise.all(seeds.map(taken)), first);
+  });
+
   it('meets the cloud as it was at its instant, also after one long step', async () => {
     const cloud = await cloudWith(`  - {at: 10m, preempt: {node: b}}\n`);
     cloud.admin('configure', { provisioningMs: 9 * MINUTE });
