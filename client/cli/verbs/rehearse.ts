@@ -10,6 +10,7 @@ import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
+import type { ClockState } from '../rehearsal/admin-answers.js';
 import { findingsOf, leaksLeft } from '../rehearse/after-the-end.js';
 import type { Certificate } from '../rehearse/certificate.js';
 import { exitCodeOfCertificate } from '../rehearse/certificate.js';
@@ -99,10 +100,12 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
       const store = await openReader(place);
       const findings = await findingsOf({ job: row.id, outcome, store, admin, measures: measuresOf(flags) });
       const leaks = await leaksLeft(context, signal);
+      // What it was, not what was asked for.
+      const { scale: timeScale } = (await admin.get('clock')) as ClockState;
       if (signal.aborted) return undefined;
       return {
         ...{ v: 1, label: 'REHEARSAL', file, job: row.id, slice: formatSlices(job.spec), outcome, ...findings },
-        ...{ wantedPreemptions: preemptionsWanted(flags), leaks, timeScale: flags.timeScale, confinement, seed },
+        ...{ wantedPreemptions: preemptionsWanted(flags), leaks, timeScale, confinement, seed },
         again: againOf(file, flags, seed),
         versions: ownVersions(),
       };
