@@ -151,6 +151,34 @@ describe('the metadata server of a TPU VM', () => {
     assert.equal(await on('scripted', 'cat /root/boots'), 'boot\n');
   });
 
+  it('and its VM: silent while the node is REPAIRING, with the same processes after', async () => {
+    await on('asked', `setsid -f sleep 978 </dev/null >/dev/null 2>&1`);
+    await cloud.admin('configure', { repairingMs: 600_000 });
+    await cloud.admin('force', { name: 'asked', state: 'REPAIRING' });
+    const { code } = await ssh(await cloud.place('asked'), 'true', ['-o', 'ConnectTimeout=1']);
+    assert.equal(code, 255);
+    await cloud.admin('force', { name: 'asked', state: 'READY' });
+    assert.equal(await on('asked', 'ps -e -o args= | grep -c "[s]leep 978"'), '1\n');
+  });
+
+  it('and its VM: let in whom the project’s metadata names, unless the node blocks that', async () => {
+    const publicKey = String(cloud.nodeBody().metadata?.['ssh-keys']).replace('alice:', '');
+    await readyNode('closed', { 'block-project-ssh-keys': 'TRUE' });
+    await cloud.admin('project', { metadata: { 'ssh-keys': `carol:${publicKey}` } });
+    assert.equal((await ssh(await cloud.place('asked', 0, 'carol'), 'echo $USER')).stdout, 'carol\n');
+    assert.match(await asked('project/attributes/ssh-keys'), /^carol:ssh-ed25519 /);
+    assert.equal((await ssh(await cloud.place('closed', 0, 'carol'), 'true')).code, 255);
+    const metadata = { ...cloud.nodeBody().metadata, 'ssh-keys': `dave:${publicKey}` };
+    const name = `${PARENT}/nodes/closed`;
+    const [operation] = await cloud.client.updateNode({
+      node: { name, metadata },
+      updateMask: { paths: ['metadata'] },
+    });
+    await operation.promise();
+    assert.equal((await ssh(await cloud.place('closed', 0, 'dave'), 'echo $USER')).stdout, 'dave\n');
+    assert.equal((await ssh(await cloud.place('closed'), 'true')).code, 255);
+  });
+
   it('and its VM: stopped they are silent and the disk stays; started, the address and the disk are the same', async () => {
     // Neither Spot nor of several hosts: those cannot be stopped.
     await readyNode('paused', {}, 'v5litepod-8');
