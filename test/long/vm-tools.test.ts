@@ -70,6 +70,23 @@ describe('the tools of a TPU VM, whole', function () {
     assert.notEqual(spawnSync('dpkg', ['-s', 'hello']).status, 0);
   });
 
+  it('Google’s own gcloud, where this computer has it, speaks to the rehearsal and to nobody else', async function () {
+    if (!existsSync('/usr/bin/gcloud')) this.skip();
+    const cases: Readonly<Record<string, string>> = {
+      'gcloud config set project mine 2>&1; gcloud config set compute/zone us-central1-a 2> /dev/null; gcloud config get-value project 2> /dev/null':
+        'Updated property [core/project].\nmine',
+      'gcloud config unset project 2> /dev/null; gcloud storage cat gs://data/a': 'hello',
+      'sudo gcloud storage cp ~/a gs://data/by-gcloud 2> /dev/null; gsutil cat gs://data/by-gcloud; gsutil rm gs://data/by-gcloud 2> /dev/null':
+        'hello',
+      'gcloud compute tpus tpu-vm describe tools --zone us-central1-a --format="value(state)"': 'READY',
+      'gcloud secrets list 2> /dev/null || echo $?': '127',
+    };
+    for (const [run, want] of Object.entries(cases)) {
+      const { stdout, stderr } = await vm.run(run);
+      assert.equal(stdout.trimEnd(), want, `${run}\n${stderr}`);
+    }
+  });
+
   describe('gcsfuse', () => {
     before(async function () {
       if (!existsSync('/dev/fuse')) this.skip();

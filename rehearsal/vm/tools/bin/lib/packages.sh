@@ -22,9 +22,17 @@ read_lists() {
   printf 'Reading package lists...\nBuilding dependency tree...\nReading state information...\n'
 }
 
+# `unattended-upgrades` of a fresh VM: the file holds the second at which it lets go. Whoever plays a fresh VM writes it.
+is_locked() { [ -f "$state/dpkg-lock-until" ] && [ "$(date +%s)" -lt "$(cat "$state/dpkg-lock-until")" ]; }
+
 check_lock() {
-  # `unattended-upgrades` of a fresh VM, when a fault script asks for it: the file holds the second at which it lets go.
-  [ -f "$state/dpkg-lock-until" ] && [ "$(date +%s)" -lt "$(cat "$state/dpkg-lock-until")" ] || return 0
+  waited=0
+  while is_locked && { [ "${lock_timeout:-0}" -lt 0 ] || [ "$waited" -lt "${lock_timeout:-0}" ]; }; do
+    [ "$waited" -gt 0 ] || echo 'Waiting for cache lock: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1337 (unattended-upgr)...' >&2
+    sleep 1
+    waited=$((waited + 1))
+  done
+  is_locked || return 0
   echo 'E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 1337 (unattended-upgr)' >&2
   echo 'N: Be aware that removing the lock file is not a solution and may break your system.' >&2
   echo 'E: Unable to acquire the dpkg frontend lock (/var/lib/dpkg/lock-frontend), is another process using it?' >&2

@@ -67,7 +67,7 @@ export async function deleteBucket(bucket) {
 }
 
 /** All pages. @returns {Promise<{items: object[], prefixes: string[]}>} */
-export async function list(bucket, prefix = '', delimiter = undefined) {
+export async function list(bucket, prefix = '', delimiter) {
   const items = [];
   const prefixes = [];
   let pageToken;
