@@ -15,14 +15,11 @@ const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Parameters of methods that newer protos have and gcloud 528 knows; the client's own protos lack them. */
-const NEWER_PARAMETERS: ReadonlySet<string> = new Set([
-  'requestId',
-  'filter',
-  'orderBy',
-  'extraLocationTypes',
-  'validateOnly',
-]);
+/** Parameters that newer protos have and gcloud 528 knows; the client's own protos lack them. Taken, and not looked at. */
+function isNewer(method: string, name: string): boolean {
+  if (name === 'extraLocationTypes') return method === 'ListLocations';
+  return name === 'requestId' && /^(Create|Delete)(Node|QueuedResource)$/.test(method);
+}
 
 type MutableJson = Record<string, JsonValue | undefined>;
 
@@ -40,7 +37,7 @@ export interface HttpCall {
 export function readRequest(rule: HttpRule, values: readonly string[], call: HttpCall): JsonObject {
   const violations: FieldViolation[] = [];
   const request: MutableJson = { ...body(rule, call) };
-  for (const [name, text] of parameters(rule, call)) bindParameter(rule.request, request, name, text, violations);
+  for (const [name, text] of parameters(rule, call)) bindParameter(rule, request, name, text, violations);
   if (violations.length > 0) throw apiErrors.malformed(violations);
   rule.fields.forEach((field, index) => setAt(request, field.split('.'), decodeSegment(values[index] ?? '')));
   const conformed = conform(protoRoot(), rule.request, request, { unknown: 'keep', enums: 'names' });
@@ -68,7 +65,7 @@ function parameters(
 }
 
 function bindParameter(
-  type: protobuf.Type,
+  { method, request: type }: HttpRule,
   request: MutableJson,
   name: string,
   text: string,
@@ -76,7 +73,7 @@ function bindParameter(
 ): void {
   const path = name.split('.');
   const field = fieldAt(type, path);
-  if (field === undefined && NEWER_PARAMETERS.has(name)) return;
+  if (field === undefined && isNewer(method, name)) return;
   if (
     field === undefined ||
     (field.resolvedType instanceof protobuf.Type && !/FieldMask|Timestamp|Duration/.test(field.type))
@@ -88,10 +85,9 @@ function bindParameter(
   }
   // Python's clients write True.
   const value = field.type === 'bool' ? text.toLowerCase() : text;
-  const names = path.map((part) => part);
-  if (field.repeated) setAt(request, names, [...listAt(request, names), value]);
-  else
-    setAt(request, names, field.resolvedType instanceof protobuf.Enum && /^\d+$/.test(value) ? Number(value) : value);
+  const isNumbered = field.resolvedType instanceof protobuf.Enum && /^\d+$/.test(value);
+  if (field.repeated) setAt(request, path, [...listAt(request, path), value]);
+  else setAt(request, path, isNumbered ? Number(value) : value);
 }
 
 function fieldAt(type: protobuf.Type, path: readonly string[]): protobuf.Field | undefined {

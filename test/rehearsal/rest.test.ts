@@ -100,6 +100,12 @@ const refusals: Readonly<
     fields: ['queued_resource'],
   },
   'a parameter that nobody knows': { path: `${NODES}?zone=us`, http: 400, message: unknownName('zone'), fields: [''] },
+  'a filter of nodes, which have none': {
+    path: `${NODES}?filter=a`,
+    http: 400,
+    message: unknownName('filter'),
+    fields: [''],
+  },
   'a parameter that is no number': {
     path: `${NODES}?pageSize=many`,
     http: 400,
