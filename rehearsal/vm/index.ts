@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import { parseAuthorizedKeys } from './authorized-keys.js';
-import type { Confinement } from './confinement.js';
 import { setDiskFull } from './disk-fault.js';
 import type { HostKey } from './host-key.js';
 import { loadHostKey } from './host-key.js';
-import type { Isolation } from './isolation.js';
 import { LazyMachine } from './lazy-machine.js';
 import type { Machine } from './machine.js';
 import { findMachine, killLeftovers, startMachine } from './machines.js';
-import type { MetadataService, MetadataSource, VmMetadata } from './metadata/server.js';
+import type { VmMetadata } from './metadata/server.js';
 import { signalProcess } from './processes.js';
 import type { LoginHost } from './session.js';
 import { sessionLedger } from './sessions.js';
@@ -17,34 +15,10 @@ import { startSshServer } from './ssh-server.js';
 import { runStartupScript } from './startup-script.js';
 import { standInReporter } from './stand-ins.js';
 import { vmLogins } from './logins.js';
+import type { VmPlan } from './vm-plan.js';
+import { keyLines } from './vm-plan.js';
 
-export interface VmPlan {
-  /** The VM's folder: its disk (homes, /tmp), host key and boot record. Kept over restarts; absolute. */
-  readonly dir: string;
-  /** The VM's own loopback address, such as 127.77.0.1. */
-  readonly address: string;
-  readonly sshPort: number;
-  readonly hostname: string;
-  /** Lines of `user:ssh-ed25519 AAAA.. comment` as in the metadata item `ssh-keys`: those in force whenever it is asked. */
-  readonly authorizedKeys: string | (() => string);
-  /** All hosts of the slice, for /etc/hosts. */
-  readonly slice: readonly { readonly hostname: string; readonly address: string }[];
-  /** More of every login's environment, such as TPU_WORKER_ID. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** A folder of commands that come first on every PATH, /opt/rehearsal/bin in the VM. */
-  readonly tools?: string;
-  /** The metadata item `startup-script`: run once per boot, by root. */
-  readonly startupScript?: string | undefined;
-  /** Without it the VM has no metadata server. */
-  readonly metadata?: { readonly service: MetadataService; readonly source: MetadataSource };
-  /** How VMs are kept apart, and from this computer; what the kernel allows if not given. */
-  readonly isolation?: Isolation;
-  readonly confinement?: Confinement;
-  /** Epoch ms, against which keys expire; the computer's if not given. */
-  readonly now?: () => number;
-  /** Told of what happens in the VM, for the journal. */
-  readonly record?: (kind: string, details: Readonly<Record<string, unknown>>) => void;
-}
+export type { VmPlan } from './vm-plan.js';
 
 /** One running TPU VM: real processes behind a real SSH server. It boots at the first login, or for its startup script. */
 export interface Vm {
@@ -96,11 +70,6 @@ export async function startVm(plan: VmPlan): Promise<Vm> {
     await machine.switchOff();
     throw error;
   }
-}
-
-/** Those in force now. */
-export function keyLines({ authorizedKeys }: Pick<VmPlan, 'authorizedKeys'>): string {
-  return typeof authorizedKeys === 'string' ? authorizedKeys : authorizedKeys();
 }
 
 /** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { makeHome, VM_COMMANDS } from './environment.js';
 import { ADD_USER } from './etc-files.js';
-import type { VmPlan } from './index.js';
+import type { VmPlan } from './vm-plan.js';
 import type { LazyMachine } from './lazy-machine.js';
 import type { Machine } from './machine.js';
 import { homeFolder } from './machine.js';

@@ -84,6 +84,20 @@ describe('the metadata server of a TPU VM', () => {
     assert.deepEqual(hostBounds('2x4', 1), { chipsPerHost: '2,4,1', hosts: '1,1,1' });
   });
 
+  it('tells the slices of a multislice where they meet, and which one each is', async () => {
+    const node = cloud.nodeBody('v5litepod-8');
+    const nodeSpec = [{ parent: PARENT, multisliceParams: { nodeCount: 2, nodeIdPrefix: 'ms' }, node }];
+    const queuedResource = { tpu: { nodeSpec }, spot: {} };
+    await cloud.client.createQueuedResource({ parent: PARENT, queuedResourceId: 'ms', queuedResource });
+    await cloud.becomes('ms', 'ACTIVE');
+    const lines = (await on('ms-1', `${CURL}/instance/attributes/tpu-env`)).split('\n');
+    const coordinator = (await cloud.place('ms-0')).address;
+    assert.deepEqual(
+      lines.filter((line) => line.startsWith('MEGASCALE_')),
+      [`MEGASCALE_COORDINATOR_ADDRESS: '${coordinator}:8080'`, "MEGASCALE_NUM_SLICES: '2'", "MEGASCALE_SLICE_ID: '1'"],
+    );
+  });
+
   it('answers in JSON and in text, recursively, and lists folders', async () => {
     const instance = JSON.parse(await asked('instance/?recursive=true')) as Record<string, Record<string, unknown>>;
     assert.equal(instance['attributes']?.['accelerator-type'], 'v5litepod-16');
