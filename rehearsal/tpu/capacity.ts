@@ -48,7 +48,7 @@ export function quotaLimit(settings: Settings, place: Place): number | undefined
  * them until it is gone.
  */
 export function capacityOfNode(node: NodeRecord): number {
-  const isFree = node.wasPreempted || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
+  const isFree = node.isReclaimed || node.resource.state === 'STOPPED' || node.resource.state === 'TERMINATED';
   return isFree ? 0 : node.chips;
 }
 

@@ -58,16 +58,15 @@ export class TpuCloud {
   }
 
   createQueuedResource(parent: string, id: string, request: JsonObject): Operation {
-    this.#fresh();
-    return this.#requests.create(parent, id, request);
+    return this.#atOnce(() => this.#requests.create(parent, id, request));
   }
 
   deleteQueuedResource(name: string, force: boolean): Operation {
-    return this.#requests.delete(this.#queuedResource(name), force);
+    return this.#atOnce(() => this.#requests.delete(this.#queuedResource(name), force));
   }
 
   resetQueuedResource(name: string): Operation {
-    return this.#requests.reset(this.#queuedResource(name));
+    return this.#atOnce(() => this.#requests.reset(this.#queuedResource(name)));
   }
 
   listNodes(parent: string): readonly NodeResource[] {
@@ -80,40 +79,39 @@ export class TpuCloud {
   }
 
   createNode(parent: string, id: string, request: JsonObject): Operation {
-    this.#fresh();
-    return this.#nodes.create(parent, id, request);
+    return this.#atOnce(() => this.#nodes.create(parent, id, request));
   }
 
   deleteNode(name: string): Operation {
-    return this.#nodes.delete(this.#node(name));
+    return this.#atOnce(() => this.#nodes.delete(this.#node(name)));
   }
 
   /** Keeps id, addresses and disk, and quota; the chips are given back. */
   stopNode(name: string): Operation {
-    return this.#nodes.stop(this.#node(name));
+    return this.#atOnce(() => this.#nodes.stop(this.#node(name)));
   }
 
   startNode(name: string): Operation {
-    return this.#nodes.start(this.#node(name));
+    return this.#atOnce(() => this.#nodes.start(this.#node(name)));
   }
 
   /** @param mask fields as proto3 JSON or the proto names them; a map such as `metadata` is replaced whole. */
   updateNode(name: string, changes: JsonObject, mask: readonly string[]): Operation {
-    return this.#nodes.update(this.#node(name), changes, mask);
+    return this.#atOnce(() => this.#nodes.update(this.#node(name), changes, mask));
   }
 
   performMaintenance(name: string): Operation {
-    return this.maintenance.perform(this.#node(name));
+    return this.#atOnce(() => this.maintenance.perform(this.#node(name)));
   }
 
   /** @param nodeNames full names of nodes of the request; none: all. */
   performMaintenanceQueuedResource(name: string, nodeNames: readonly string[]): Operation {
-    return this.maintenance.performOn(this.#queuedResource(name), nodeNames);
+    return this.#atOnce(() => this.maintenance.performOn(this.#queuedResource(name), nodeNames));
   }
 
   /** @param workerIds the first one alone is told; none: worker 0. */
   simulateMaintenanceEvent(name: string, workerIds: readonly string[]): Operation {
-    return this.maintenance.simulate(this.#node(name), workerIds);
+    return this.#atOnce(() => this.maintenance.simulate(this.#node(name), workerIds));
   }
 
   /** Best effort, as the RPC says: the operation is marked, its work goes on. */
@@ -143,9 +141,12 @@ export class TpuCloud {
     this.records.configure(changes);
   }
 
-  /** From behind: the provider takes the node, at once. `vanish`: it leaves the list too. */
+  /** From behind: the provider takes the node, at once; nothing if it did before. `vanish`: it leaves the list too. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
-    this.lifecycle.nodes.preempt(node, mode);
+    this.#atOnce(() => {
+      const isThere = this.state.nodes[node.resource.name] === node;
+      if (isThere && !node.isReclaimed) this.lifecycle.nodes.preempt(node, mode);
+    });
   }
 
   /** From behind: any state, and what nothing here brings about. No time leaves REIMAGING, TERMINATED, HIDING and their like. */
@@ -159,7 +160,7 @@ export class TpuCloud {
 
   /** From behind: the service gives up on a request that waits or stalls. @returns false if it does neither. */
   giveUp(record: QueuedResourceRecord, error: Status): boolean {
-    return this.lifecycle.requests.giveUp(record, error);
+    return this.#atOnce(() => this.lifecycle.requests.giveUp(record, error));
   }
 
   /** All VMs of the node answer on SSH: nothing but time keeps it from READY. Ignored if the node is another by now. */
@@ -172,9 +173,19 @@ export class TpuCloud {
 
   /** A VM of the node could not be booted: the node comes to nothing, with an internal error. */
   markBootFailed(name: string, nodeId: string, error: Error): void {
-    const node = this.state.nodes[name];
-    if (node?.resource.id !== nodeId) return;
-    this.lifecycle.nodes.fail(node, { code: 13, message: `an internal error has occurred: ${error.message}` });
+    this.#atOnce(() => {
+      const node = this.state.nodes[name];
+      if (node?.resource.id !== nodeId) return;
+      this.lifecycle.nodes.fail(node, { code: 13, message: `an internal error has occurred: ${error.message}` });
+    });
+  }
+
+  /** One time for the whole of a verb, with everything done that was due before it. */
+  #atOnce<T>(verb: () => T): T {
+    return this.records.atInstant(this.now(), () => {
+      this.#fresh();
+      return verb();
+    });
   }
 
   /** The state with everything done that is due. */

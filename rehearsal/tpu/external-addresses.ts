@@ -16,7 +16,7 @@ export function lackOfAddresses(state: CloudState, zone: string, specs: readonly
   const region = regionOf(zone);
   const limit = state.settings.addresses[region];
   if (limit === undefined) return undefined;
-  const live = Object.values(state.nodes).filter((node) => !node.wasPreempted);
+  const live = Object.values(state.nodes).filter((node) => !node.isReclaimed);
   const there = live.filter(({ resource }) => regionOf(zoneOf(resource.name)) === region);
   const inUse = there.reduce((sum, node) => sum + externalHosts(node.resource), 0);
   const wanted = specs.reduce((sum, node) => sum + externalHosts(node), 0);

@@ -43,13 +43,11 @@ export class Lifecycle {
     for (let next = agenda.next(); next !== undefined && next <= present; next = agenda.next()) {
       // After a restart much may be long past: the story never goes back behind what it told.
       const instant = Math.max(next, Math.min(state.advancedTo, present));
-      const run = (): void => this.#settle(instant);
-      if (context.atInstant === undefined) run();
-      else context.atInstant(instant, run);
+      this.#records.atInstant(instant, () => this.#settle(instant));
     }
     this.#records.wake(fromOutside);
     this.#wakeByRules();
-    this.#settle(present);
+    this.#records.atInstant(present, () => this.#settle(present));
     state.advancedTo = Math.max(state.advancedTo, present);
     return agenda.next();
   }

@@ -126,7 +126,7 @@ export interface NodeRecord extends NodeTimes {
   /** All VMs answer on SSH. */
   readonly isBooted: boolean;
   /** The provider has its chips back, also while the husk, or what was stopped before, is being deleted. */
-  readonly wasPreempted: boolean;
+  readonly isReclaimed: boolean;
   /** Set while the VMs are told of it. */
   readonly notice?: Notice | undefined;
   readonly update?: NodeUpdate | undefined;

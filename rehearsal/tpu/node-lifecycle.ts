@@ -53,7 +53,7 @@ export class NodeLifecycle {
   /** The provider takes the node. `vanish`: it leaves the list at once, as was seen in the field too. */
   preempt(node: NodeRecord, mode: 'preempted' | 'vanish'): void {
     this.endOperations(node, { error: PREEMPTED });
-    this.#records.noteNode(node, { wasPreempted: true, expiresAt: undefined });
+    this.#records.noteNode(node, { isReclaimed: true, expiresAt: undefined });
     if (mode === 'vanish') this.remove(node);
     else this.enter(node, 'PREEMPTED', { healthDescription: 'The TPU was preempted.' });
     this.#owner.wasPreempted(node);
@@ -64,7 +64,7 @@ export class NodeLifecycle {
     if (node.resource.state === 'DELETING') return;
     this.endOperations(node, { error: OVERTAKEN });
     // One that was stopped gave its chips back, and takes none again to be deleted.
-    if (capacityOfNode(node) === 0) this.#records.noteNode(node, { wasPreempted: true });
+    if (capacityOfNode(node) === 0) this.#records.noteNode(node, { isReclaimed: true });
     this.enter(node, 'DELETING');
   }
 

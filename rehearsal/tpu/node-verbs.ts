@@ -58,7 +58,7 @@ export class NodeVerbs {
       tier: tierOf(scheduling),
       hosts,
       isBooted: false,
-      wasPreempted: false,
+      isReclaimed: false,
       operations,
       dueAt: now + draw(state.settings.provisioningMs, context.random),
       // A Spot node may live for ever, an old preemptible one a day.

@@ -3,6 +3,7 @@ import { Addresses } from './addresses.js';
 import type { Appointment } from './agenda.js';
 import { Agenda } from './agenda.js';
 import { placeOfNode, poolOf } from './capacity.js';
+import { Claims } from './claims.js';
 import type { CloudContext } from './context.js';
 import type {
   HostRecord,
@@ -63,12 +64,12 @@ export class Records {
   readonly usage: Usage;
   readonly operations: Operations;
   readonly #addresses: Addresses;
-  /** Names of requests by the nodes that they made or will make. */
-  readonly #claims = new Map<string, Set<string>>();
+  readonly #claims = new Claims();
   #woken: Woken = { nodes: new Set(), requests: new Set(), pools: new Set() };
   #touched: Touched = { nodes: new Set(), queuedResources: new Set(), operations: new Set() };
 
-  constructor(state: CloudState, context: CloudContext) {
+  constructor(state: CloudState, outside: CloudContext) {
+    const context = { ...outside, record: this.#recorder(state, outside) };
     this.state = state;
     this.context = context;
     this.usage = new Usage(state);
@@ -78,12 +79,17 @@ export class Records {
     for (const node of Object.values(state.nodes)) this.#schedule('node', node.resource.name, node);
     for (const record of Object.values(state.queuedResources)) {
       this.#schedule('queued-resource', record.resource.name, record);
-      this.#claim(record);
+      this.#claims.add(record);
     }
   }
 
   get now(): number {
     return this.context.now();
+  }
+
+  /** `run` sees one time, however long it takes: a clock may run a million times as fast as this program. */
+  atInstant<T>(instant: number, run: () => T): T {
+    return this.context.atInstant === undefined ? run() : this.context.atInstant(instant, run);
   }
 
   addNode(node: NodeRecord): void {
@@ -126,7 +132,7 @@ export class Records {
   addRequest(record: QueuedResourceRecord): void {
     this.state.queuedResources[record.resource.name] = record;
     this.usage.addRequest(record, 1);
-    this.#claim(record);
+    this.#claims.add(record);
     this.#requestChanged(record, record);
     this.#noteRequestState(record, 'absent', record.resource.state.state);
   }
@@ -155,8 +161,7 @@ export class Records {
     this.usage.addRequest(record, -1);
     delete this.state.queuedResources[name];
     for (const node of husks) this.usage.addNode(node, 1);
-    for (const node of record.nodes) this.#claims.get(node)?.delete(name);
-    for (const node of record.nodes) if (this.#claims.get(node)?.size === 0) this.#claims.delete(node);
+    this.#claims.remove(record);
     this.#touched.queuedResources.add(name);
     this.#noteRequestState(record, record.resource.state.state, 'gone');
   }
@@ -192,7 +197,7 @@ export class Records {
 
   /** Requests that made, or will make, a node of that name. */
   claimants(nodeName: string): readonly QueuedResourceRecord[] {
-    return [...(this.#claims.get(nodeName) ?? [])].flatMap((name) => this.state.queuedResources[name] ?? []);
+    return this.#claims.of(nodeName).flatMap((name) => this.state.queuedResources[name] ?? []);
   }
 
   wakeNode(name: string): void {
@@ -223,6 +228,14 @@ export class Records {
     return touched;
   }
 
+  /** What was told is done up to then: nothing that was due before is carried out at an earlier instant any more. */
+  #recorder(state: CloudState, { now, record }: CloudContext): CloudContext['record'] {
+    return (kind, subject, details) => {
+      state.advancedTo = Math.max(state.advancedTo, now());
+      record(kind, subject, details);
+    };
+  }
+
   #setNode(node: NodeRecord, changes: JsonObject, fields: NodeFields): void {
     const held = this.usage.capacityInUse(poolOf(placeOfNode(node)));
     this.usage.addNode(node, -1);
@@ -248,13 +261,6 @@ export class Records {
   #isCurrent({ at, kind, name }: Appointment): boolean {
     const record = kind === 'node' ? this.state.nodes[name] : this.state.queuedResources[name];
     return record !== undefined && timesOf(record).includes(at);
-  }
-
-  #claim(record: QueuedResourceRecord): void {
-    for (const node of record.nodes) {
-      const names = this.#claims.get(node) ?? new Set();
-      this.#claims.set(node, names.add(record.resource.name));
-    }
   }
 
   #noteNodeState(node: NodeRecord, from: string, to: string): void {

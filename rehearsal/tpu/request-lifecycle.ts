@@ -71,7 +71,7 @@ export class RequestLifecycle {
     this.suspend(record, 'SERVICE');
     if (this.#records.state.settings.othersOnPreemption === 'kept') return;
     for (const other of this.#records.nodesOf(record)) {
-      if (LIVE.includes(other.resource.state) && !other.wasPreempted) this.#nodes.preempt(other, 'preempted');
+      if (LIVE.includes(other.resource.state) && !other.isReclaimed) this.#nodes.preempt(other, 'preempted');
     }
   }
 

@@ -13,8 +13,9 @@ export function upgraded(state: CloudState): CloudState {
 }
 
 function upgradedNode(node: NodeRecord): NodeRecord {
-  const old: Partial<NodeRecord> = node;
-  return old.tier === undefined ? { ...node, tier: tierOf(asObject(node.resource['schedulingConfig'])) } : node;
+  const old: Partial<NodeRecord> & { readonly wasPreempted?: boolean } = node;
+  const tier = old.tier ?? tierOf(asObject(node.resource['schedulingConfig']));
+  return { ...node, tier, isReclaimed: old.isReclaimed ?? old.wasPreempted === true };
 }
 
 function upgradedRequest(record: QueuedResourceRecord): QueuedResourceRecord {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { newClockState, RehearsalClock } from '../../rehearsal/clock.js';
-import { PureCloud, requestName, START } from './pure-cloud.js';
+import { Random } from '../../rehearsal/random.js';
+import { TpuCloud } from '../../rehearsal/tpu/cloud.js';
+import { DEFAULT_SETTINGS } from '../../rehearsal/tpu/settings.js';
+import { emptyState } from '../../rehearsal/tpu/state.js';
+import { nodeBody, nodeName, PARENT, PureCloud, requestName, START } from './pure-cloud.js';
 
 function clockAt(wall: { now: number }, change = {}): RehearsalClock {
   return new RehearsalClock(newClockState(wall.now, change), () => wall.now);
@@ -117,5 +121,35 @@ describe('the cloud on a clock that leaps', () => {
     assert.equal(c.cloud.getQueuedResource(requestName('a')).state.state, 'WAITING_FOR_RESOURCES');
     c.clock.step(500);
     assert.equal(c.cloud.getQueuedResource(requestName('a')).state.state, 'PROVISIONING');
+  });
+
+  it('tells nothing before what it told first, though the clock runs an hour while one call is carried out', () => {
+    let wall = 0;
+    const state = emptyState({ ...DEFAULT_SETTINGS, queueMs: 60_000 }, { seed: 1, wallNow: 0 });
+    // Each look at the wall's clock is a second later, and a second of it an hour here.
+    const clock = new RehearsalClock(state.clock, () => (wall += 1000));
+    clock.set({ scale: 3600 });
+    const times: number[] = [];
+    const cloud = new TpuCloud(state, {
+      now: () => clock.now(),
+      atInstant: (instant, run) => clock.atInstant(instant, run),
+      random: new Random(state.random),
+      subnetOctet: 77,
+      record: () => times.push(clock.now()),
+    });
+    const tpu = { nodeSpec: [{ parent: PARENT, nodeId: 'a', node: nodeBody() }] };
+    cloud.createQueuedResource(PARENT, 'a', { tpu });
+    const created = [...times];
+    cloud.lifecycle.advance();
+    cloud.markBooted(nodeName('a'), cloud.getNode(nodeName('a')).id);
+    cloud.lifecycle.advance();
+    cloud.deleteQueuedResource(requestName('a'), true);
+    cloud.lifecycle.advance();
+    assert.equal(new Set(created).size, 1, 'one call, one time');
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    );
+    assert.ok(times.length > 12, `${times.length} events`);
   });
 });

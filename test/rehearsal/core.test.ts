@@ -147,7 +147,7 @@ function preempt(cloud: TpuCloud, name: string, mode: 'preempted' | 'vanish'): v
 /** @returns 1 if the zone is full. */
 function checkSafety(cloud: TpuCloud): number {
   const nodes = Object.values(cloud.state.nodes);
-  const held = nodes.filter((node) => !node.wasPreempted);
+  const held = nodes.filter((node) => !node.isReclaimed);
   const chips = held.reduce((sum, node) => sum + node.chips, 0);
   assert.ok(chips <= CAPACITY, `${chips} chips of ${CAPACITY}`);
   const addresses = nodes.flatMap((node) => node.hosts.map((host) => host.address));

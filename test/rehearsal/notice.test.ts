@@ -24,7 +24,7 @@ describe('a preemption with notice', () => {
     c.step(1);
     assert.deepEqual(c.node('a').notice, { kind: 'preemption', at: START + 270_000, until: START + 300_000 });
     c.step(30_000);
-    assert.deepEqual([c.nodeState('a'), c.node('a').notice, c.node('a').wasPreempted], ['PREEMPTED', undefined, true]);
+    assert.deepEqual([c.nodeState('a'), c.node('a').notice, c.node('a').isReclaimed], ['PREEMPTED', undefined, true]);
   });
 
   it('tells the guests at once where it is shorter than their part of it, and never where there is no such part', () => {

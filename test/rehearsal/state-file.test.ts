@@ -99,13 +99,19 @@ describe('the cloud’s state on disk', () => {
   it('that issue 2 left behind is read, with what it did not know filled in', () => {
     const resource = { name: requestName('old'), spot: {}, state: { state: 'ACTIVE', stateInitiator: 'SERVICE' } };
     const record = { resource, chips: 8, node: nodeName('old'), operations: [] };
-    const node = { resource: { name: nodeName('old'), schedulingConfig: { spot: true } }, chips: 8, hosts: [] };
+    const node = {
+      resource: { name: nodeName('old'), schedulingConfig: { spot: true } },
+      chips: 8,
+      hosts: [],
+      wasPreempted: true,
+    };
     const old = { queuedResources: { [requestName('old')]: record }, nodes: { [nodeName('old')]: node } };
     writeFileSync(join(folder, 'cloud.json'), JSON.stringify(old));
     const state = upgraded({ ...emptyState(DEFAULT_SETTINGS), ...loadState(folder) });
     const { nodes, tier, isOverQuota } = state.queuedResources[requestName('old')] ?? {};
     assert.deepEqual([nodes, tier, isOverQuota], [[`${PARENT}/nodes/old`], 'spot', false]);
-    assert.equal(state.nodes[nodeName('old')]?.tier, 'spot');
+    const husk = state.nodes[nodeName('old')];
+    assert.deepEqual([husk?.tier, husk?.isReclaimed], ['spot', true]);
   });
 
   it('that is no JSON is named, with what to do', () => {

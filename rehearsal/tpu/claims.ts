@@ -1,0 +1,22 @@
+import type { QueuedResourceRecord } from './model.js';
+
+/** Names of queued resources by the nodes that they made or will make; under one name several may have been, one after another. */
+export class Claims {
+  readonly #names = new Map<string, Set<string>>();
+
+  add({ nodes, resource }: QueuedResourceRecord): void {
+    for (const node of nodes) this.#names.set(node, (this.#names.get(node) ?? new Set()).add(resource.name));
+  }
+
+  remove({ nodes, resource }: QueuedResourceRecord): void {
+    for (const node of nodes) {
+      const names = this.#names.get(node);
+      names?.delete(resource.name);
+      if (names?.size === 0) this.#names.delete(node);
+    }
+  }
+
+  of(nodeName: string): readonly string[] {
+    return [...(this.#names.get(nodeName) ?? [])];
+  }
+}
