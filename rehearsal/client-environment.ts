@@ -37,6 +37,7 @@ function gcloud(
     CLOUDRESOURCEMANAGER: `${rest}/`,
     IAM: `${rest}/`,
     SERVICEUSAGE: `${rest}/`,
+    OSLOGIN: `${rest}/`,
     STORAGE: `${store}/storage/v1/`,
   };
   const endpoints = Object.entries(overrides).map(([api, url]) => [`CLOUDSDK_API_ENDPOINT_OVERRIDES_${api}`, url]);
