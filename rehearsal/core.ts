@@ -5,6 +5,7 @@ import type { FleetSurroundings } from './fleet.js';
 import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
 import { Random } from './random.js';
+import { recordRestored } from './restored.js';
 import { loadState, StateFile } from './state-file.js';
 import { Timeline } from './timeline.js';
 import { TpuCloud } from './tpu/cloud.js';
@@ -50,6 +51,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   clock.set({ scale: options.timeScale });
   journal.timeBy(() => clock.now());
   const record = journal.record.bind(journal);
+  if (state.journalSeq !== undefined) recordRestored(journal, state, state.journalSeq);
   const history = new ListHistory(state);
   journal.onEvent((event) => history.observe(event));
   const cloud = new TpuCloud(state, {
@@ -72,6 +74,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   const changed = (): Promise<void> => {
     if (phase === 'stopped') return file.save();
     const due = timeline.advance();
+    state.journalSeq = journal.lastSeq;
     fleet.reconcile(Object.values(state.nodes));
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
@@ -102,6 +105,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     phase = 'stopped';
     clearTimeout(timer);
     await fleet.stop();
+    state.journalSeq = journal.lastSeq;
     await file.close();
   };
   await fleet.sweep(Object.values(state.nodes));

@@ -15,6 +15,8 @@ export interface CloudState {
   refusals: Refusal[];
   holds: Hold[];
   listLag?: ListLag | undefined;
+  /** The state on disk holds what the journal tells up to this event, at least. */
+  journalSeq?: number | undefined;
   /** Everything that was due up to then is done, epoch ms of the cloud's clock. */
   advancedTo: number;
   /** The last host address given out, as a number 1 to 65534: addresses go round, so that one is not reused soon. */

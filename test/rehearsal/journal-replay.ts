@@ -125,6 +125,8 @@ class JournalReader implements Replayed {
         if (resource === undefined) this.operations.delete(subject);
         else this.#operation(line, subject, resource);
         return;
+      case 'restored':
+        return this.#restore(subject, details);
       case 'settings':
         this.settings = details['resource'] as Line;
         return;
@@ -151,6 +153,14 @@ class JournalReader implements Replayed {
     this.#count(`${String(line['kind'])} ${from} -> ${to}`);
     if (to === 'gone') table.delete(name);
     else table.set(name, resource as Resource);
+  }
+
+  /** A rehearsal that was killed had told more than it had saved: what is true after all. */
+  #restore(subject: string, { of, resource }: Line): void {
+    const table: Map<string, unknown> =
+      of === 'node' ? this.nodes : of === 'operation' ? this.operations : this.queuedResources;
+    if (resource === undefined) table.delete(subject);
+    else table.set(subject, resource);
   }
 
   /** What the provider took, and what was stopped and is started no more, holds no chips until it is gone. */

@@ -1,0 +1,41 @@
+import type { Journal } from './journal.js';
+import type { JsonObject } from './json.js';
+import type { CloudState } from './tpu/state.js';
+
+type Kind = 'node' | 'queued-resource' | 'operation';
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  'node-state': 'node',
+  'node-change': 'node',
+  'queued-resource-state': 'queued-resource',
+  'queued-resource-change': 'queued-resource',
+  operation: 'operation',
+};
+
+/**
+ * An event is in the journal at once, and on disk in the state a moment later: a rehearsal that is killed in between forgets
+ * what it has told. Nobody was answered on that; but whoever folds the journal must hear what is true again.
+ * @param seq up to which event the state on disk goes.
+ */
+export function recordRestored(journal: Journal, state: CloudState, seq: number): void {
+  const told = new Map<string, Kind>();
+  for (const { kind, subject } of journal.after(seq)) {
+    const of = KINDS[kind];
+    if (of !== undefined) told.set(subject, of);
+  }
+  for (const [subject, of] of told) {
+    const resource = imageOf(state, of, subject);
+    journal.record('restored', subject, { of, ...(resource !== undefined && { resource }) });
+  }
+}
+
+function imageOf(state: CloudState, of: Kind, name: string): JsonObject | undefined {
+  switch (of) {
+    case 'node':
+      return state.nodes[name]?.resource;
+    case 'queued-resource':
+      return state.queuedResources[name]?.resource;
+    case 'operation':
+      return state.operations[name] as JsonObject | undefined;
+  }
+}
