@@ -14,13 +14,14 @@ interface StatusParts {
 
 /** Everything there is at this moment, for people and tests. */
 export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object {
-  const { settings, refusals, holds, queuedResources, nodes } = cloud.state;
+  const { settings, refusals, holds, listLag, queuedResources, nodes } = cloud.state;
   return {
     ...facts,
     journalSeq: journal.lastSeq,
     settings,
     refusals,
     holds,
+    ...(listLag !== undefined && { listLag }),
     queuedResources: Object.values(queuedResources).map(({ resource, chips, nodes: made }) => {
       return {
         name: resource.name,
