@@ -13,17 +13,20 @@ import { bootId, childrenOf, identityOf, isAlive, membersOfNamespace, signalProc
 
 interface BootRecord extends ProcessIdentity {
   readonly bootId: string;
-  readonly root: RootKind;
+  /** Absent in records of a version before there was one. */
+  readonly root?: RootKind;
 }
 
 /** The machine that runs on this disk as a rehearsal process that was killed has left it, or undefined. */
 export function findNamespaceMachine(disk: string): Machine | undefined {
   const running = readBootRecord(join(disk, 'boot.json'));
-  return running === undefined ? undefined : namespaceMachine(disk, running, undefined);
+  // One that a version without confinement left has no user namespace to enter: the next boot ends it.
+  return running?.root === undefined ? undefined : namespaceMachine(disk, running, undefined);
 }
 
 export async function bootNamespaceMachine(plan: MachinePlan, root: RootKind): Promise<Machine> {
   mkdirSync(plan.disk, { recursive: true });
+  await killNamespaceLeftover(plan.disk);
   writeEtc(etcFolder(plan.disk, root), plan);
   const init = await boot(plan, root);
   const record = { ...init, bootId: bootId(), root };
