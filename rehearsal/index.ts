@@ -119,19 +119,19 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
   const store = await openStore(site);
   const settings = options.delays ?? {};
   const { seed, timeScale } = options;
-  let rest: string | undefined;
+  const wires: { rest?: string } = {};
   const place = {
     subnetOctet,
     sshPort,
     storeUrl: store.url,
-    restUrl: () => rest,
+    restUrl: () => wires.rest,
     surroundings: surroundings(site),
   };
   const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);
   store.refuseAs(core.cloud);
   const api = await startApi(site, core);
-  rest = api.rest;
+  wires.rest = api.rest;
   const { confinement } = core.fleet;
   const facts = {
     pid: process.pid,
