@@ -107,7 +107,7 @@ function removeData(home: StackHome, onProgress: (line: string) => void): void {
   const octet = readStackRecord(home)?.addresses.subnetOctet;
   const database = ['', '-wal', '-shm', '-journal'].map((suffix) => home.databaseFile + suffix);
   const files = [...database, home.contextFile, home.workerConfigFile, home.recordFile];
-  for (const path of [home.rehearsalDir, home.sshDir, home.logsDir, ...files])
+  for (const path of [home.rehearsalDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
     rmSync(path, { recursive: true, force: true });
   if (octet !== undefined) rmSync(claimFile(octet), { force: true });
   onProgress(`Removed the data of ${home.root}`);

@@ -16,6 +16,8 @@ export interface StackHome {
   readonly databaseFile: string;
   readonly rehearsalDir: string;
   readonly sshDir: string;
+  /** gcloud's configuration after `jobctl rehearsal env`. */
+  readonly gcloudDir: string;
   readonly logsDir: string;
 }
 
@@ -32,6 +34,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     databaseFile: join(root, 'temporal.db'),
     rehearsalDir: join(root, 'rehearsal'),
     sshDir: join(root, 'ssh'),
+    gcloudDir: join(root, 'gcloud'),
     logsDir: join(root, 'logs'),
   };
 }

@@ -19,6 +19,9 @@ const MOST_MARKS = 30;
 /** Google's is up to 30 seconds; a job that is rehearsed for a minute or two would mostly be over by then. */
 const NOTICE_MS = 5_000;
 
+/** An attempt is preempted so long after its first mark, or after its start, at the latest. */
+export const DEFAULT_AFTER_MS = 120_000;
+
 /** The same seed, the same plan. */
 export function preemptionPlan(seed: number, count: number, notice: NoticeWish): readonly PlannedPreemption[] {
   const random = seededRandom(seed);

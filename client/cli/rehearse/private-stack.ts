@@ -8,7 +8,7 @@ import type { DevContext } from '../dev/context.js';
 import { devUp } from '../dev/up.js';
 import { ExitCode } from '../exit-codes.js';
 import { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
-import { own, removeStack, removeStale, STACK_PREFIX } from './stale-stacks.js';
+import { disown, own, removeStack, removeStale, STACK_PREFIX } from './stale-stacks.js';
 
 export interface StackWish {
   readonly env: NodeJS.ProcessEnv;
@@ -34,7 +34,7 @@ export interface PrivateStack {
 export async function openPrivateStack({ env, timeScale, onProgress }: StackWish): Promise<PrivateStack> {
   await removeStale(env, onProgress);
   const home = mkdtempSync(join(tmpdir(), STACK_PREFIX));
-  own(home, false);
+  own(home);
   onProgress(`Its own stack, for this rehearsal alone: ${home}`);
   const remove = (): Promise<void> => removeStack(home, env);
   try {
@@ -48,7 +48,7 @@ export async function openPrivateStack({ env, timeScale, onProgress }: StackWish
     const admin = new RehearsalAdmin(stack.rehearsal.adminUrl);
     // The worker's waits are scaled by the same number (client/cli/dev/context.ts).
     if (timeScale !== 1) await admin.post('clock', { scale: timeScale });
-    return { home, stack, admin, context: localContext(stack, {}, env), remove, keep: () => own(home, true) };
+    return { home, stack, admin, context: localContext(stack, {}, env), remove, keep: () => disown(home) };
   } catch (error) {
     await remove();
     throw error;

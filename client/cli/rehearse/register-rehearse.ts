@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Invocation } from '../invocation.js';
 import { durationOption, outputOption, wholeNumber } from '../options.js';
 import type { RehearseFlags } from '../verbs/rehearse.js';
+import { DEFAULT_AFTER_MS } from './preemption-plan.js';
 import type { NoticeWish } from './preemption-plan.js';
 
 const REHEARSE_NOTES = `
@@ -62,8 +63,6 @@ export function registerRehearse(program: Command, invocation: Invocation): void
       invocation.exitCode = await rehearse(file, flags);
     });
 }
-
-export const DEFAULT_AFTER_MS = 120_000;
 
 function noticeOption(text: string): NoticeWish {
   if (text === 'none' || text === 'mixed') return text;

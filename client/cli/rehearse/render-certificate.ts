@@ -34,9 +34,11 @@ type Fact = readonly [string, string];
 const TIMES: Readonly<Record<number, string>> = { 1: 'once', 2: 'twice' };
 const times = (number: number): string => TIMES[number] ?? `${number} times`;
 
+const NO_COUNTER = 'let it print a step counter, or name it with --progress REGEX.';
+
 /** The one line that matters. */
 function sentenceOf(certificate: Certificate): string {
-  const { verdict, preemptions } = certificate;
+  const { verdict, preemptions, measure } = certificate;
   const all = preemptions.filter(({ lostPercent }) => lostPercent === 100).length;
   switch (verdict) {
     case 'resumed':
@@ -44,7 +46,7 @@ function sentenceOf(certificate: Certificate): string {
     case 'lost-all':
       return `It lost 100 % of its work ${times(all)}: it began again at its beginning${all === preemptions.length ? '' : `, of ${count(preemptions.length, 'preemption')}`}.`;
     case 'not-measurable':
-      return 'Whether it resumed is not measurable: let it print a step counter, or name it with --progress REGEX.';
+      return `Whether it resumed is not measurable: ${measure.kind === 'counter' ? 'see below.' : NO_COUNTER}`;
     case 'not-preempted':
       return 'Nothing is shown about its checkpoints: no preemption cost it any work.';
   }

@@ -9,18 +9,16 @@ import { readJson, writeJson } from '../dev/stack-record.js';
 /** Of folders in the temp folder. */
 export const STACK_PREFIX = 'jobctl-rehearse-';
 
-interface Owner {
-  /** Who removes it. */
-  readonly process: ProcessIdentity;
-  /** `--keep`: nobody but the user does. */
-  readonly isKept: boolean;
-}
-
 const ownerFile = (home: string): string => join(home, 'rehearse.json');
 
-/** Writes down that this process removes the stack in `home`, or, kept, that nobody does. */
-export function own(home: string, isKept: boolean): void {
-  writeJson(ownerFile(home), { process: ownIdentity(), isKept } satisfies Owner);
+/** Writes down that this process removes the stack in `home`. */
+export function own(home: string): void {
+  writeJson(ownerFile(home), ownIdentity());
+}
+
+/** From now on nobody removes it but the user. */
+export function disown(home: string): void {
+  rmSync(ownerFile(home), { force: true });
 }
 
 /** Ends a stack and takes its folder away. Repeating is safe. */
@@ -33,8 +31,8 @@ export async function removeStack(home: string, env: NodeJS.ProcessEnv): Promise
 export async function removeStale(env: NodeJS.ProcessEnv, onProgress: (line: string) => void): Promise<void> {
   for (const home of foldersOfOurs()) {
     try {
-      const owner = readJson(ownerFile(home)) as Owner | undefined;
-      if (owner === undefined || owner.isKept || isAlive(owner.process)) continue;
+      const owner = readJson(ownerFile(home)) as ProcessIdentity | undefined;
+      if (owner === undefined || isAlive(owner)) continue;
       onProgress(`Removing the stack of a rehearsal that was killed: ${home}`);
       await removeStack(home, env);
     } catch (error) {

@@ -141,7 +141,7 @@ export interface EnvFlags extends OutputFlag {
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
   const { clientEnvironment } = await import('../../../rehearsal/client-environment.js');
-  const place = { project: project ?? stack.googleProject, zone, gcloudConfig: `${stackHome().root}/gcloud` };
+  const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
   const variables = clientEnvironment(endpointsOf(stack), place);
   print(output, variables, () => (unset === true ? unsetLines(variables) : exportLines(variables)));
   return ExitCode.Done;
