@@ -1,18 +1,12 @@
 import { Context } from '@temporalio/activity';
 import type { OwnedResource } from '../cloud/tpu/port.js';
 import { judgeResource, MOST_DELETIONS_PER_SWEEP } from '../domain/janitor.js';
-import {
-  quotaWorkflowId,
-  type QuotaInput,
-  type SliceMemo,
-  sliceWorkflowId,
-  wakeSignal,
-  WorkflowType,
-} from '../workflows/messages.js';
+import { quotaWorkflowId, type SliceMemo, sliceWorkflowId, wakeSignal, WorkflowType } from '../workflows/messages.js';
 import type { JanitorActivities, JanitorReport } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { listOwnedEverywhere } from './google-projects.js';
 import { startReclaim } from './quota.js';
+import { quotaStart } from './quota-start.js';
 import { describe, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
 export function janitorActivities(dependencies: ActivityDependencies): JanitorActivities {
@@ -70,13 +64,9 @@ async function wakePools(temporal: WorkflowClient, installation: Installation): 
   const woken = [];
   for (const pool of pools) {
     if ((await describe(temporal, quotaWorkflowId(pool)))?.status.name === 'RUNNING') continue;
-    const input: QuotaInput = { v: 1, pool };
     await temporal.workflow.signalWithStart(WorkflowType.Quota, {
-      workflowId: quotaWorkflowId(pool),
-      taskQueue: installation.taskQueue,
-      args: [input],
+      ...quotaStart(pool, installation.taskQueue),
       signal: wakeSignal,
-      staticSummary: `quota of pool ${pool}`,
     });
     woken.push(pool);
   }

@@ -1,5 +1,6 @@
 import type { LeaseMessage } from '../domain/lease.js';
-import { leaseMessagesSignal, type QuotaInput, quotaWorkflowId, WorkflowType } from '../workflows/messages.js';
+import { leaseMessagesSignal, WorkflowType } from '../workflows/messages.js';
+import { quotaStart } from './quota-start.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
 /**
@@ -46,17 +47,12 @@ export class LeaseOutbox {
   }
 
   async #post(client: WorkflowClient, pool: string, batch: readonly Letter[]): Promise<void> {
-    const input: QuotaInput = { v: 1, pool };
     try {
       await client.withDeadline(Date.now() + this.#deadlineMs, () =>
         client.workflow.signalWithStart(WorkflowType.Quota, {
-          workflowId: quotaWorkflowId(pool),
-          taskQueue: this.#taskQueue,
-          args: [input],
+          ...quotaStart(pool, this.#taskQueue),
           signal: leaseMessagesSignal,
           signalArgs: [batch.map(({ message }) => message)],
-          staticSummary: `quota of pool ${pool}`,
-          priority: BEFORE_ALL_JOBS,
         }),
       );
       for (const { resolve } of batch) resolve();
@@ -94,8 +90,3 @@ const MOST_BYTES = 16_384;
 const FIRST_WINDOW_MS = 50;
 const LONGEST_WINDOW_MS = 1_000;
 const SIGNAL_DEADLINE_MS = 10_000;
-/**
- * Of workflow tasks that wait in one queue. Without it a pool that loses its place in a worker's cache (a worker that ends, a
- * continue-as-new that a signal crosses) stands behind the first task of every job that was just submitted: minutes at 4,000.
- */
-const BEFORE_ALL_JOBS = { priorityKey: 1 };
