@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { JobNameTaken } from '../../client/errors.js';
-import { logPrefix, outcomeObject, specObject } from '../../domain/store-layout.js';
+import { attemptObject, logPrefix, outcomeObject, specObject } from '../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
@@ -130,6 +130,9 @@ describe('a job, from submit to its outcome', function () {
     assert.equal((await stack.jobs.row(id)).phase, 'failed');
   });
 
+  const attemptRecord = async (id: string, attempt: number): Promise<{ startedAt: number; endedAt: number }> =>
+    JSON.parse(String(await stack.store.read(attemptObject(id, attempt)))) as { startedAt: number; endedAt: number };
+
   for (const mode of ['preempted', 'vanish'] as const) {
     it(`makes a second attempt when the slice is taken without notice (${mode}), and keeps both logs`, async () => {
       const { id } = await stack.jobs.submit({
@@ -148,6 +151,9 @@ describe('a job, from submit to its outcome', function () {
         assert.equal(await log(id, 1, host), "attempt 1 after ''\n");
         assert.equal(await log(id, 2, host), "attempt 2 after 'slices-lost'\n");
       }
+      const [lost, second] = await Promise.all([attemptRecord(id, 1), attemptRecord(id, 2)]);
+      assert.ok(lost.startedAt < lost.endedAt && lost.endedAt <= second.startedAt, JSON.stringify({ lost, second }));
+      assert.equal(outcome.startedAt, lost.startedAt);
       await nothingLeft();
     });
   }

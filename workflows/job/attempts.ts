@@ -28,7 +28,10 @@ export interface AttemptsCarry {
   readonly attempt: number;
   readonly isOpen: boolean;
   readonly isSetUp: boolean;
+  /** Of the job: when its command was first started. */
   readonly startedAt?: EpochMs;
+  /** Of the open attempt. */
+  readonly attemptStartedAt?: EpochMs;
   readonly previousEnd?: string;
 }
 
@@ -47,6 +50,7 @@ export class Attempts {
   #number: number;
   #isOpen: boolean;
   #startedAt: EpochMs | undefined;
+  #attemptStartedAt: EpochMs | undefined;
   #previousEnd: string | undefined;
   /** Set up for the open attempt, on these slices. */
   #isSetUp: boolean;
@@ -72,6 +76,7 @@ export class Attempts {
     // A job continues as new only between two supervisions.
     this.#hasBegun = this.#isOpen && this.#isSetUp;
     this.#startedAt = carry?.startedAt;
+    this.#attemptStartedAt = carry?.attemptStartedAt;
     this.#previousEnd = carry?.previousEnd;
   }
 
@@ -91,6 +96,7 @@ export class Attempts {
       this.#isOpen = true;
       this.#isSetUp = false;
       this.#hasBegun = false;
+      this.#attemptStartedAt = undefined;
     }
     const input = this.#input(slices);
     try {
@@ -127,7 +133,8 @@ export class Attempts {
   }
 
   async #supervise(input: AttemptInput): Promise<AttemptResult> {
-    this.#startedAt ??= Date.now();
+    this.#attemptStartedAt ??= Date.now();
+    this.#startedAt ??= this.#attemptStartedAt;
     this.#story.move(
       JobPhase.Running,
       `attempt ${this.#number} on ${count(hostCount(input), 'host')} in ${input.slices[0]?.ref.zone}`,
@@ -252,7 +259,7 @@ export class Attempts {
       attempt: this.#number,
       zone: input.slices[0]?.ref.zone ?? '',
       nodes,
-      startedAt: this.#startedAt ?? Date.now(),
+      startedAt: this.#attemptStartedAt ?? Date.now(),
       ...(end === undefined ? {} : { end, endedAt: Date.now() }),
     };
     try {
@@ -282,6 +289,7 @@ export class Attempts {
       isOpen: this.#isOpen,
       isSetUp: this.#isSetUp,
       ...(this.#startedAt === undefined ? {} : { startedAt: this.#startedAt }),
+      ...(this.#attemptStartedAt === undefined ? {} : { attemptStartedAt: this.#attemptStartedAt }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
     };
   }
