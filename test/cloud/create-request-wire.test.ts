@@ -75,11 +75,11 @@ const KEYS: Record<string, { tpu: Json; want: Json }> = {
   },
   labels: { tpu: { labels: { team: 'vision', cost: 7 } }, want: { labels: { ...OURS, team: 'vision', cost: '7' } } },
   'tags, metadata, startup_script and version': {
-    tpu: { tags: ['ssh', 'web'], metadata: { a: 1 }, startup_script: 'echo hi', version: 'mine' },
+    tpu: { tags: ['ssh', 'web'], metadata: { a: 1 }, startup_script: 'echo hi', version: 'v2-alpha-mine' },
     want: {
       tags: ['ssh', 'web'],
       metadata: { ...LEAST.metadata, a: '1', 'startup-script': 'echo hi' },
-      runtimeVersion: 'mine',
+      runtimeVersion: 'v2-alpha-mine',
     },
   },
 };

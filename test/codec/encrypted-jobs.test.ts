@@ -9,7 +9,7 @@ import { newCodecKey } from '../../cloud/codec/codec-key.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
 import { isFoundIn, markedJob } from './marked-job.js';
-import { runMarkedJobs } from './marked-run.js';
+import { offerMarkedZone, runMarkedJobs } from './marked-run.js';
 import { contentOf } from './sqlite-content.js';
 
 const KEY = 'JOBCTL_TEST_ENCRYPTED_JOBS';
@@ -81,6 +81,7 @@ describe('with a codec key, what Temporal keeps on disk', function () {
       temporal: { address: server.address, namespace: server.namespace },
       taskQueue: stack.taskQueue,
     });
+    await offerMarkedZone(stack, 'open');
     const { job, source, markers: open } = markedJob('open', 'good', 'echo hi');
     try {
       await plain.submit({ job, source, user: 'alice', name: 'open-good' });

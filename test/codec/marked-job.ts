@@ -6,6 +6,9 @@ export interface MarkedJob {
   readonly markers: readonly string[];
 }
 
+/** A zone that no project has by itself. */
+export const markedZone = (tag: string): string => `us-mk${tag}zone1-a`;
+
 /** @param tag small letters: tells one job's markers from another's */
 export function markedJob(tag: string, name: string, script: string): MarkedJob {
   const mark = (where: string): string => `mk${tag}${where}`;
@@ -16,7 +19,7 @@ export function markedJob(tag: string, name: string, script: string): MarkedJob 
     env: { MARKED: mark('env') },
     tpu: {
       accelerator: 'v5litepod-8',
-      zone: `us-${mark('zone')}1-a`,
+      zone: markedZone(tag),
       allocation_mode: 'queued-resources',
       pricing: 'spot',
       network: mark('network'),

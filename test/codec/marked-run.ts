@@ -3,7 +3,7 @@ import { FailureType } from '../../domain/failure-types.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import type { TestStack } from '../end-to-end/test-stack.js';
 import { until } from '../until.js';
-import { markedJob } from './marked-job.js';
+import { markedJob, markedZone } from './marked-job.js';
 
 /**
  * One job for each way a job's values get into messages: it succeeds, is preempted and succeeds, is cancelled, is refused by
@@ -18,6 +18,7 @@ export async function runMarkedJobs(stack: TestStack, tag: string): Promise<read
     for (const marker of own) markers.add(marker);
     return (await stack.jobs.submit({ job, source, user: 'alice', name: `${tag}-${name}` })).id;
   };
+  await offerMarkedZone(stack, tag);
   const [refusal, value] = [`mk${tag}refusal`, `mk${tag}invalid`];
   await admin.post('refuse', {
     method: 'CreateQueuedResource',
@@ -42,6 +43,12 @@ export async function runMarkedJobs(stack: TestStack, tag: string): Promise<read
   };
   await Promise.all(Object.values(endings));
   return [...markers, refusal, value];
+}
+
+/** The zone of such a job is none of Google's: the rehearsed project has to have it. */
+export async function offerMarkedZone(stack: TestStack, tag: string): Promise<void> {
+  const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  await admin.post('project', { zones: { [markedZone(tag)]: {} } });
 }
 
 async function endOf(stack: TestStack, id: string, result: string): ReturnType<TestStack['jobs']['wait']> {

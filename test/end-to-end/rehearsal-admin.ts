@@ -6,7 +6,10 @@ export class RehearsalAdmin {
     this.#url = url;
   }
 
-  async post(verb: 'preempt' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts', body: object): Promise<void> {
+  async post(
+    verb: 'preempt' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts' | 'project',
+    body: object,
+  ): Promise<void> {
     const response = await fetch(`${this.#url}/admin/${verb}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
