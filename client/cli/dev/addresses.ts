@@ -106,7 +106,10 @@ async function choosePort(
 ): Promise<number> {
   const before = known?.[name];
   const wanted = exact?.[name];
-  if (before !== undefined && running.has(OWNER_OF_PORT[name]) && (wanted ?? before) === before) return before;
+  if (before !== undefined && running.has(OWNER_OF_PORT[name]) && (wanted ?? before) === before) {
+    reservations.keep(before, address);
+    return before;
+  }
   if (wanted !== undefined) {
     if (await reservations.exactPort(wanted, address)) return wanted;
     throw new PortTaken(

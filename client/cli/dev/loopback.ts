@@ -13,6 +13,8 @@ export interface Reservations {
   port(preferred: number, address?: string): Promise<number>;
   /** Whether `port` is free; reserved then. */
   exactPort(port: number, address?: string): Promise<boolean>;
+  /** A port of a process that runs, and may be ended and started again meanwhile: nobody else takes it in between. */
+  keep(port: number, address?: string): void;
   /** The first of `octets` for which `isFree` says yes and nobody else is choosing it. */
   octet(octets: readonly number[], isFree: (octet: number) => Promise<boolean>): Promise<number | undefined>;
   release(): void;
@@ -38,6 +40,10 @@ export function openReservations(): Reservations {
     reserve(`${address}-${port}`, () => canListen(port, address));
   return {
     exactPort,
+    keep: (port, address = LOOPBACK) => {
+      const lock = tryLock(join(registryDir(), `${address}-${port}`));
+      if (lock !== undefined) locks.push(lock);
+    },
     port: (preferred, address) => firstFreePort(preferred, (port) => exactPort(port, address)),
     octet: async (octets, isFree) => {
       for (const octet of octets) if (await reserve(`octet-${octet}`, () => isFree(octet))) return octet;
