@@ -25,7 +25,7 @@ import {
 } from './port.js';
 import { CallFailed, TpuApi, type ApiSettings } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
-import { ZoneLister, type ListingPeriods, type ZoneListing } from './zone-lister.js';
+import { DEFAULT_LISTING_PERIODS, ZoneLister, type ListingPeriods, type ZoneListing } from './zone-lister.js';
 
 export interface TpuPortOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */
@@ -38,7 +38,6 @@ export const DEFAULT_API_SETTINGS: ApiSettings = {
   callTimeoutMs: 30_000,
   pageSize: 500,
 };
-export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
 
 /** The Cloud TPU API through Google's own v2 client. Connects at the first call. */
 export function createTpuPort(options: TpuPortOptions = {}): TpuPort {

@@ -15,6 +15,7 @@ export interface ListingPeriods {
   readonly urgentMs: number;
   readonly quietMs: number;
 }
+export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
 
 export interface WatchOptions {
   readonly isUrgent: boolean;

@@ -1,4 +1,5 @@
 import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
+import { DEFAULT_LISTING_PERIODS } from '../../../cloud/tpu/zone-lister.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
@@ -125,11 +126,8 @@ function keyFiles({ sshDir }: StackHome): { readonly privateKeyFile: string; rea
 /** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
 const REHEARSAL_CALLS_PER_SECOND = 200;
 
-/** The adapter's own, for a clock that runs as fast as this computer's. */
-const LISTING_MS = { urgentMs: 2_000, quietMs: 10_000 };
-
 function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
-  const { urgentMs, quietMs } = LISTING_MS;
+  const { urgentMs, quietMs } = DEFAULT_LISTING_PERIODS;
   const listingPeriods = { urgentMs: scaled(urgentMs, timeScale), quietMs: scaled(quietMs, timeScale) };
   return { callsPerSecond: REHEARSAL_CALLS_PER_SECOND, ...(timeScale === 1 ? {} : { listingPeriods }) };
 }
