@@ -9,6 +9,7 @@ describe('gcloud storage, unmodified', () => {
     try {
       execFileSync('gcloud', ['version'], { stdio: 'ignore' });
     } catch {
+      // No gcloud here. Pending, which .ci/run forbids: a skip there is a failure, not green.
       this.skip();
     }
     await place.start();

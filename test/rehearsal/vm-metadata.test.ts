@@ -124,6 +124,7 @@ describe('the metadata server of a TPU VM', () => {
 
   it('is found by the name that people write, where it has Google’s port', async function () {
     const host = await on('asked', 'echo $GCE_METADATA_HOST');
+    // No mount namespaces, or no port 80, here. Pending, which .ci/run forbids: a skip there is a failure, not green.
     if (!hasRoot || host.includes(':')) this.skip();
     const url = 'http://metadata.google.internal/computeMetadata/v1/project/project-id';
     assert.equal(await on('asked', `curl -s -H Metadata-Flavor:Google ${url}`), 'p');
