@@ -10,6 +10,9 @@ import { isHeld, matches } from './state.js';
 const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
 const PREEMPTED: Status = { code: 10, message: 'The node was preempted.' };
 
+/** Nothing is announced: no preemption, no notice of one, no warning that ends by itself. */
+const NOTHING_AHEAD = { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+
 /** What a node's fate means to the request that made it. */
 export interface OwnerHooks {
   /** False: the node must wait before it becomes READY for the first time. */
@@ -44,8 +47,7 @@ export class NodeLifecycle {
     const span = this.#spanOf(state);
     const dueAt = span === undefined ? undefined : this.#records.now + draw(span, this.#records.context.random);
     // Who is not live any more waits for no preemption, and whose VMs are down has to boot them again.
-    const isLive = LIVE.includes(state);
-    const ended = isLive ? {} : { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+    const ended = LIVE.includes(state) ? {} : NOTHING_AHEAD;
     const booted = BOOTED.includes(state) ? {} : { isBooted: false };
     this.#records.moveNode(node, state, changes, { dueAt, ...ended, ...booted });
   }
@@ -91,38 +93,34 @@ export class NodeLifecycle {
     this.#records.operations.end(own, outcome);
   }
 
-  /** Carries out what the time has come for. @returns true if anything was. */
-  advance(node: NodeRecord): boolean {
+  /** Carries out what the time has come for. */
+  advance(node: NodeRecord): void {
     const { now } = this.#records;
     const isDue = (at: number | undefined): boolean => at !== undefined && at <= now;
     if (isDue(node.preemptAt) || isDue(node.expiresAt)) {
       this.preempt(node, 'preempted');
-      return true;
+      return;
     }
-    const did = [
-      isDue(node.noticeAt) && this.#tellGuests(node, now),
-      isDue(node.clearAt) && this.clearWarning(node),
-      isDue(node.updateAt) && this.#finishUpdate(node),
-    ];
+    if (isDue(node.noticeAt)) this.#tellGuests(node, now);
+    if (isDue(node.clearAt)) this.clearWarning(node);
+    if (isDue(node.updateAt)) this.#finishUpdate(node);
     const { state, name } = node.resource;
-    if (isDue(node.dueAt) && !isHeld(this.#records.state, state, name)) did.push(this.#leave(node));
-    return did.includes(true);
+    if (isDue(node.dueAt) && !isHeld(this.#records.state, state, name)) this.#leave(node);
   }
 
   /** Health, notice and upcoming maintenance as if nothing had been announced. */
-  clearWarning(node: NodeRecord): boolean {
-    const gone = { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+  clearWarning(node: NodeRecord): void {
     const healthy = { health: 'HEALTHY', healthDescription: undefined, upcomingMaintenance: undefined };
-    this.#records.changeNode(node, healthy, gone);
-    return true;
+    this.#records.changeNode(node, healthy, NOTHING_AHEAD);
   }
 
-  #leave(node: NodeRecord): boolean {
+  #leave(node: NodeRecord): void {
     switch (node.resource.state) {
       case 'CREATING':
         return this.#finishCreation(node);
       case 'STARTING':
-        return node.isBooted && this.#becomeReady(node);
+        if (node.isBooted) this.#becomeReady(node);
+        return;
       case 'RESTARTING':
         return this.#becomeReady(node);
       case 'REPAIRING':
@@ -130,27 +128,24 @@ export class NodeLifecycle {
         return this.#becomeReady(node);
       case 'STOPPING':
         this.enter(node, 'STOPPED');
-        this.endOperations(node, { result: { type: 'Node', value: node.resource } });
-        return true;
+        return this.endOperations(node, { result: { type: 'Node', value: node.resource } });
       case 'DELETING':
-        this.remove(node);
-        return true;
+        return this.remove(node);
       default:
-        return false;
     }
   }
 
-  #finishCreation(node: NodeRecord): boolean {
+  #finishCreation(node: NodeRecord): void {
     const { name } = node.resource;
     const failure = this.#records.state.settings.bootFailures.find((rule) => matches(rule.nameMatches, name));
     if (failure !== undefined) {
       this.fail(node, { code: 13, message: failure.message ?? 'an internal error has occurred' });
-      return true;
+    } else if (node.isBooted && this.#owner.mayBecomeReady(node)) {
+      this.#becomeReady(node);
     }
-    return node.isBooted && this.#owner.mayBecomeReady(node) && this.#becomeReady(node);
   }
 
-  #becomeReady(node: NodeRecord): true {
+  #becomeReady(node: NodeRecord): void {
     this.enter(node, 'READY');
     this.#owner.becameReady(node);
     const owner = this.#records.ownerOf(node);
@@ -161,21 +156,18 @@ export class NodeLifecycle {
         ? ({ type: 'QueuedResource', value: owner.resource } as const)
         : ({ type: 'Node', value: node.resource } as const);
     this.endOperations(node, { result });
-    return true;
   }
 
-  #tellGuests(node: NodeRecord, now: number): true {
+  #tellGuests(node: NodeRecord, now: number): void {
     const until = node.preemptAt ?? now;
     this.#records.noteNode(node, { noticeAt: undefined, notice: { kind: 'preemption', at: now, until } });
-    return true;
   }
 
-  #finishUpdate(node: NodeRecord): true {
+  #finishUpdate(node: NodeRecord): void {
     const { update } = node;
-    if (update === undefined) return true;
+    if (update === undefined) return;
     this.#records.changeNode(node, update.changes, { update: undefined, updateAt: undefined });
     this.#records.operations.end([update.operation], { result: { type: 'Node', value: node.resource } });
-    return true;
   }
 
   #spanOf(state: NodeState): Span | undefined {
