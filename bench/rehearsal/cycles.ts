@@ -1,4 +1,4 @@
-import { PARENT, startBenchRehearsal } from './rehearsal-process.js';
+import { PARENT, startBenchRehearsal, stateOf } from './rehearsal-process.js';
 import type { BenchRehearsal } from './rehearsal-process.js';
 import type { Row } from './row.js';
 
@@ -30,15 +30,8 @@ async function cycle({ client }: BenchRehearsal, id: string): Promise<void> {
   const node = { acceleratorType: 'v5litepod-8', runtimeVersion: 'v2-alpha-tpuv5-lite' };
   const queuedResource = { tpu: { nodeSpec: [{ parent: PARENT, nodeId: id, node }] } };
   await client.createQueuedResource({ parent: PARENT, queuedResourceId: id, queuedResource });
-  const state = async (): Promise<string> => {
-    const [found] = await client.getQueuedResource({ name }).catch((error: { readonly code?: number }) => {
-      if (error.code === 5) return [undefined];
-      throw error;
-    });
-    return found === undefined ? 'gone' : String(found.state?.state);
-  };
   const becomes = async (wanted: string): Promise<void> => {
-    for (let seen = await state(); seen !== wanted; seen = await state()) {
+    for (let seen = await stateOf(client, name); seen !== wanted; seen = await stateOf(client, name)) {
       if (seen === 'FAILED') throw new Error(`${name} is FAILED, wanted ${wanted}`);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }

@@ -1,5 +1,5 @@
 import type { BenchRehearsal } from './rehearsal-process.js';
-import { PARENT, startBenchRehearsal } from './rehearsal-process.js';
+import { PARENT, startBenchRehearsal, stateOf } from './rehearsal-process.js';
 import type { Row } from './row.js';
 import { seconds } from './row.js';
 
@@ -69,26 +69,19 @@ async function cloudClock({ endpoints }: BenchRehearsal): Promise<() => number> 
 
 /** As a supervisor does it: asks for a slice, watches its request, deletes what was lost. @returns how many requests it took */
 async function keepSlice({ client }: BenchRehearsal, clock: () => number, end: number): Promise<number> {
-  const stateOf = async (name: string): Promise<string> => {
-    const [found] = await client.getQueuedResource({ name }).catch((error: { readonly code?: number }) => {
-      if (error.code === 5) return [undefined];
-      throw error;
-    });
-    return found === undefined ? 'gone' : String(found.state?.state);
-  };
   for (let index = 1; ; index += 1) {
     const id = `month-${index}`;
     const name = `${PARENT}/queuedResources/${id}`;
     const node = { acceleratorType: 'v5litepod-16', runtimeVersion: 'v2-alpha-tpuv5-lite' };
     const queuedResource = { tpu: { nodeSpec: [{ parent: PARENT, nodeId: id, node }] }, spot: {} };
     await client.createQueuedResource({ parent: PARENT, queuedResourceId: id, queuedResource });
-    for (let state = ''; state !== 'SUSPENDED'; state = await stateOf(name)) {
+    for (let state = ''; state !== 'SUSPENDED'; state = await stateOf(client, name)) {
       if (state === 'FAILED') throw new Error(`${name} is FAILED`);
       if (clock() >= end) return index;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     await client.deleteQueuedResource({ name, force: true });
-    for (let state = ''; state !== 'gone'; state = await stateOf(name)) {
+    for (let state = ''; state !== 'gone'; state = await stateOf(client, name)) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }

@@ -69,3 +69,14 @@ function tpuClient(endpoints: RehearsalEndpoints): TpuClient {
     authClient: new PassThroughClient() as never,
   });
 }
+
+const NOT_FOUND = 5;
+
+/** Of a queued resource by its full name; `gone` where there is none. */
+export async function stateOf(client: TpuClient, name: string): Promise<string> {
+  const [found] = await client.getQueuedResource({ name }).catch((error: { readonly code?: number }) => {
+    if (error.code === NOT_FOUND) return [undefined];
+    throw error;
+  });
+  return found === undefined ? 'gone' : String(found.state?.state);
+}

@@ -1,4 +1,6 @@
-import type { StoreAnswer } from './call.js';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { BytesAnswer, StoreAnswer } from './call.js';
+import { StoreError } from './store-error.js';
 
 export function json(content: unknown): StoreAnswer {
   return { kind: 'json', json: content };
@@ -14,6 +16,29 @@ export function listed(
   return json({ kind, ...(nextPageToken !== undefined && { nextPageToken }), ...Object.fromEntries(filled) });
 }
 
+/** Headers say it all. */
+export function empty(status: number, headers: OutgoingHttpHeaders = {}): StoreAnswer {
+  return { kind: 'bytes', status, headers, content: Buffer.alloc(0) };
+}
+
 export function noContent(): StoreAnswer {
-  return { kind: 'bytes', status: 204, headers: {}, content: Buffer.alloc(0) };
+  return empty(204);
+}
+
+/** As the JSON API answers it. */
+export function refused(error: StoreError): StoreAnswer {
+  return { kind: 'json', json: error, status: error.httpStatus };
+}
+
+/** What is no refusal is a failure of the store. */
+export function asStoreError(error: unknown): StoreError {
+  return error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
+}
+
+/** An answer as it goes over the wire. */
+export function asBytes(answer: StoreAnswer): BytesAnswer {
+  if (answer.kind === 'bytes') return answer;
+  const content = Buffer.from(JSON.stringify(answer.json));
+  const type = { 'content-type': 'application/json; charset=UTF-8', 'content-length': content.length };
+  return { kind: 'bytes', status: answer.status ?? 200, headers: { ...answer.headers, ...type }, content };
 }

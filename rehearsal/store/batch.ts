@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import type { OutgoingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import { asBytes } from './answers.js';
 import type { StoreAnswer } from './call.js';
 import { boundaryOf } from './multipart.js';
 import { RequestBody } from './request-body.js';
@@ -81,22 +82,16 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 }
 
 async function answerText(answer: StoreAnswer): Promise<string> {
-  const { status, headers, content } = await wholeAnswer(answer);
+  const { status, headers, content: sent } = asBytes(answer);
+  const content = Buffer.isBuffer(sent) ? sent : await wholeOf(sent);
   const lines = Object.entries({ ...headers, 'content-length': content.length }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('\r\n')}\r\n\r\n${content.toString('latin1')}`;
 }
 
-async function wholeAnswer(
-  answer: StoreAnswer,
-): Promise<{ readonly status: number; readonly headers: OutgoingHttpHeaders; readonly content: Buffer }> {
-  if (answer.kind === 'json') {
-    const headers = { ...answer.headers, 'content-type': 'application/json; charset=UTF-8' };
-    return { status: answer.status ?? 200, headers, content: Buffer.from(JSON.stringify(answer.json)) };
-  }
-  if (Buffer.isBuffer(answer.content)) return { ...answer, content: answer.content };
+async function wholeOf(content: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of answer.content) chunks.push(chunk as Buffer);
-  return { ...answer, content: Buffer.concat(chunks) };
+  for await (const chunk of content) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 }

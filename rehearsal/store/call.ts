@@ -25,13 +25,15 @@ export interface StoreCall {
 
 export type StoreAnswer =
   | { readonly kind: 'json'; readonly json: unknown; readonly status?: number; readonly headers?: OutgoingHttpHeaders }
-  | {
-      readonly kind: 'bytes';
-      readonly status: number;
-      readonly headers: OutgoingHttpHeaders;
-      /** Without a content-length among the headers a stream is sent in chunks. */
-      readonly content: Readable | Buffer;
-    };
+  | BytesAnswer;
+
+export interface BytesAnswer {
+  readonly kind: 'bytes';
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  /** Without a content-length among the headers a stream is sent in chunks. */
+  readonly content: Readable | Buffer;
+}
 
 export interface StoreParts {
   readonly buckets: Buckets;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import type { Certificates } from '../access/certificates.js';
 import { listenFailure } from '../listen-failure.js';
+import { asBytes, asStoreError, refused } from './answers.js';
 import { answerBatch, isBatch } from './batch.js';
 import { Buckets } from './buckets.js';
 import type { StoreAnswer } from './call.js';
@@ -13,7 +14,6 @@ import { MultipartUploads } from './multipart-uploads.js';
 import type { StoreHooks, StoreRequest } from './service.js';
 import { StoreService } from './service.js';
 import { SigningKey } from './signing-key.js';
-import { StoreError } from './store-error.js';
 import { parseTarget } from './target.js';
 import { ResumableUploads } from './uploads.js';
 
@@ -72,7 +72,7 @@ function httpServer(tls: Certificates | undefined, listener: RequestListener): S
 async function serve(service: StoreService, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const asked = requestOf(request);
   const answer = isBatch(asked)
-    ? await answerBatch(service, asked).catch((error: unknown) => refusedBatch(error))
+    ? await answerBatch(service, asked).catch((error: unknown) => refused(asStoreError(error)))
     : await service.answer(asked);
   // What of a body was not wanted has to be read all the same, or the client never comes to read the answer.
   request.resume();
@@ -91,20 +91,9 @@ function requestOf(request: IncomingMessage): StoreRequest {
   };
 }
 
-function refusedBatch(error: unknown): StoreAnswer {
-  const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
-  return { kind: 'json', json: refused, status: refused.httpStatus };
-}
-
 function send(request: IncomingMessage, response: ServerResponse, answer: StoreAnswer): void {
-  const isBodyless = request.method === 'HEAD' || answer.status === 204 || answer.status === 304;
-  if (answer.kind === 'json') {
-    const content = Buffer.from(JSON.stringify(answer.json));
-    const headers = { 'content-type': 'application/json; charset=UTF-8', 'content-length': content.length };
-    response.writeHead(answer.status ?? 200, { ...answer.headers, ...headers }).end(isBodyless ? undefined : content);
-    return;
-  }
-  const { status, headers, content } = answer;
+  const { status, headers, content } = asBytes(answer);
+  const isBodyless = request.method === 'HEAD' || status === 204 || status === 304;
   if (Buffer.isBuffer(content)) {
     const length = isBodyless ? {} : { 'content-length': content.length };
     response.writeHead(status, { ...length, ...headers }).end(isBodyless ? undefined : content);

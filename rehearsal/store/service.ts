@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { callHeaders } from '../access/access-control.js';
 import type { StoreRights } from './authorization.js';
+import { asStoreError, empty, json, refused } from './answers.js';
 import type { StoreAnswer, StoreCall, StoreParts } from './call.js';
 import type { StoreMethodName } from './calls.js';
 import { STORE_METHODS } from './calls.js';
@@ -113,7 +114,7 @@ export class StoreService {
     const permission = 'iam.serviceAccountKeys.create';
     const isAllowed = this.#hooks.rights.granted(headers.authorization, [permission]).length > 0;
     if (!isAllowed) throw storeErrors.denied('The caller', permission, 'service account');
-    return { kind: 'json', json: await this.#key.keyFile() };
+    return json(await this.#key.keyFile());
   }
 }
 
@@ -143,10 +144,10 @@ function withFields(answer: StoreAnswer, query: URLSearchParams): StoreAnswer {
 }
 
 function errorAnswer(error: unknown, api: 'json' | 'xml', { query }: StoreRequest): StoreAnswer {
-  const refused = error instanceof StoreError ? error : new StoreError(500, 'backendError', String(error));
-  if (refused.httpStatus === 304) return { kind: 'bytes', status: 304, headers: {}, content: Buffer.alloc(0) };
-  if (api === 'json' && query.get('alt') === 'media') return mediaError(refused);
-  return api === 'xml' ? xmlError(refused) : { kind: 'json', json: refused, status: refused.httpStatus };
+  const refusal = asStoreError(error);
+  if (refusal.httpStatus === 304) return empty(304);
+  if (api === 'json' && query.get('alt') === 'media') return mediaError(refusal);
+  return api === 'xml' ? xmlError(refusal) : refused(refusal);
 }
 
 /** Whoever asks for bytes is told in bytes. */

@@ -1,4 +1,4 @@
-import { json } from './answers.js';
+import { empty, json } from './answers.js';
 import type { StoreAnswer, StoreCall, StoreMethod, StoreParts } from './call.js';
 import { parseContentRange } from './content-range.js';
 import type { UploadHead } from './multipart.js';
@@ -28,7 +28,7 @@ export const UPLOAD_METHODS = {
   },
   'objects.insert.cancel': ({ uploads }, { query }) => {
     uploads.cancel(query.get('upload_id') ?? '');
-    return { kind: 'bytes', status: 499, headers: {}, content: Buffer.alloc(0) };
+    return empty(499);
   },
 } as const satisfies Readonly<Record<string, StoreMethod>>;
 
@@ -88,7 +88,7 @@ function beginResumable(parts: StoreParts, call: StoreCall, wanted: Precondition
   const id = beginUpload(parts, call, wanted);
   const path = `/upload/storage/v1/b/${encodeURIComponent(call.bucket)}/o?uploadType=resumable`;
   const location = `${call.origin}${path}&name=${encodeURIComponent(call.object)}&upload_id=${id}`;
-  return { kind: 'bytes', status: 200, headers: { location, 'x-guploader-uploadid': id }, content: Buffer.alloc(0) };
+  return empty(200, { location, 'x-guploader-uploadid': id });
 }
 
 /** @returns the id of the session. */
@@ -116,5 +116,5 @@ export function askForMore(
   const range = received === 0 ? {} : { range: `bytes=0-${received - 1}` };
   const override = isOverridden ? { 'x-http-status-code-override': '308' } : {};
   const status = isOverridden ? 200 : 308;
-  return { kind: 'bytes', status, headers: { ...range, ...override }, content: Buffer.alloc(0) };
+  return empty(status, { ...range, ...override });
 }

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { noContent } from './answers.js';
+import { empty, noContent } from './answers.js';
 import type { StoreAnswer, StoreCall, StoreMethod } from './call.js';
 import { mediaOf, metadataHeaders } from './media.js';
 import type { NamedPart } from './multipart-uploads.js';
@@ -36,7 +36,7 @@ export const XML_METHODS = {
     const id = beginUpload(parts, call, xmlPreconditions(call));
     const path = `/${encodeURIComponent(call.bucket)}/${encodeURIComponent(call.object)}`;
     const headers = { location: `${call.origin}${path}?upload_id=${id}`, 'x-guploader-uploadid': id };
-    return { kind: 'bytes', status: 201, headers, content: Buffer.alloc(0) };
+    return empty(201, headers);
   },
   async resume(parts, call) {
     const answer = await resumeUpload(parts, call);
@@ -56,7 +56,7 @@ export const XML_METHODS = {
     const expected = expectedHashes({}, call.headers);
     const part = await multipartUploads.put(partsId(call), number, call.body.stream(), expected);
     const headers = { etag: `"${part.etag}"`, 'x-goog-hash': `crc32c=${part.crc32c},md5=${part.md5}` };
-    return { kind: 'bytes', status: 200, headers, content: Buffer.alloc(0) };
+    return empty(200, headers);
   },
   async completeParts({ multipartUploads }, call) {
     const record = await multipartUploads.complete(partsId(call), readParts((await call.body.whole()).toString()));
@@ -96,7 +96,7 @@ function xmlPreconditions({ headers }: StoreCall): Preconditions {
 }
 
 function written(record: ObjectRecord): StoreAnswer {
-  return { kind: 'bytes', status: 200, headers: headersOf(record), content: Buffer.alloc(0) };
+  return empty(200, headersOf(record));
 }
 
 function headersOf(record: ObjectRecord): OutgoingHttpHeaders {

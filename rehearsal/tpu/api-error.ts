@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import type { Status } from './model.js';
 
 /** The canonical codes (google.rpc.Code) and the HTTP status that Google's front end gives each. */
 export const STATUS_CODES = {
@@ -156,6 +157,11 @@ export const apiErrors = {
   unimplemented: (what: string) =>
     new ApiError('UNIMPLEMENTED', `${what} is not implemented by the rehearsal cloud in this version`),
 };
+
+/** What an operation or a request fails with. */
+export function statusOf({ code, message }: ApiError): Status {
+  return { code, message };
+}
 
 /** The body of a refused REST call. @param legacyReason adds the list of the older format. */
 export function errorBody({ httpStatus: code, status, message, details }: ApiError, legacyReason?: string): object {

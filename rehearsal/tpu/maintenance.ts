@@ -63,8 +63,7 @@ export class Maintenance {
     }
     this.announceMaintenance(node, [worker]);
     const operation = this.#records.operations.start('simulateMaintenanceEvent', node.resource.name);
-    this.#records.operations.end([operation.name], { result: { type: 'Node', value: node.resource } });
-    return this.#records.state.operations[operation.name] ?? operation;
+    return this.#records.operations.endAtOnce(operation, { result: { type: 'Node', value: node.resource } });
   }
 
   /** The guests are told, and it clears after `repairingMs`. @param workers by index; none: all. */

@@ -7,7 +7,8 @@ import type { Span } from './settings.js';
 import { draw } from './settings.js';
 import { isHeld, matches } from './state.js';
 
-const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
+/** What waits for a node or a request that a deletion comes before. */
+export const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
 const PREEMPTED: Status = { code: 10, message: 'The node was preempted.' };
 
 /** Nothing is announced: no preemption, no notice of one, no warning that ends by itself. */

@@ -2,13 +2,13 @@ import type { AcceleratorType } from '../../domain/accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject } from '../json.js';
 import type { ApiError } from './api-error.js';
-import { apiErrors } from './api-error.js';
+import { apiErrors, statusOf } from './api-error.js';
 import type { Place } from './capacity.js';
 import { placeOf, quotaExhausted } from './capacity.js';
 import { lackOfAddresses } from './external-addresses.js';
 import type { Lifecycle } from './lifecycle.js';
 import { makeNode } from './node-resource.js';
-import type { NodeRecord, Operation, Status } from './model.js';
+import type { NodeRecord, NodeState, Operation } from './model.js';
 import { isFlexStartRefused } from './provisioning-model.js';
 import type { Records } from './records.js';
 import { checkRuntime, readAccelerator, readScheduling, tierOf } from './requests.js';
@@ -41,9 +41,9 @@ export class NodeVerbs {
       ? apiErrors.flexStartRefused(accelerator.type, zone)
       : (this.#lackOfCapacity(place, accelerator.chips) ??
         lackOfAddresses(this.#records.state, zone, [{ ...request, acceleratorType: accelerator.type }]));
-    if (failure === undefined) this.make(name, request, accelerator, [operation.name]);
-    else this.#records.operations.end([operation.name], { error: statusOf(failure) });
-    return this.#operation(operation);
+    if (failure !== undefined) return this.#records.operations.endAtOnce(operation, { error: statusOf(failure) });
+    this.make(name, request, accelerator, [operation.name]);
+    return operation;
   }
 
   /** Makes a node, whoever asked for it and whatever it takes. */
@@ -85,7 +85,7 @@ export class NodeVerbs {
     if (node.resource.queuedResource !== undefined) {
       throw apiErrors.badRequest('stop is not supported for nodes of a queued resource.');
     }
-    return this.#begin(node, 'stop', () => this.#lifecycle().nodes.enter(node, 'STOPPING'));
+    return this.#begin(node, 'stop', 'STOPPING');
   }
 
   /** Without chips the operation fails and the node stays STOPPED. */
@@ -94,10 +94,9 @@ export class NodeVerbs {
     const { name, acceleratorType } = node.resource;
     const place = placeOf(name, acceleratorType, node.tier);
     const failure = this.#lackOfCapacity(place, node.chips);
-    if (failure === undefined) return this.#begin(node, 'start', () => this.#lifecycle().nodes.enter(node, 'STARTING'));
-    const operation = this.#records.operations.start('start', name);
-    this.#records.operations.end([operation.name], { error: statusOf(failure) });
-    return this.#operation(operation);
+    if (failure === undefined) return this.#begin(node, 'start', 'STARTING');
+    const { operations } = this.#records;
+    return operations.endAtOnce(operations.start('start', name), { error: statusOf(failure) });
   }
 
   /**
@@ -127,15 +126,12 @@ export class NodeVerbs {
     return place.tier === 'reserved' ? apiErrors.noReservedCapacity() : apiErrors.noCapacity(place.zone);
   }
 
-  #begin(node: NodeRecord, verb: Operation['verb'], enter: () => void): Operation {
+  /** The operation ends with that state. */
+  #begin(node: NodeRecord, verb: Operation['verb'], state: NodeState): Operation {
     const operation = this.#records.operations.start(verb, node.resource.name);
     this.#records.noteNode(node, { operations: [...node.operations, operation.name] });
-    enter();
+    this.#lifecycle().nodes.enter(node, state);
     return operation;
-  }
-
-  #operation(operation: Operation): Operation {
-    return this.#records.state.operations[operation.name] ?? operation;
   }
 }
 
@@ -143,10 +139,6 @@ export class NodeVerbs {
 export function refuseUnless(node: NodeRecord, verb: string, states: readonly string[]): void {
   const { state } = node.resource;
   if (!states.includes(state)) throw apiErrors.badRequest(`${verb} is not supported while in state ${state}`);
-}
-
-export function statusOf({ code, message }: ApiError): Status {
-  return { code, message };
 }
 
 /** The field that a path of one or two names is about, and what it becomes. */

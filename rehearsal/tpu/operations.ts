@@ -45,6 +45,12 @@ export class Operations {
     for (const name of this.#ended.splice(0, Math.max(0, this.#ended.length - KEPT_OPERATIONS))) this.#remove(name);
   }
 
+  /** One that began just now is over with that. @returns it as it is then. */
+  endAtOnce({ name }: Operation, outcome: OperationOutcome): Operation {
+    this.end([name], outcome);
+    return getOperation(this.#state, name);
+  }
+
   /** An operation is answered for ever in the version of the call that began it; v2 needs no note. */
   noteVersion(name: string, apiVersion: ApiVersion): Operation {
     return this.#put({ ...getOperation(this.#state, name), apiVersion });

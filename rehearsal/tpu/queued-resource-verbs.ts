@@ -1,12 +1,11 @@
 import type { AcceleratorType } from '../../domain/accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject } from '../json.js';
-import { ApiError, apiErrors } from './api-error.js';
+import { ApiError, apiErrors, statusOf } from './api-error.js';
 import { acceleratorOf, placeOf, quotaExhausted } from './capacity.js';
 import type { Lifecycle } from './lifecycle.js';
-import type { Operation, QueuedResource, QueuedResourceRecord, Status } from './model.js';
+import type { Operation, QueuedResource, QueuedResourceRecord } from './model.js';
 import type { NodeVerbs } from './node-verbs.js';
-import { statusOf } from './node-verbs.js';
 import { isFlexStartRefused } from './provisioning-model.js';
 import type { Records } from './records.js';
 import type { NodeRequest } from './requests.js';
@@ -43,7 +42,9 @@ export class QueuedResourceVerbs {
     if (this.#records.state.queuedResources[name] !== undefined) throw apiErrors.alreadyExists(name);
     for (const { nodeId } of specs) this.#nodes.refuseTaken(`${parent}/nodes/${nodeId}`);
     if (isFlexStartRefused(request, accelerator, zone)) {
-      return this.#failedCreate(name, statusOf(apiErrors.flexStartRefused(accelerator.type, zone)));
+      const { operations } = this.#records;
+      const error = statusOf(apiErrors.flexStartRefused(accelerator.type, zone));
+      return operations.endAtOnce(operations.start('create', name), { error });
     }
     return this.#queue(name, request, specs, accelerator);
   }
@@ -88,12 +89,6 @@ export class QueuedResourceVerbs {
       const scheduled = Object.keys(schedulingConfig).length === 0 ? node : { ...node, schedulingConfig };
       this.#nodes.make(`${parentOf(name)}/nodes/${nodeId}`, { ...scheduled, queuedResource: name }, accelerator, []);
     }
-  }
-
-  #failedCreate(name: string, error: Status): Operation {
-    const operation = this.#records.operations.start('create', name);
-    this.#records.operations.end([operation.name], { error });
-    return this.#records.state.operations[operation.name] ?? operation;
   }
 
   #queue(name: string, request: JsonObject, specs: readonly NodeRequest[], accelerator: AcceleratorType): Operation {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import { statusOf } from './api-error.js';
 import { nodesAskedFor, placeOfRequest } from './capacity.js';
 import { lackOfAddresses } from './external-addresses.js';
 import type {
@@ -9,7 +10,7 @@ import type {
   Status,
 } from './model.js';
 import type { NodeLifecycle } from './node-lifecycle.js';
-import { LIVE } from './node-lifecycle.js';
+import { LIVE, OVERTAKEN } from './node-lifecycle.js';
 import type { OperationOutcome } from './operations.js';
 import type { Records } from './records.js';
 import { zoneOf } from './resource-name.js';
@@ -19,7 +20,6 @@ import { isHeld } from './state.js';
 
 type Initiator = QueuedResourceState['stateInitiator'];
 
-const OVERTAKEN: Status = { code: 10, message: 'The resource is being deleted.' };
 const EXPIRED = 4;
 
 /**
@@ -163,7 +163,7 @@ export class RequestLifecycle {
     const isNameTaken = record.nodes.some((name) => this.#records.state.nodes[name] !== undefined);
     if (isNameTaken || !this.#records.usage.hasCapacity(placeOfRequest(record), record.chips)) return false;
     const refusal = lackOfAddresses(this.#records.state, zoneOf(record.resource.name), nodesAskedFor(record));
-    if (refusal !== undefined) return this.giveUp(record, { code: refusal.code, message: refusal.message });
+    if (refusal !== undefined) return this.giveUp(record, statusOf(refusal));
     this.enter(record, 'PROVISIONING', 'SERVICE');
     this.#makeNodes(record);
     return true;

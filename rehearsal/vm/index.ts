@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { parseAuthorizedKeys } from './authorized-keys.js';
 import { setDiskFull } from './disk-fault.js';
 import type { HostKey } from './host-key.js';
 import { loadHostKey } from './host-key.js';
 import { LazyMachine } from './lazy-machine.js';
 import type { Machine } from './machine.js';
-import { findMachine, killLeftovers, startMachine } from './machines.js';
+import { findMachine, startMachine } from './machines.js';
 import type { VmMetadata } from './metadata/server.js';
 import { signalProcess } from './processes.js';
 import type { LoginHost } from './session.js';
@@ -16,8 +15,9 @@ import { runStartupScript } from './startup-script.js';
 import { standInReporter } from './stand-ins.js';
 import { vmLogins } from './logins.js';
 import type { VmPlan } from './vm-plan.js';
-import { keyLines } from './vm-plan.js';
+import { keysInForce } from './vm-plan.js';
 
+export { killLeftover } from './machines.js';
 export type { VmPlan } from './vm-plan.js';
 
 /** One running TPU VM: real processes behind a real SSH server. It boots at the first login, or for its startup script. */
@@ -72,11 +72,6 @@ export async function startVm(plan: VmPlan): Promise<Vm> {
   }
 }
 
-/** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */
-export async function killLeftover(dir: string): Promise<void> {
-  await killLeftovers(dir);
-}
-
 async function openMetadata(
   plan: VmPlan,
 ): Promise<{ readonly server: VmMetadata | undefined; readonly environment: Readonly<Record<string, string>> }> {
@@ -99,7 +94,7 @@ async function serve(
   const { address, sshPort: port, slice: hosts, now = Date.now } = plan;
   const identity = {
     privateKey: () => hostKey().privateKey,
-    authorizedKeys: () => parseAuthorizedKeys(keyLines(plan)),
+    authorizedKeys: () => keysInForce(plan),
     now,
   };
   const server = await startSshServer({ address, port, hosts, ...identity }, host).catch(async (error: unknown) => {

@@ -1,18 +1,17 @@
 import { join } from 'node:path';
-import { parseAuthorizedKeys } from './authorized-keys.js';
 import type { Confinement } from './confinement.js';
 import { detectConfinement } from './confinement.js';
 import type { VmPlan } from './vm-plan.js';
-import { keyLines } from './vm-plan.js';
+import { keysInForce } from './vm-plan.js';
 import type { Machine, MachinePlan } from './machine.js';
 import { isMarkedMachineUp, killMarkedLeftover, startMarkedMachine } from './marked-machine.js';
 import { bootNamespaceMachine, findNamespaceMachine, killNamespaceLeftover } from './namespace-machine.js';
 
 /** The machine of a VM as an earlier rehearsal process has left it running, or undefined. */
 export function findMachine(plan: VmPlan): Machine | undefined {
-  const { disk, ...rest } = machinePlan(plan);
+  const disk = diskOf(plan.dir);
   if (confinementOf(plan) !== 'none') return findNamespaceMachine(disk);
-  return isMarkedMachineUp(disk) ? startMarkedMachine({ disk, ...rest }) : undefined;
+  return isMarkedMachineUp(disk) ? startMarkedMachine(machinePlan(plan)) : undefined;
 }
 
 export async function startMachine(plan: VmPlan): Promise<Machine> {
@@ -22,17 +21,21 @@ export async function startMachine(plan: VmPlan): Promise<Machine> {
     : bootNamespaceMachine(machinePlan(plan), confinement);
 }
 
-/** Ends whatever runs on the disk of a VM's folder. */
-export async function killLeftovers(dir: string): Promise<void> {
-  await killNamespaceLeftover(join(dir, 'disk'));
+/** Ends the VM that an earlier process left running in `dir`, where nobody wants it any more. */
+export async function killLeftover(dir: string): Promise<void> {
+  await killNamespaceLeftover(diskOf(dir));
   await killMarkedLeftover(dir);
+}
+
+function diskOf(dir: string): string {
+  return join(dir, 'disk');
 }
 
 function machinePlan(plan: VmPlan): MachinePlan {
   const { dir, hostname, address, slice, tools } = plan;
-  const users = [...new Set(parseAuthorizedKeys(keyLines(plan)).map((key) => key.user))];
+  const users = [...new Set(keysInForce(plan).map((key) => key.user))];
   const known = users.filter((user) => user !== 'root');
-  return { disk: join(dir, 'disk'), hostname, address, hosts: slice, mark: dir, users: known, tools };
+  return { disk: diskOf(dir), hostname, address, hosts: slice, mark: dir, users: known, tools };
 }
 
 function confinementOf({ isolation, confinement }: VmPlan): Confinement {

@@ -1,3 +1,5 @@
+import type { AuthorizedKey } from './authorized-keys.js';
+import { parseAuthorizedKeys } from './authorized-keys.js';
 import type { Confinement } from './confinement.js';
 import type { Isolation } from './isolation.js';
 import type { MetadataService, MetadataSource } from './metadata/server.js';
@@ -31,6 +33,6 @@ export interface VmPlan {
 }
 
 /** Those in force now. */
-export function keyLines({ authorizedKeys }: Pick<VmPlan, 'authorizedKeys'>): string {
-  return typeof authorizedKeys === 'string' ? authorizedKeys : authorizedKeys();
+export function keysInForce({ authorizedKeys }: Pick<VmPlan, 'authorizedKeys'>): readonly AuthorizedKey[] {
+  return parseAuthorizedKeys(typeof authorizedKeys === 'string' ? authorizedKeys : authorizedKeys());
 }

@@ -6,7 +6,7 @@ import type { LostWork } from '../../client/cli/rehearse/lost-work.js';
 import { preemptionPlan } from '../../client/cli/rehearse/preemption-plan.js';
 import { attemptOn, preemptionsIn, startsIn } from '../../client/cli/rehearse/preemptions.js';
 import { renderCertificate } from '../../client/cli/rehearse/render-certificate.js';
-import type { JournalEvent } from '../../client/cli/rehearsal/admin-answers.js';
+import type { JournalEvent } from '../../rehearsal/journal.js';
 
 const NODE = 'projects/rehearsal/locations/us-central1-a/nodes/jc-train-g1';
 

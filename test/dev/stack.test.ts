@@ -285,10 +285,10 @@ const startWorkflow = (context: DevContext, workflowId: string): Promise<unknown
 const statusOfWorkflow = (context: DevContext, workflowId: string): Promise<string> =>
   withClient(context, async (client) => (await client.workflow.getHandle(workflowId).describe()).status.name);
 
-/** As soon as the killed process has let go of the port. */
 /**
- * Listens there as a program that knows nothing of jobctl would, save that it leaves alone what a stack of another test file, in
- * a process beside this one, has just chosen. Undefined where such a stack has the port already: it is stranger enough.
+ * Listens there as soon as the killed process has let go of the port: as a program that knows nothing of jobctl would, save that
+ * it leaves alone what a stack of another test file, in a process beside this one, has just chosen. Undefined where such a stack
+ * has the port already: it is stranger enough.
  */
 async function strangerOn(port: number): Promise<Server | undefined> {
   const reservations = openReservations();

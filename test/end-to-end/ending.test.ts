@@ -274,7 +274,7 @@ describe('a job that is ended from outside', function () {
     await nothingIsLeft([]);
   });
 
-  it('a pool that the janitor starts by its wake signal grants as any other', async () => {
+  it('a pool that the janitor starts by its wake signal grants like every other', async () => {
     const pool = `${POOL}-woken`;
     // As the janitor does it: the signal is there before the first line of the workflow.
     await stack.client.workflow.signalWithStart('quota', {

@@ -1,4 +1,4 @@
-/** What the rehearsal's admin interface answers, as far as this command line reads it. */
+/** What the rehearsal's admin interface answers, as far as this command line reads it and the rehearsal names no type for it. */
 
 export interface RehearsedQueuedResource {
   /** Full: `projects/P/locations/Z/queuedResources/Q`. */
@@ -31,49 +31,11 @@ export interface RehearsalStatus {
   readonly confinementReason?: string;
 }
 
-export interface JournalEvent {
-  /** From 1. */
-  readonly seq: number;
-  /** Epoch ms of the cloud's clock. */
-  readonly at: number;
-  /** Epoch ms of this computer's clock. */
-  readonly wall?: number;
-  readonly kind: string;
-  readonly subject: string;
-  readonly details: Readonly<Record<string, unknown>>;
-}
-
 export interface ClockState {
   /** Epoch ms. */
   readonly now: number;
   readonly scale: number;
-  readonly frozen?: boolean;
-  readonly isFrozen?: boolean;
-}
-
-/** Of the fault script that runs, or ran last. */
-export interface ScriptProgress {
-  readonly done: readonly DoneEvent[];
-  readonly toCome: readonly EventToCome[];
-}
-
-export interface DoneEvent {
-  /** Epoch ms of the cloud's clock. */
-  readonly at: number;
-  /** Of the script's text. */
-  readonly line: number;
-  readonly action: string;
-  readonly subject?: string;
-  readonly result: string;
-}
-
-export interface EventToCome {
-  /** Absent while it waits for its condition. */
-  readonly at?: number;
-  readonly when?: string;
-  readonly line: number;
-  readonly action: string;
-  readonly turns: number;
+  readonly frozen: boolean;
 }
 
 /** The last part of a resource's name, and the zone it is in. */

@@ -1,6 +1,7 @@
+import type { JournalEvent } from '../../../rehearsal/journal.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import type { JournalEvent, RehearsalStatus } from './admin-answers.js';
+import type { RehearsalStatus } from './admin-answers.js';
 
 /** A rehearsal on this computer answers in milliseconds, unless it is being started or ended. */
 const CALL_TIMEOUT_MS = 15_000;

@@ -1,6 +1,8 @@
+import type { JournalEvent } from '../../../rehearsal/journal.js';
+import type { EventToCome } from '../../../rehearsal/script/progress.js';
+import type { DoneEvent } from '../../../rehearsal/script/state.js';
 import { oneLine } from '../render/width.js';
 import { placeOf } from './admin-answers.js';
-import type { DoneEvent, EventToCome, JournalEvent } from './admin-answers.js';
 
 const SEQ_WIDTH = 5;
 const KIND_WIDTH = 'queued-resource-state'.length;

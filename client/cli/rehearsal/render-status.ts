@@ -29,7 +29,7 @@ export function renderRehearsal(
 
 export function renderClock(clock: ClockState): string {
   const now = new Date(clock.now).toISOString();
-  if (clock.frozen ?? clock.isFrozen) return `clock ${now}, frozen`;
+  if (clock.frozen) return `clock ${now}, frozen`;
   return `clock ${now}${clock.scale === 1 ? '' : `, ${clock.scale} times as fast as this computer's`}`;
 }
 

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../../../domain/units.js';
+import type { JournalEvent } from '../../../rehearsal/journal.js';
 import { placeOf } from '../rehearsal/admin-answers.js';
-import type { JournalEvent } from '../rehearsal/admin-answers.js';
 
 /** A slice that the provider took, by the cloud's own journal, whoever asked for it: this command, or a fault script. */
 export interface Preemption {
@@ -30,11 +30,11 @@ export function preemptionsIn(events: readonly JournalEvent[]): readonly Preempt
     const notice = noticeBefore(events.slice(0, index), event);
     return [
       {
-        at: wallOf(event),
+        at: event.wall,
         node: placeOf(event.subject).id,
         nodeId: String(event.details['nodeId'] ?? ''),
         mode,
-        ...(notice === undefined ? {} : { noticeMs: wallOf(event) - notice }),
+        ...(notice === undefined ? {} : { noticeMs: event.wall - notice }),
       },
     ];
   });
@@ -53,10 +53,8 @@ function noticeBefore(events: readonly JournalEvent[], { subject }: JournalEvent
     ({ kind, subject: verb, details }) => kind === 'admin' && verb === 'preempt' && names.has(String(details['name'])),
   );
   const isNotice = asked?.details['notice'] === true || Number(asked?.details['noticeMs'] ?? 0) > 0;
-  return asked !== undefined && isNotice ? wallOf(asked) : undefined;
+  return asked !== undefined && isNotice ? asked.wall : undefined;
 }
-
-const wallOf = ({ wall, at }: JournalEvent): EpochMs => wall ?? at;
 
 /** The attempt that lost the node; undefined: none ran on it yet. */
 export function attemptOn(nodeId: string, attempts: readonly AttemptNodes[]): number | undefined {

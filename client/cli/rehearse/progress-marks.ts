@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 /** A place in a job's work that it printed: `[step]`, or `[epoch, step]` where both stand on the line. */
 export type ProgressMark = readonly number[];
 
@@ -112,9 +114,7 @@ function marksOf(text: string, { markOf }: ProgressMeasure): readonly ProgressMa
 
 /** Colours are taken out; what was drawn over itself (`\r`) counts as lines. */
 export function linesOf(text: string): readonly string[] {
-  // To match control characters is the point here.
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/\u001b\[[\d;]*[A-Za-z]/g, '').split(/[\r\n]+/);
+  return stripVTControlCharacters(text).split(/[\r\n]+/);
 }
 
 function firstFall(marks: readonly ProgressMark[]): readonly [ProgressMark, ProgressMark] | undefined {

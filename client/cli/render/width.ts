@@ -51,7 +51,5 @@ export function wrapToWidth(text: string, width: number): readonly string[] {
 
 /** Text from elsewhere on one line, without anything that a terminal would obey. */
 export function oneLine(text: string): string {
-  // To match control characters is the point here.
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
+  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/\p{Cc}/gu, '');
 }

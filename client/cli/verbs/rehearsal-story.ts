@@ -1,3 +1,4 @@
+import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
@@ -7,7 +8,6 @@ import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
 import { watchEnd } from '../watch/interrupt.js';
 import { pause } from '../watch/outage.js';
-import type { ScriptProgress } from '../rehearsal/admin-answers.js';
 
 /** The verbs of `jobctl rehearsal` about what happened and what is to happen. */
 
