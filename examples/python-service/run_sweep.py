@@ -9,6 +9,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from jobctl_contract import JOB_TASK_QUEUE, training_job
+from leaving import leave
 from workflows import Sweep, SweepInput
 
 # This service's own queue: jobctl's workers do not know its workflows, and its worker does not know jobctl's.
@@ -32,4 +33,4 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    leave(asyncio.run(main()))

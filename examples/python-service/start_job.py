@@ -11,6 +11,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError
 
 from jobctl_contract import JOB_TASK_QUEUE, JOB_WORKFLOW, Outcome, training_job
+from leaving import leave
 
 
 async def start_and_wait(client: Client, job_id: str) -> Outcome:
@@ -54,4 +55,4 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main()))
+    leave(asyncio.run(main()))

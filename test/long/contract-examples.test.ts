@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException, type ExecFileOptions } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,18 @@ import { BAD_INPUTS_FROM_PYTHON } from './contract-bad-inputs.js';
 
 /** The examples as their users run them: Python with the packages of PyPI, TypeScript with the built package of this checkout. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const run = promisify(execFile);
+
+/** @throws with how the program ended: a signal leaves nothing on stderr. */
+async function run(
+  ...[file, args, options]: [string, string[], ExecFileOptions?]
+): Promise<{ readonly stdout: string }> {
+  try {
+    return await promisify(execFile)(file, args, { ...options, encoding: 'utf8' });
+  } catch (error) {
+    const { message, code, signal, stdout } = error as ExecFileException;
+    throw new Error(`${message}\nexit code ${code ?? 'none'}, signal ${signal ?? 'none'}; stdout:\n${stdout ?? ''}`);
+  }
+}
 
 describe('the examples of services', function () {
   this.timeout(300_000);

@@ -9,6 +9,8 @@ from typing import Any
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 
+from leaving import leave
+
 TPU = {"accelerator": "v5litepod-8", "zone": "us-central1-a"}
 JOB: dict[str, Any] = {"tpu": TPU, "command": {"run": "true"}}
 
@@ -48,3 +50,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
+leave(0)
