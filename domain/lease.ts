@@ -1,4 +1,4 @@
-import type { SliceRef } from './slice.js';
+import type { Pricing, SliceRef } from './slice.js';
 import type { EpochMs, QuotaUnits } from './units.js';
 
 /** A job's claim on its pool's chips. A job has one lease at a time; a later one has a greater number. */
@@ -21,6 +21,10 @@ export interface Demand {
   readonly priority: number;
   readonly submittedAt: EpochMs;
   readonly units: QuotaUnits;
+  /** What the job itself wants its chips bought as; absent: as its tier has them. */
+  readonly pricing?: Pricing;
+  /** Where it may run, in order of preference; absent: said by an older worker. */
+  readonly zones?: readonly string[];
 }
 
 /**
@@ -48,4 +52,8 @@ export type LeaseMessageBody =
   /** A slice is about to send its create call and asks whether the lease stands; also sent again to a new epoch. */
   | { readonly kind: 'slice'; readonly ref: SliceRef }
   /** The slice was seen gone, or never was. */
-  | { readonly kind: 'gone' };
+  | { readonly kind: 'gone' }
+  /** Of the job: all of its slices are ready, in this zone; or, without `zone`, it has lost chips and asks for them again. */
+  | { readonly kind: 'chips'; readonly zone?: string }
+  /** Of the job: it is paused, or resumed. Its slices are kept. */
+  | { readonly kind: 'parked'; readonly isParked: boolean };

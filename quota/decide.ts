@@ -1,6 +1,7 @@
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import { PoolUse } from './pool-use.js';
-import type { Grant, LimitedQuota, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
+import { NO_MEMORY } from './quota-config.js';
+import type { Decision, Grant, LimitedQuota, Pool, QuotaConfig, QuotaRequest } from './quota-config.js';
 import { isWithin } from './quota-units.js';
 
 /**
@@ -10,14 +11,11 @@ import { isWithin } from './quota-units.js';
  * whatever does not fit is passed over. Nobody is preempted: a pool that was shrunk drains as leases end.
  * @param now the grants' start
  */
-export function decide(
-  config: QuotaConfig,
-  requests: readonly QuotaRequest[],
-  leases: readonly QuotaLease[],
-  now: EpochMs,
-): { readonly grants: readonly Grant[] } {
+export function decide({ config, requests, leases, memory = NO_MEMORY }: Pool, now: EpochMs): Decision {
   const waiting = requests.toSorted(inServiceOrder);
-  if (config.kind === 'unlimited') return { grants: waiting.map(({ id }) => ({ id, tier: 0 })) };
+  if (config.kind === 'unlimited') {
+    return { grants: waiting.map(({ id }) => ({ id, tier: 0 })), preemptions: [], memory };
+  }
   const pool = new PoolUse(config, leases);
   const grants: Grant[] = [];
   const grantWhere = (canLieIn: (request: QuotaRequest, tier: number) => boolean) => (request: QuotaRequest) => {
@@ -29,7 +27,7 @@ export function decide(
   };
   const bestEffort = waiting.filter(grantWhere((request, tier) => pool.isInQuota(request, tier)));
   bestEffort.forEach(grantWhere(() => true));
-  return { grants };
+  return { grants, preemptions: [], memory };
 }
 
 /** Whether some tier could hold the whole gang if the pool were empty; else why not, in one sentence. */

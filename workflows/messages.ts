@@ -2,13 +2,14 @@
  * The contract of jobctl's workflows: ids, inputs, signals, queries, search attributes. Clients, other services and other
  * workflows import this file (`jobctl/contract`), so it imports nothing that runs. All values are plain JSON.
  */
-import type { QueryDefinition, SignalDefinition } from '@temporalio/common';
+import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
-import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
+import type { Ownership, Pricing, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+import type { Preemption } from '../quota/quota-config.js';
 
 export type { JobSpec } from '../domain/job-spec.js';
 export type { JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
@@ -170,15 +171,31 @@ export interface JanitorInput {
 function signal<Args extends unknown[]>(name: string): SignalDefinition<Args> {
   return { type: 'signal', name } as SignalDefinition<Args>;
 }
+function update<Call>(name: string): UpdateDefinition<{ readonly message: string }, [Call]> {
+  return { type: 'update', name } as UpdateDefinition<{ readonly message: string }, [Call]>;
+}
 function query<Result>(name: string): QueryDefinition<Result, []> {
   return { type: 'query', name } as QueryDefinition<Result, []>;
 }
 
 /** To a job. */
 export const describeQuery = query<JobView>('describe');
-/** quota -> job: lease `number` of the chain that began with `run` is held from now on. */
+/** Which lease of which job a signal of the quota workflow is about: `number` of the chain that began with `run`. */
+export interface LeaseNews {
+  readonly run: string;
+  readonly number: number;
+  readonly epoch: number;
+}
+/** quota -> job: the lease is held from now on, in a tier that is bought like this. */
 export const grantedSignal =
-  signal<[{ readonly run: string; readonly number: number; readonly epoch: number }]>('granted');
+  signal<[LeaseNews & { readonly tier?: number; readonly pricing?: Pricing; readonly reservation?: string }]>(
+    'granted',
+  );
+/** quota -> job: give the lease back; with notice and the job's grace, and ask again with the first submit time. */
+export const revokedSignal =
+  signal<[LeaseNews & { readonly reason: string; readonly cause: Preemption['cause'] }]>('revoked');
+/** quota -> job: an admin or its user gave it another priority, 1 to 5. */
+export const prioritySignal = signal<[{ readonly run: string; readonly priority: number }]>('priority');
 /** quota -> job: a quota workflow without memory asks every open job to say again what it holds or waits for. */
 export const restateSignal = signal<[{ readonly epoch: number }]>('restate');
 /** slice -> job. */
@@ -197,3 +214,28 @@ export const leaseMessagesSignal = signal<[readonly LeaseMessage[]]>('leaseMessa
 /** To quota: look again at once (janitor, or a person). */
 export const wakeSignal = signal<[]>('wake');
 export const quotaStateQuery = query<unknown>('state');
+
+/** Who asks, by the client's word (DESIGN.md 3, "Trust"). */
+interface HumanCall {
+  readonly v: 1;
+  readonly by: string;
+}
+/** Files as text; the worker reads and checks them, keeps them in the store, and refuses where a path or URL is configured. */
+export interface ApplyCall extends HumanCall {
+  readonly quotaFile?: { readonly name: string; readonly text: string };
+  readonly poolFile?: { readonly name: string; readonly text: string };
+}
+/** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
+export interface AdmissionCall extends HumanCall {
+  readonly admission: 'open' | 'frozen' | 'draining';
+  readonly reason?: string;
+}
+export interface PriorityCall extends HumanCall {
+  readonly job: string;
+  /** 1 (first) to 5. */
+  readonly priority: number;
+}
+/** To quota, by people. Each is refused by its validator, or done when it answers; the answer is a sentence. */
+export const applyUpdate = update<ApplyCall>('apply');
+export const admissionUpdate = update<AdmissionCall>('admission');
+export const priorityUpdate = update<PriorityCall>('priority');

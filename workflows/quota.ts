@@ -96,7 +96,7 @@ function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
   const now = Date.now();
   const requests = book.waiting.map(toRequest);
   const leases = book.leased.map(toLease);
-  const { grants } = facts.config ? decide(facts.config, requests, leases, now) : { grants: [] };
+  const { grants } = facts.config ? decide({ config: facts.config, requests, leases }, now) : { grants: [] };
   const granted = grants.slice(0, GRANTS_PER_BATCH).flatMap(({ id, tier }) => {
     book.grant(id, tier, now);
     return book.get(id)?.lease ?? [];

@@ -87,7 +87,7 @@ function check(property: (scene: Scene) => boolean): number {
 describe('quota: decide, safety', () => {
   it('no grant makes the leased of a tier more than it has', () => {
     const interesting = check(({ config, requests, leases }) => {
-      const { grants } = decide(config, requests, leases, NOW);
+      const { grants } = decide({ config, requests, leases }, NOW);
       config.tiers.forEach((total, index) => {
         const granted = grants.filter((grant) => grant.tier === index).map(({ id }) => find(requests, id));
         const after = sum([...leases.filter((each) => each.tier === index), ...granted]);
@@ -101,7 +101,7 @@ describe('quota: decide, safety', () => {
 
   it('every grant is of a waiting job, once, in a tier that exists', () => {
     const interesting = check(({ config, requests, leases }) => {
-      const { grants } = decide(config, requests, leases, NOW);
+      const { grants } = decide({ config, requests, leases }, NOW);
       assert.equal(new Set(grants.map(({ id }) => id)).size, grants.length);
       for (const { id, tier: index } of grants) assert.ok(find(requests, id) && config.tiers[index] !== undefined);
       return grants.length > 1;
@@ -114,8 +114,8 @@ describe('quota: decide, safety', () => {
     fc.assert(
       fc.property(scene, fc.infiniteStream(fc.nat()), (drawn, random) => {
         const { config, requests, leases } = drawn;
-        const shuffled = decide(config, shuffle(requests, random), shuffle(leases, random), NOW);
-        assert.deepEqual(shuffled, decide(config, requests, leases, NOW));
+        const shuffled = decide({ config, requests: shuffle(requests, random), leases: shuffle(leases, random) }, NOW);
+        assert.deepEqual(shuffled, decide({ config, requests, leases }, NOW));
         if (shuffled.grants.length > 0 && shuffled.grants.length < requests.length) interesting += 1;
       }),
       { numRuns: RUNS },
@@ -127,7 +127,7 @@ describe('quota: decide, safety', () => {
 describe('quota: decide, liveness', () => {
   it('nobody waits who would fit into what is left', () => {
     const interesting = check(({ config, requests, leases }) => {
-      const { grants } = decide(config, requests, leases, NOW);
+      const { grants } = decide({ config, requests, leases }, NOW);
       const waiting = requests.filter(({ id }) => !grants.some((grant) => grant.id === id));
       for (const each of waiting) {
         config.tiers.forEach((total, index) => {
@@ -145,7 +145,7 @@ describe('quota: decide, liveness', () => {
     const interesting = check(({ config, requests }) => {
       const [only] = requests;
       if (only === undefined || !config.tiers.some((total) => isWithin(only.units, total))) return false;
-      assert.equal(decide(config, [only], [], NOW).grants.length, 1);
+      assert.equal(decide({ config, requests: [only], leases: [] }, NOW).grants.length, 1);
       return true;
     });
     assert.ok(interesting > RUNS / 2, `${interesting} runs with a job that fits`);
@@ -155,14 +155,14 @@ describe('quota: decide, liveness', () => {
     const interesting = check(({ config, requests }) => {
       const own = requests.filter(({ project }) => project !== 'none');
       const guests = requests.filter(({ project }) => project === 'none').map((each) => ({ ...each, priority: 1 }));
-      const alone = decide(config, own, [], NOW).grants;
+      const alone = decide({ config, requests: own, leases: [] }, NOW).grants;
       const [first] = own.toSorted(
         (a, b) => a.priority - b.priority || a.submittedAt - b.submittedAt || (a.id < b.id ? -1 : 1),
       );
       const nominal = config.projects.find(({ name }) => name === first?.project)?.nominal[0];
       if (first === undefined || nominal === undefined || !isWithin(first.units, nominal) || guests.length === 0)
         return false;
-      const grants = decide(config, [...own, ...guests], [], NOW).grants;
+      const grants = decide({ config, requests: [...own, ...guests], leases: [] }, NOW).grants;
       assert.ok(
         grants.some(({ id }) => id === first.id),
         JSON.stringify({ alone, grants }),

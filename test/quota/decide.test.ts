@@ -147,7 +147,7 @@ const cases: Record<string, Case> = {
 describe('quota: decide', () => {
   for (const [name, { config, requests, leases = [], want }] of Object.entries(cases)) {
     it(name, () => {
-      const { grants } = decide(config, requests, leases, 100);
+      const { grants } = decide({ config, requests, leases }, 100);
       assert.deepEqual(
         grants.map(({ id, tier }) => `${id}@${tier}`),
         want,
