@@ -20,7 +20,8 @@ async function run(
     return await promisify(execFile)(file, args, { ...options, encoding: 'utf8' });
   } catch (error) {
     const { message, code, signal, stdout } = error as ExecFileException;
-    throw new Error(`${message}\nexit code ${code ?? 'none'}, signal ${signal ?? 'none'}; stdout:\n${stdout ?? ''}`);
+    const how = `exit code ${code ?? 'none'}, signal ${signal ?? 'none'}; stdout:\n${stdout ?? ''}`;
+    throw new Error(`${message}\n${how}`, { cause: error });
   }
 }
 
