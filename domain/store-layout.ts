@@ -16,6 +16,20 @@ export const googleProjectsPrefix = 'system/google-projects/';
 export const googleProjectObject = (googleProject: string): string => `${googleProjectsPrefix}${googleProject}`;
 export const googleProjectOf = (objectName: string): string => objectName.slice(googleProjectsPrefix.length);
 
+// Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
+
+/** What people look at: written by workers, `PackedPoolState` of quota/published-state.ts. */
+export const poolStateObject = (pool: string): string => `quota/${pool}/state.json`;
+/** One JSON object a line, in the order in which it happened; the objects of a day in name order. */
+export const poolHistoryPrefix = (pool: string): string => `quota/${pool}/history/`;
+/** `day` is YYYY-MM-DD in UTC, `name` sorts by time. */
+export const poolHistoryObject = (pool: string, day: string, name: string): string =>
+  `${poolHistoryPrefix(pool)}${day}/${name}.jsonl`;
+/** The last file that `jobctl quota apply` put in force, where none is configured. */
+export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
+/** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
+export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;
+
 /** Of all attempts. */
 export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;
 /** `stream` is a module's name or `command`. */
