@@ -1,12 +1,18 @@
 import { Context } from '@temporalio/activity';
 import type { OwnedResource } from '../cloud/tpu/port.js';
 import { judgeResource, MOST_DELETIONS_PER_SWEEP } from '../domain/janitor.js';
-import { quotaWorkflowId, type SliceMemo, sliceWorkflowId, wakeSignal, WorkflowType } from '../workflows/messages.js';
+import {
+  quotaStart,
+  quotaWorkflowId,
+  type SliceMemo,
+  sliceWorkflowId,
+  wakeSignal,
+  WorkflowType,
+} from '../workflows/messages.js';
 import type { JanitorActivities, JanitorReport } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { listOwnedEverywhere } from './google-projects.js';
 import { startReclaim } from './quota.js';
-import { quotaStart } from './quota-start.js';
 import { describe, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
 export function janitorActivities(dependencies: ActivityDependencies): JanitorActivities {

@@ -1,6 +1,5 @@
 import type { LeaseMessage } from '../domain/lease.js';
-import { leaseMessagesSignal, WorkflowType } from '../workflows/messages.js';
-import { quotaStart } from './quota-start.js';
+import { leaseMessagesSignal, quotaStart, WorkflowType } from '../workflows/messages.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
 /**
