@@ -1,0 +1,249 @@
+import type { Demand } from '../domain/lease.js';
+import type { EpochMs } from '../domain/units.js';
+import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
+
+/**
+ * A pool as people look at it: `list`, `why`, `quota show` and `quota plan` decide and explain on it, and ask no workflow.
+ * Ids of requests and leases in `view` are lease keys: job/run/number.
+ */
+export interface PoolSnapshot {
+  readonly pool: string;
+  readonly at: EpochMs;
+  readonly epoch: number;
+  readonly admission: 'open' | 'frozen' | 'draining';
+  readonly admissionReason?: string;
+  /** Where the files in force come from: a path, a URL, or `applied by alice`. */
+  readonly source?: string;
+  /** What is wrong with the files; those that were good last are in force. */
+  readonly problem?: string;
+  readonly view: Pool;
+}
+
+/**
+ * The object `quota/<pool>/state.json`: one short tuple a row, what rows share in tables beside them, times as ages at
+ * `at` in ms. A row costs 100 bytes or less: the answer of one query has to hold 10,000 requests and 10,000 leases, and it
+ * may have 2 MB.
+ */
+export interface PackedPoolState extends Omit<PoolSnapshot, 'view'> {
+  readonly v: 1;
+  readonly config: QuotaConfig;
+  readonly isFrozen?: boolean;
+  readonly demands: readonly PackedDemand[];
+  readonly zones: readonly string[];
+  readonly requests: readonly PackedRow[];
+  readonly leases: readonly PackedRow[];
+  readonly memory?: PackedMemory;
+}
+
+type PackedDemand = readonly [
+  project: string,
+  user: string,
+  priority: number,
+  units: Demand['units'],
+  pricing?: Demand['pricing'] | null,
+  zones?: readonly string[],
+];
+type Cell = string | number | null;
+/** Of a request: id, demand, submitted, waiting since. Of a lease: id, demand, submitted, then see `packLease`. Ends at its last value. */
+type PackedRow = readonly Cell[];
+/** A row of `requests` by index; the id itself where there is none. */
+type RequestRef = number | string;
+interface PackedMemory {
+  readonly reservations: readonly (readonly [RequestRef, tier: number, madeAt: number])[];
+  readonly dissolved: readonly (readonly [RequestRef, age: number])[];
+  readonly heldBack: readonly (readonly [RequestRef, ms: number, since?: number])[];
+  readonly coolDowns: readonly (readonly [type: string, tier: number, zone: string, failures: number, until: number])[];
+}
+
+/** In the order of the packed number. */
+const STATES: readonly LeaseState[] = ['asking', 'held', 'draining', 'parked'];
+
+export function packState({ view, ...head }: PoolSnapshot): PackedPoolState {
+  const demands = new Table<PackedDemand>();
+  const zones = new Table<string>();
+  const row = (packed: QuotaRequest | QuotaLease, ...rest: readonly (Cell | undefined)[]): PackedRow =>
+    trimmed([packId(packed.id), demands.indexOf(packDemand(packed)), head.at - packed.submittedAt, ...rest]);
+  const requests = view.requests.map((request) => row(request, ageOf(head.at, request.waitingSince)));
+  const leases = view.leases.map((lease) => row(lease, ...packLease(lease, head.at, zones)));
+  return {
+    v: 1,
+    ...head,
+    config: view.config,
+    ...(view.isFrozen === undefined ? {} : { isFrozen: view.isFrozen }),
+    demands: demands.values,
+    zones: zones.values,
+    requests,
+    leases,
+    ...(view.memory === undefined ? {} : { memory: packMemory(view.memory, view.requests, head.at) }),
+  };
+}
+
+/** @throws RangeError where the object is of another version of jobctl */
+export function unpackState(packed: PackedPoolState): PoolSnapshot {
+  const { v, config, isFrozen, demands, zones, requests, leases, memory, ...head } = packed;
+  if (v !== 1) {
+    throw new RangeError(
+      `state of pool '${head.pool}': written in form ${String(v)}, this jobctl reads form 1: update it`,
+    );
+  }
+  const { at } = head;
+  const readRequests = requests.map((row): QuotaRequest => {
+    const waitingSince = timeOf(at, row[3]);
+    return { ...unpackHead(row, demands, at), ...(waitingSince === undefined ? {} : { waitingSince }) };
+  });
+  return {
+    ...head,
+    view: {
+      config,
+      requests: readRequests,
+      leases: leases.map((row) => ({ ...unpackHead(row, demands, at), ...unpackLease(row, at, zones) })),
+      ...(memory === undefined ? {} : { memory: unpackMemory(memory, readRequests, at) }),
+      ...(isFrozen === undefined ? {} : { isFrozen }),
+    },
+  };
+}
+
+const ageOf = (at: EpochMs, time: EpochMs | undefined): number | undefined =>
+  time === undefined ? undefined : at - time;
+const timeOf = (at: EpochMs, age: Cell | undefined): EpochMs | undefined =>
+  typeof age === 'number' ? at - age : undefined;
+
+function packDemand({ project, user, priority, units, pricing, zones }: Demand): PackedDemand {
+  if (zones !== undefined) return [project, user, priority, units, pricing ?? null, zones];
+  return pricing === undefined ? [project, user, priority, units] : [project, user, priority, units, pricing];
+}
+
+function packLease(lease: QuotaLease, at: EpochMs, zones: Table<string>): readonly (Cell | undefined)[] {
+  const { tier, startedAt, state, heldMs, askingSince, zone, isFromReservation } = lease;
+  return [
+    tier,
+    at - startedAt,
+    state === undefined ? undefined : STATES.indexOf(state),
+    heldMs,
+    ageOf(at, askingSince),
+    zone === undefined ? undefined : zones.indexOf(zone),
+    isFromReservation === undefined ? undefined : Number(isFromReservation),
+  ];
+}
+
+function unpackHead(row: PackedRow, demands: readonly PackedDemand[], at: EpochMs): Demand & { readonly id: string } {
+  const [project, user, priority, units, pricing = null, zones] = entry(demands, row[1]);
+  return {
+    id: unpackId(String(row[0])),
+    project,
+    user,
+    priority,
+    submittedAt: at - Number(row[2]),
+    units,
+    ...(pricing === null ? {} : { pricing }),
+    ...(zones === undefined ? {} : { zones }),
+  };
+}
+
+type LeaseOnly = Omit<QuotaLease, keyof Demand | 'id'>;
+
+function unpackLease(row: PackedRow, at: EpochMs, zones: readonly string[]): LeaseOnly {
+  const [tier, started, state = null, heldMs = null, asking, zone = null, isFromReservation = null] = row.slice(3);
+  const askingSince = timeOf(at, asking);
+  return {
+    tier: Number(tier),
+    startedAt: at - Number(started),
+    ...(state === null ? {} : { state: entry(STATES, state) }),
+    ...(heldMs === null ? {} : { heldMs: Number(heldMs) }),
+    ...(askingSince === undefined ? {} : { askingSince }),
+    ...(zone === null ? {} : { zone: entry(zones, zone) }),
+    ...(isFromReservation === null ? {} : { isFromReservation: isFromReservation === 1 }),
+  };
+}
+
+function packMemory(memory: QuotaMemory, requests: readonly QuotaRequest[], at: EpochMs): PackedMemory {
+  const indexes = new Map(requests.map(({ id }, index) => [id, index]));
+  const ref = (id: string): RequestRef => indexes.get(id) ?? id;
+  return {
+    reservations: memory.reservations.map(({ id, tier, madeAt }) => [ref(id), tier, at - madeAt]),
+    dissolved: Object.entries(memory.dissolved).map(([id, time]) => [ref(id), at - time]),
+    heldBack: Object.entries(memory.heldBack).map(([id, { ms, since }]) =>
+      since === undefined ? [ref(id), ms] : [ref(id), ms, at - since],
+    ),
+    coolDowns: memory.coolDowns.map(({ type, tier, zone, failures, until }) => [
+      type,
+      tier,
+      zone,
+      failures,
+      at - until,
+    ]),
+  };
+}
+
+function unpackMemory(packed: PackedMemory, requests: readonly QuotaRequest[], at: EpochMs): QuotaMemory {
+  const id = (ref: RequestRef): string => (typeof ref === 'string' ? ref : entry(requests, ref).id);
+  return {
+    reservations: packed.reservations.map(([ref, tier, madeAt]) => ({ id: id(ref), tier, madeAt: at - madeAt })),
+    dissolved: Object.fromEntries(packed.dissolved.map(([ref, age]) => [id(ref), at - age])),
+    heldBack: Object.fromEntries(
+      packed.heldBack.map(([ref, ms, since]) => [
+        id(ref),
+        { ms, ...(since === undefined ? {} : { since: at - since }) },
+      ]),
+    ),
+    coolDowns: packed.coolDowns.map(([type, tier, zone, failures, until]): CoolDown => ({
+      type,
+      tier,
+      zone,
+      failures,
+      until: at - until,
+    })),
+  };
+}
+
+const LEASE_KEY = /^([^~].*)\/([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})\/(\d+)$/;
+
+/** A lease key with its run id (a UUID) in 28 characters instead of 36, `~` before it; any other id as it is. */
+function packId(id: string): string {
+  const found = LEASE_KEY.exec(id);
+  if (found === null) return id.startsWith('~') ? `~${id}` : id;
+  const [, job = '', ...parts] = found;
+  const words = parts.slice(0, 5).join('').match(/.{8}/g) ?? [];
+  return `~${job}/${words.map((word) => Number.parseInt(word, 16).toString(36).padStart(7, '0')).join('')}/${parts[5]}`;
+}
+
+function unpackId(packed: string): string {
+  if (!packed.startsWith('~')) return packed;
+  const found = /^~([^~].*)\/([0-9a-z]{28})\/(\d+)$/.exec(packed);
+  if (found === null) return packed.slice(1);
+  const [, job = '', run = '', number = ''] = found;
+  const words = run.match(/.{7}/g) ?? [];
+  const hex = words.map((word) => Number.parseInt(word, 36).toString(16).padStart(8, '0')).join('');
+  const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return `${job}/${uuid}/${number}`;
+}
+
+/** What is not there as null, and the row ends at its last value. */
+function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
+  const end = cells.findLastIndex((cell) => cell !== undefined) + 1;
+  return cells.slice(0, end).map((cell) => cell ?? null);
+}
+
+function entry<T>(table: readonly T[], index: Cell | undefined): T {
+  const value = table[Number(index)];
+  if (value === undefined) throw new RangeError(`state of a pool: a table of it has no entry ${String(index)}`);
+  return value;
+}
+
+/** Values that many rows share, each once. */
+class Table<T> {
+  readonly #values: T[] = [];
+  readonly #indexes = new Map<string, number>();
+
+  get values(): readonly T[] {
+    return this.#values;
+  }
+
+  indexOf(value: T): number {
+    const key = JSON.stringify(value);
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    this.#indexes.set(key, this.#values.length);
+    return this.#values.push(value) - 1;
+  }
+}
