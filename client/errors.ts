@@ -37,6 +37,28 @@ export class JobTerminated extends Error {
   }
 }
 
+/** No quota workflow of this pool has ever run here. */
+export class PoolNotFound extends Error {
+  override readonly name = 'PoolNotFound';
+  readonly pool: string;
+
+  constructor(pool: string, where: string) {
+    super(`no pool '${pool}' has run ${where}`);
+    this.pool = pool;
+  }
+}
+
+/** The pool refused a call, and nothing was changed. `message` says why: for files, every problem with its place. */
+export class PoolRefused extends Error {
+  override readonly name = 'PoolRefused';
+  readonly pool: string;
+
+  constructor(pool: string, why: string) {
+    super(why);
+    this.pool = pool;
+  }
+}
+
 /** Something of a job is encrypted with a key that this client does not have. */
 export class JobEncrypted extends Error {
   override readonly name = 'JobEncrypted';

@@ -2,6 +2,7 @@
 export { JobClient } from './job-client.js';
 export type { JobClientOptions, Submission, Submitted } from './job-client.js';
 export type { JobFilter, JobPage, JobRow, ShownPhase } from './job-rows.js';
+export type { Admission, AppliedFiles, PoolClient, PoolFileText } from './pool-client.js';
 export type { TemporalOptions } from './connect.js';
 export { jobDataConverter } from './data-converter.js';
 export type { CodecReferences } from '../cloud/codec/codec-references.js';

@@ -21,6 +21,7 @@ import {
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
 import { JobEncrypted, JobInvalid, JobNameTaken, JobNotFound, JobTerminated } from './errors.js';
+import { PoolClient } from './pool-client.js';
 import { TemporalCalls } from './temporal-calls.js';
 
 export interface JobClientOptions {
@@ -156,6 +157,16 @@ export class JobClient {
     if (execution.status.name !== 'RUNNING') return 'done';
     await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).cancel());
     return 'cancelling';
+  }
+
+  /** What people tell a pool: files, freeze and drain, priorities. */
+  quota(pool = 'default'): PoolClient {
+    return new PoolClient(pool, {
+      temporal: this.#temporal,
+      calls: this.#calls,
+      taskQueue: this.#taskQueue,
+      where: this.#where,
+    });
   }
 
   /** Closes the connection if this client made it. */

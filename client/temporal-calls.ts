@@ -18,9 +18,9 @@ export class TemporalCalls {
   }
 
   /** A server that is away must not hold the caller: no call without a deadline. */
-  async bounded<T>(call: () => Promise<T>): Promise<T> {
+  async bounded<T>(call: () => Promise<T>, deadlineMs = DEADLINE_MS): Promise<T> {
     try {
-      return await this.#temporal.connection.withDeadline(Date.now() + DEADLINE_MS, call);
+      return await this.#temporal.connection.withDeadline(Date.now() + deadlineMs, call);
     } catch (error) {
       throw (await this.#refusalOf(error)) ?? error;
     }

@@ -1,0 +1,110 @@
+import type { Client } from '@temporalio/client';
+import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
+import {
+  admissionUpdate,
+  type AdmissionCall,
+  type ApplyCall,
+  applyUpdate,
+  priorityUpdate,
+  quotaStart,
+  quotaWorkflowId,
+  WorkflowType,
+} from '../workflows/messages.js';
+import { PoolNotFound, PoolRefused, TemporalUnreachable } from './errors.js';
+import type { TemporalCalls } from './temporal-calls.js';
+
+/** A quota or pool file to put in force. `name` is for messages and for `quota show`. */
+export interface PoolFileText {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface AppliedFiles {
+  readonly quotaFile?: PoolFileText;
+  readonly poolFile?: PoolFileText;
+}
+
+export type Admission = AdmissionCall['admission'];
+
+/** What a call ends with where no worker is there: it may still be done later, so it says that. */
+const CALL_TIMEOUT_MS = 30_000;
+
+/**
+ * What people tell a pool's quota workflow. `by` is who asks, by the caller's word: it is kept with the pool, and the pool
+ * file's `admins` are compared with it. Each call answers with a sentence once it is done, and repeating it is safe. Rejects with
+ * `PoolRefused` (nothing was changed), `PoolNotFound`, `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
+ */
+export class PoolClient {
+  readonly pool: string;
+  readonly #temporal: Client;
+  readonly #calls: TemporalCalls;
+  readonly #taskQueue: string;
+  readonly #where: string;
+
+  /** @param where `in namespace N of Temporal at A`, for messages */
+  constructor(pool: string, options: { temporal: Client; calls: TemporalCalls; taskQueue: string; where: string }) {
+    this.pool = pool;
+    this.#temporal = options.temporal;
+    this.#calls = options.calls;
+    this.#taskQueue = options.taskQueue;
+    this.#where = options.where;
+  }
+
+  /** Puts files in force; one that is left out stays as it is. Starts the pool where it never ran. */
+  async apply(files: AppliedFiles, by: string): Promise<string> {
+    const { WithStartWorkflowOperation: WithStart } = await import('@temporalio/client');
+    const start = { ...quotaStart(this.pool, this.#taskQueue), workflowIdConflictPolicy: 'USE_EXISTING' as const };
+    const call: ApplyCall = { v: 1, by, ...files };
+    return this.#answer(() =>
+      this.#temporal.workflow.executeUpdateWithStart(applyUpdate, {
+        args: [call],
+        startWorkflowOperation: new WithStart(WorkflowType.Quota, start),
+      }),
+    );
+  }
+
+  /** `frozen`: nothing new is granted. `draining`: and every lease is asked back, with notice. `open`: as ever. */
+  setAdmission(admission: Admission, by: string, reason?: string): Promise<string> {
+    const call: AdmissionCall = { v: 1, by, admission, ...(reason === undefined ? {} : { reason }) };
+    return this.#answer(() => this.#handle().executeUpdate(admissionUpdate, { args: [call] }));
+  }
+
+  /** @param priority 1 (first) to 5 */
+  setPriority(job: string, priority: number, by: string): Promise<string> {
+    return this.#answer(() => this.#handle().executeUpdate(priorityUpdate, { args: [{ v: 1, by, job, priority }] }));
+  }
+
+  #handle() {
+    return this.#temporal.workflow.getHandle(quotaWorkflowId(this.pool));
+  }
+
+  async #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
+    const answer = await this.#calls.bounded(() => inOurWords(call, this.pool, this.#where), CALL_TIMEOUT_MS);
+    const keyId = missingKeyOf(answer);
+    return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
+  }
+}
+
+/** The errors of an update that mean something to the caller; the others are left as they are. */
+async function inOurWords<T>(call: () => Promise<T>, pool: string, where: string): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const [{ WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError }, { WorkflowNotFoundError }] =
+      await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
+    if (error instanceof WorkflowUpdateFailedError) throw new PoolRefused(pool, messageOf(error.cause ?? error));
+    if (error instanceof WorkflowNotFoundError) throw new PoolNotFound(pool, where);
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      throw new TemporalUnreachable(
+        `no worker answered for pool '${pool}' within ${CALL_TIMEOUT_MS / 1000} s; it may still be done when one is up`,
+        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
+      );
+    }
+    throw error;
+  }
+}
+
+/** The innermost failure: an activity's stands under one that says only that it failed. */
+function messageOf(error: Error): string {
+  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
+}
