@@ -26,6 +26,7 @@ export interface JobSpec {
     /** The Google Cloud project; absent = the worker's. */
     readonly project?: string;
     readonly runtimeVersion: string;
+    /** Where its tier has none; `any` comes to spot. */
     readonly pricing: Pricing | 'any';
     readonly startupScript?: string;
     readonly tags: readonly string[];
@@ -42,6 +43,11 @@ export interface JobSpec {
     readonly topology?: string;
     readonly dataDisks?: readonly DataDisk[];
   };
+  /**
+   * What the job's own file wants its chips bought as: it is served by tiers of that pricing alone. Absent: any tier's, and
+   * `tpu.pricing` (the pool's default, else spot) where the tier says nothing. Not in `tpu`, whose hash names what was created.
+   */
+  readonly namedPricing?: Pricing;
   readonly modules: readonly ModuleName[];
   readonly remoteUser?: string;
   readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };

@@ -1,11 +1,13 @@
 import type { AllocationMode, Pricing } from '../slice.js';
 import { namesIn, referenceHint, RESOURCE_NAME } from './cloud-path.js';
-import { notBuilt } from './later-keys.js';
 import { given } from './plain-values.js';
 import type { Report } from './report.js';
 import type { TpuForm } from './tpu-form.js';
 
 export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const satisfies readonly Pricing[];
+
+/** Whatever its tier buys; where its tier says nothing, spot. */
+export const ANY_PRICING = 'any';
 
 /** The pricing that a word means, in any case and with - or _ in it. */
 export function pricingNamed(word: string): Pricing | undefined {
@@ -18,7 +20,7 @@ export function resolveCapacity(
   tpu: TpuForm,
   zones: readonly string[],
   report: Report,
-): { allocationMode: AllocationMode; pricing: Pricing; reservation: string | undefined } {
+): { allocationMode: AllocationMode; pricing: Pricing | typeof ANY_PRICING; reservation: string | undefined } {
   const reservation = given(tpu.reservation);
   const isNamed = reservation !== undefined;
   const allocationMode = tpu.allocation_mode ?? (isNamed ? 'queued-resources' : 'tpu-vm');
@@ -27,14 +29,23 @@ export function resolveCapacity(
   return { allocationMode, pricing: pricing ?? 'spot', reservation };
 }
 
-function resolvePricing(tpu: TpuForm, without: Pricing, report: Report): Pricing | undefined {
+/**
+ * What the file itself wants its chips bought as; undefined where it leaves that to its tier. A reservation that is named
+ * is one of pricing reserved.
+ * @param own `tpu` without a pool's defaults: those do not bind a job to a tier
+ */
+export function pricingOf(own: TpuForm): Pricing | undefined {
+  const word = given(own.pricing);
+  if (word !== undefined) return pricingNamed(word);
+  return given(own.reservation) === undefined ? undefined : 'reserved';
+}
+
+function resolvePricing(tpu: TpuForm, without: Pricing, report: Report): Pricing | typeof ANY_PRICING | undefined {
   const word = given(tpu.pricing);
   if (word === undefined) return without;
+  if (word.toLowerCase() === ANY_PRICING) return ANY_PRICING;
   const pricing = pricingNamed(word);
-  if (word.toLowerCase() === 'any') {
-    const { message, hint } = notBuilt(`name one of ${PRICINGS.join(', ')}`, `'${word}'`);
-    report.problem(['tpu', 'pricing'], word, message, hint);
-  } else if (pricing === undefined) report.notAllowed(['tpu', 'pricing'], word, PRICINGS);
+  if (pricing === undefined) report.notAllowed(['tpu', 'pricing'], word, [...PRICINGS, ANY_PRICING]);
   return pricing;
 }
 
@@ -45,7 +56,7 @@ const RESERVATION_FORMS =
 interface ReservationUse {
   readonly allocationMode: AllocationMode;
   /** Undefined: wrong, and reported. */
-  readonly pricing: Pricing | undefined;
+  readonly pricing: Pricing | typeof ANY_PRICING | undefined;
   readonly zones: readonly string[];
 }
 

@@ -109,6 +109,7 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
     slices: form.slices ?? 1,
     env,
     tpu: found.tpu,
+    ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
     modules,
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),

@@ -21,7 +21,9 @@ const schema = section({
   version: text().nullish().describe('Runtime version; each generation has a default.'),
   pricing: text()
     .nullish()
-    .describe('spot, ondemand, preemptible or reserved; spot without it, reserved where a reservation is named.'),
+    .describe(
+      'spot, ondemand, preemptible, reserved or any (what its tier is bought as); spot without it, reserved where a reservation is named.',
+    ),
   startup_script: text().nullish().describe('Runs as root on every host when it boots.'),
   tags: texts().nullish().describe('Network tags, which firewall rules name.'),
   metadata: textMap().nullish().describe('Instance metadata.'),

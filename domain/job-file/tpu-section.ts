@@ -3,6 +3,7 @@ import type { AcceleratorType } from '../accelerators.js';
 import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../identity.js';
 import type { JobSpec } from '../job-spec.js';
 import type { Path } from '../problem.js';
+import type { Pricing } from '../slice.js';
 import {
   acceleratorHint,
   acceleratorNamed,
@@ -12,7 +13,7 @@ import {
   topologyHint,
   topologiesOf,
 } from './accelerator.js';
-import { resolveCapacity } from './capacity-keys.js';
+import { pricingOf, resolveCapacity } from './capacity-keys.js';
 import { GOOGLE_PROJECT } from './cloud-path.js';
 import { applyCreateFlags } from './create-flags.js';
 import { resolveDataDisks } from './data-disks.js';
@@ -35,6 +36,8 @@ export interface TpuContext {
 export interface ResolvedTpu {
   readonly tpu: TpuSpec;
   readonly type: AcceleratorType;
+  /** What the job's own file wants its chips bought as; absent: its tier decides. */
+  readonly namedPricing?: Pricing;
   /** Keys that the file does not give and a pool file may. */
   readonly leftToPool: readonly string[];
 }
@@ -62,7 +65,12 @@ export function resolveTpu(
     dataDisks: resolveDataDisks(tpu, { zones, type, slices }, report),
   });
   const leftToPool = pool === undefined ? POOL_KEYS.filter((key) => !isSaid(own, key)) : [];
-  return { type, tpu: { ...spec, ...optional, accelerator: type.type, zones, runtimeVersion }, leftToPool };
+  return {
+    type,
+    tpu: { ...spec, ...optional, accelerator: type.type, zones, runtimeVersion },
+    ...withoutUndefined({ namedPricing: pricingOf(own) }),
+    leftToPool,
+  };
 }
 
 /** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */

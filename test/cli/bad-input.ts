@@ -172,7 +172,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       `FILE:3:12: pricing: 'cheap' is not one of the allowed words`,
-      '  allowed: spot, ondemand, preemptible, reserved',
+      '  allowed: spot, ondemand, preemptible, reserved, any',
     ].join('\n'),
   },
   'a name with capitals': {

@@ -246,6 +246,32 @@ describe("job file: its pool's defaults", () => {
     assert.deepEqual([pricing, allocationMode, reservation], ['reserved', 'queued-resources', 'mine']);
   });
 
+  const named: Record<string, { tpu: Tpu; pool?: PoolDefaults; want: readonly [string | undefined, string] }> = {
+    'a file that names none leaves it to its tier': { tpu: {}, want: [undefined, 'spot'] },
+    'any is none, and beats the default of the pool': {
+      tpu: { pricing: 'Any' },
+      pool: { ...POOL, tpu: { pricing: 'reserved' } },
+      want: [undefined, 'any'],
+    },
+    'the default of the pool binds no job to a tier': {
+      tpu: {},
+      pool: { ...POOL, tpu: { pricing: 'ondemand' } },
+      want: [undefined, 'ondemand'],
+    },
+    'a file that says spot is for tiers of spot': { tpu: { pricing: 'SPOT' }, want: ['spot', 'spot'] },
+    'a reservation that is named is one of pricing reserved': {
+      tpu: { reservation: 'mine' },
+      want: ['reserved', 'reserved'],
+    },
+  };
+  for (const [name, { tpu, pool, want }] of Object.entries(named)) {
+    it(name, () => {
+      const job = resolved(tpu, pool);
+      assert.ok(job.ok, messagesOf(job));
+      assert.deepEqual([job.spec.namedPricing, job.spec.tpu.pricing], want);
+    });
+  }
+
   const wrong: Record<string, { tpu: Tpu; pool: PoolDefaults; want: string }> = {
     "the pool's reservation with the job's allocation mode": {
       tpu: { pricing: 'reserved', allocation_mode: 'tpu-vm' },

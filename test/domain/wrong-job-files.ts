@@ -212,15 +212,15 @@ tpu:
     want: [
       "train.yaml:1:57: pricing: 'spto' is not one of the allowed words",
       '  did you mean spot?',
-      '  allowed: spot, ondemand, preemptible, reserved',
+      '  allowed: spot, ondemand, preemptible, reserved, any',
     ],
   },
-  'a pricing that is not built': {
-    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, pricing: any}
+  'a reservation with any pricing': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, pricing: any, reservation: r}
 `,
     want: [
-      "train.yaml:1:57: pricing: 'any' is not built yet in this version of jobctl",
-      '  until then: name one of spot, ondemand, preemptible, reserved',
+      'train.yaml:1:75: reservation: a reservation is used with pricing reserved only, and pricing is any',
+      '  write pricing: reserved',
     ],
   },
   'a reservation with spot': {

@@ -61,7 +61,7 @@ const WRONG: Readonly<Record<string, { readonly text: string; readonly want: rea
       '  known: bigquery, cloud-platform, cloud-source-repos, cloud-source-repos-ro, compute-ro, compute-rw, datastore, default, gke-default, logging-write, monitoring, monitoring-read, monitoring-write, pubsub, service-control, service-management, sql-admin, storage-full, storage-ro, storage-rw, taskqueue, trace, userinfo-email, or a URL such as https://www.googleapis.com/auth/cloud-platform',
       "pool.toml:4:11: pricing: 'spto' is not one of the allowed words",
       '  did you mean spot?',
-      '  allowed: spot, ondemand, preemptible, reserved',
+      '  allowed: spot, ondemand, preemptible, reserved, any',
       "pool.toml:6:8: Team: 'Team' is no label key",
       '  a-z, 0-9, - and _; 63 at most; a letter first',
     ],
