@@ -53,6 +53,7 @@ interface PackedMemory {
   readonly dissolved: readonly (readonly [RequestRef, age: number])[];
   readonly heldBack: readonly (readonly [RequestRef, ms: number, since?: number])[];
   readonly coolDowns: readonly (readonly [type: string, tier: number, zone: string, failures: number, until: number])[];
+  readonly winners: readonly RequestRef[];
 }
 
 /** In the order of the packed number. */
@@ -172,6 +173,7 @@ function packMemory(memory: QuotaMemory, requests: readonly QuotaRequest[], at: 
       failures,
       at - until,
     ]),
+    winners: memory.winners.map(ref),
   };
 }
 
@@ -193,6 +195,7 @@ function unpackMemory(packed: PackedMemory, requests: readonly QuotaRequest[], a
       failures,
       until: at - until,
     })),
+    winners: packed.winners.map(id),
   };
 }
 

@@ -144,9 +144,11 @@ export interface QuotaMemory {
   /** By in-quota request: for how long reservations held it back before now, and since when they do. */
   readonly heldBack: Readonly<Record<string, { readonly ms: number; readonly since?: EpochMs }>>;
   readonly coolDowns: readonly CoolDown[];
+  /** In-quota requests for which somebody was preempted: those chips are theirs before any reservation's (rule 7). */
+  readonly winners: readonly string[];
 }
 
-export const NO_MEMORY: QuotaMemory = { reservations: [], dissolved: {}, heldBack: {}, coolDowns: [] };
+export const NO_MEMORY: QuotaMemory = { reservations: [], dissolved: {}, heldBack: {}, coolDowns: [], winners: [] };
 
 /** All that a decision is made from, beside the time. The order of `requests` and `leases` does not matter. */
 export interface Pool {

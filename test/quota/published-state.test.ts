@@ -76,6 +76,7 @@ function memoryOf(ids: readonly string[], times: readonly [number, number]): Quo
       ids.map((of, index) => [of, index % 2 === 0 ? { ms: index } : { ms: index, since: first }]),
     ),
     coolDowns: [{ type: 'v4', tier: 0, zone: 'us-central2-b', failures: 2, until: second }],
+    winners: ids.slice(1, 3),
   };
 }
 
