@@ -122,3 +122,10 @@ export function findAccelerator(name: string): AcceleratorType | undefined {
 export function quotaUnitsOf(accelerator: AcceleratorType): number {
   return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));
 }
+
+/** Chips, for people, that so many quota units of a type are; undefined for a type that is no Cloud TPU's: files may have any. */
+export function chipsOfUnits(type: string, units: number): number | undefined {
+  if (!Object.hasOwn(GENERATION_FACTS, type)) return undefined;
+  return GENERATION_FACTS[type as Generation].nameCounts === 'cores' ? units / CORES_PER_CHIP : units;
+}
+const CORES_PER_CHIP = 2;

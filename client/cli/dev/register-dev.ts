@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
+import { ask } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { billedLine } from './billed-line.js';
@@ -160,16 +160,6 @@ async function isPurgeConfirmed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const { stackHome } = await import('./home.js');
   return ask(`Remove all jobs, logs and data of ${stackHome().root}? [y/N] `);
-}
-
-async function ask(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await terminal.question(question);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    terminal.close();
-  }
 }
 
 function registerStatus(dev: Command): void {

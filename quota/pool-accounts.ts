@@ -1,0 +1,165 @@
+import { addUnits, type QuotaUnits } from '../domain/units.js';
+import { inLayingOrder, nominalQuota } from './nominal-quota.js';
+import type { LimitedQuota, Pool, QuotaLease } from './quota-config.js';
+import { isWithin, subtractUnits, unitsOf } from './quota-units.js';
+
+/** What a project has of one type, over all tiers, in quota units. */
+export interface ProjectAccount {
+  /** As the quota file writes it. */
+  readonly project: string;
+  readonly type: string;
+  /** What its shares come to; 0 where the quota file gives it none. */
+  readonly nominal: number;
+  /** In leases that ask, hold or are parked, on nominal quota and borrowed. */
+  readonly used: number;
+  /** Of `used`: in leases that do not lie on its nominal quota (rule 3). */
+  readonly borrowed: number;
+  /** Of the nominal quota that it does not use: what others have borrowed (`lend`). */
+  readonly lent: number;
+  /** In leases that drain: they count in the pool until they are seen gone, and in none of the above. */
+  readonly draining: number;
+  /** What its waiting jobs ask for. */
+  readonly waiting: number;
+}
+
+/** What a tier has of one type, in quota units. */
+export interface TierAccount {
+  /** Index of the tiers, best first. */
+  readonly tier: number;
+  readonly type: string;
+  readonly total: number;
+  /** In all leases, whatever their state. */
+  readonly inUse: number;
+  /** Of `inUse`. */
+  readonly draining: number;
+  /** Less than 0 after the pool was shrunk under its leases. */
+  readonly free: number;
+}
+
+export interface PoolAccounts {
+  /** One a tier and type of the quota file; none in an unlimited pool. */
+  readonly tiers: readonly TierAccount[];
+  /** One a project and type with anything in it: the quota file's in its order, then others by name. */
+  readonly projects: readonly ProjectAccount[];
+  /** Projects of the quota file that have no row. */
+  readonly idle: readonly string[];
+}
+
+/** Who has how much of a pool. The order of requests and leases does not matter. */
+export function poolAccounts({ config, requests, leases }: Pool): PoolAccounts {
+  const ledger = new Ledger(config.kind === 'limited' ? config.projects.map(({ name }) => name) : []);
+  for (const { project, units } of requests) ledger.add(project, 'waiting', units);
+  for (const { project, units, state } of leases)
+    ledger.add(project, state === 'draining' ? 'draining' : 'used', units);
+  if (config.kind === 'unlimited') return { tiers: [], ...ledger.close() };
+  for (const { name, nominal } of config.projects) for (const units of nominal) ledger.add(name, 'nominal', units);
+  const tiers = config.tiers.flatMap((total, tier) => {
+    const there = leases.filter((lease) => Math.min(lease.tier, config.tiers.length - 1) === tier);
+    enterLoans(ledger, config, tier, there);
+    return tierAccounts(total, tier, there);
+  });
+  return { tiers, ...ledger.close() };
+}
+
+function tierAccounts(total: QuotaUnits, tier: number, leases: readonly QuotaLease[]): readonly TierAccount[] {
+  const inUse = sumOf(leases);
+  const draining = sumOf(leases.filter(isDraining));
+  return Object.keys(total).map((type) => ({
+    tier,
+    type,
+    total: unitsOf(total, type),
+    inUse: unitsOf(inUse, type),
+    draining: unitsOf(draining, type),
+    free: unitsOf(total, type) - unitsOf(inUse, type),
+  }));
+}
+
+/** Who borrows and who lends in one tier. */
+function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: readonly QuotaLease[]): void {
+  const byProject = new Map<string, QuotaLease[]>(config.projects.map(({ name }) => [name.toLowerCase(), []]));
+  for (const lease of leases.filter((each) => !isDraining(each))) {
+    const own = byProject.get(lease.project.toLowerCase());
+    if (own) own.push(lease);
+    else byProject.set(lease.project.toLowerCase(), [lease]);
+  }
+  const nominal = new Map(config.projects.map((project) => [project.name.toLowerCase(), project.nominal[tier] ?? {}]));
+  const laid = [...byProject].map(([project, own]) => ({ project, ...layLeases(nominal.get(project) ?? {}, own) }));
+  for (const { project, borrowed } of laid) ledger.add(project, 'borrowed', borrowed);
+  const borrowed = laid.map((each) => each.borrowed).reduce(addUnits, {});
+  const promised = [...nominal.values()].reduce(addUnits, {});
+  for (const [type, total] of Object.entries(config.tiers[tier] ?? {})) {
+    const nobodys = Math.max(0, total - unitsOf(promised, type));
+    const unused = new Map(laid.map(({ project, left }) => [project, unitsOf(left, type)]));
+    for (const [project, units] of lend(unitsOf(borrowed, type) - nobodys, unused)) {
+      ledger.add(project, 'lent', { [type]: units });
+    }
+  }
+}
+
+/** A project's leases on its nominal quota of one tier (rule 3): what is left of it, and the units that are borrowed. */
+function layLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): { left: QuotaUnits; borrowed: QuotaUnits } {
+  let left = nominal;
+  let borrowed: QuotaUnits = {};
+  for (const { units } of leases.toSorted(inLayingOrder)) {
+    if (isWithin(units, left)) left = subtractUnits(left, units);
+    else borrowed = addUnits(borrowed, units);
+  }
+  return { left, borrowed };
+}
+
+/**
+ * Nobody borrows from a named lender: what is borrowed beyond the pool's unpromised units is divided among those who leave
+ * nominal quota unused, in proportion to how much, in whole units.
+ * @param unused by project, 0 or more; nobody lends more than that
+ */
+function lend(borrowed: number, unused: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const most = [...unused.values()].reduce((sum, units) => sum + units, 0);
+  if (borrowed <= 0 || most === 0) return new Map();
+  return nominalQuota(Math.min(borrowed, most), unused);
+}
+
+const isDraining = ({ state }: QuotaLease): boolean => state === 'draining';
+const sumOf = (leases: readonly QuotaLease[]): QuotaUnits => leases.map(({ units }) => units).reduce(addUnits, {});
+
+type Column = 'nominal' | 'used' | 'borrowed' | 'lent' | 'draining' | 'waiting';
+type Entry = Record<Column, number> & { readonly type: string };
+
+/** One entry a project and type. Names are compared without regard to case. */
+class Ledger {
+  readonly #projects: Map<string, { readonly name: string; readonly types: Map<string, Entry> }>;
+  /** In the order of the quota file. */
+  readonly #known: readonly string[];
+
+  constructor(known: readonly string[]) {
+    this.#known = known;
+    this.#projects = new Map(known.map((name) => [name.toLowerCase(), { name, types: new Map() }]));
+  }
+
+  add(project: string, column: Column, units: QuotaUnits): void {
+    const key = project.toLowerCase();
+    const entry = this.#projects.get(key) ?? { name: project, types: new Map<string, Entry>() };
+    this.#projects.set(key, entry);
+    for (const [type, amount] of Object.entries(units)) {
+      const row = entry.types.get(type) ?? { type, nominal: 0, used: 0, borrowed: 0, lent: 0, draining: 0, waiting: 0 };
+      entry.types.set(type, row);
+      row[column] += amount;
+    }
+  }
+
+  close(): Pick<PoolAccounts, 'projects' | 'idle'> {
+    const known = new Set(this.#known);
+    const others = [...this.#projects.values()].map(({ name }) => name).filter((name) => !known.has(name));
+    const names = [...this.#known, ...others.sort()];
+    const projects = names.flatMap((project) => this.#rows(project));
+    const shown = new Set(projects.map(({ project }) => project));
+    return { projects, idle: names.filter((name) => !shown.has(name)) };
+  }
+
+  #rows(project: string): readonly ProjectAccount[] {
+    const rows = [...(this.#projects.get(project.toLowerCase())?.types.values() ?? [])];
+    return rows
+      .filter(({ nominal, used, draining, waiting }) => nominal + used + draining + waiting > 0)
+      .toSorted((a, b) => (a.type < b.type ? -1 : 1))
+      .map((row) => ({ project, ...row }));
+  }
+}
