@@ -1,4 +1,4 @@
-import type { AttemptInput, JobActivities, SetUpEnd } from './contract.js';
+import type { AttemptInput, JobActivities, SetUpEnd, StopInput } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { setUpHosts } from './attempt/set-up.js';
@@ -16,7 +16,7 @@ export function attemptActivities(
       timed(dependencies, () => translated(() => unlessEnded(store, input, () => setUpHosts(dependencies, input)))),
     superviseAttempt: (input: AttemptInput) =>
       translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
-    stopAttempt: (input: AttemptInput) => translated(() => stopAttempt(dependencies, input)),
+    stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
   };
 }
 

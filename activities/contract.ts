@@ -1,6 +1,7 @@
 /**
  * What the workflows ask of the activities: inputs and results, all plain JSON. Workflows import types from here only.
  */
+import type { StopNotice } from '../cloud/hosts/port.js';
 import type { CreateAnswer } from '../cloud/tpu/port.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Outcome } from '../domain/job-state.js';
@@ -53,6 +54,11 @@ export interface AttemptInput {
   readonly previousEnd?: string;
 }
 
+export interface StopInput extends AttemptInput {
+  /** What the command is told; absent: asked for by a job of 0.1.0, which stopped at a cancel only. */
+  readonly notice?: StopNotice;
+}
+
 /** Where in the job something happened. */
 export interface HostPlace {
   readonly slice: number;
@@ -87,6 +93,8 @@ export type AttemptEnd =
       readonly signal?: string;
       readonly at: HostPlace;
       readonly startedAt: EpochMs;
+      /** jobctl had asked for its end: its code is an answer to that. */
+      readonly isStopped?: true;
     }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
@@ -115,8 +123,8 @@ export interface JobActivities {
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
   /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
-  /** Ends the command on every host that can be reached; bounded by the grace. Repeating is safe. */
-  stopAttempt(input: AttemptInput): Promise<void>;
+  /** Ends the command on every host that can be reached, with a notice; bounded by the grace. Repeating is safe. */
+  stopAttempt(input: StopInput): Promise<void>;
   recordAttempt(input: {
     readonly job: JobRef;
     readonly record: AttemptRecord;

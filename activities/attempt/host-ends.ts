@@ -31,7 +31,7 @@ export function verdictOf(ends: readonly HostEnd[]): AttemptEnd {
   if (lost) return { kind: 'run-lost', at: lost.at, message: lost.message };
   const first = ends.find((end) => end.kind === 'done');
   if (!first) throw new RangeError('an attempt ended on no host');
-  return exited(first);
+  return exited({ ...first, isStopped: ends.some((end) => end.kind === 'done' && end.isStopped) });
 }
 
 /**
@@ -50,6 +50,13 @@ export function wasEndedByOthers(ends: readonly HostEnd[]): boolean {
 const SIGTERM = 15;
 const SIGKILL = 9;
 
-function exited({ at, code, signal, startedAt }: Exit): AttemptEnd {
-  return { kind: 'exited', at, code, startedAt, ...(signal === undefined ? {} : { signal }) };
+function exited({ at, code, signal, startedAt, isStopped }: Exit): AttemptEnd {
+  return {
+    kind: 'exited',
+    at,
+    code,
+    startedAt,
+    ...(signal === undefined ? {} : { signal }),
+    ...(isStopped ? { isStopped } : {}),
+  };
 }

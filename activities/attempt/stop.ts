@@ -1,5 +1,6 @@
 import { cancellationSignal, heartbeat } from '@temporalio/activity';
-import type { AttemptInput } from '../contract.js';
+import type { HostsPort, SshKey, StopNotice } from '../../cloud/hosts/port.js';
+import type { StopInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
@@ -9,9 +10,19 @@ import { hostsOf, runIdOf } from './attempt-hosts.js';
  * Ends the command on every host, at once and whatever the supervision does (DESIGN.md 2, "Stop reaches the process").
  * A command that was not started yet never will be. @throws if a host could not be reached, naming each.
  */
-export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: AttemptInput): Promise<void> {
+export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: StopInput): Promise<void> {
+  // A host takes up to the whole grace to answer; a worker that dies meanwhile is noticed before.
+  heartbeat();
+  const beat = setInterval(() => heartbeat(), BEAT_MS);
+  try {
+    await stopOnHosts(hosts, await connectingKey(installation, input.spec.ssh), input);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+async function stopOnHosts(hosts: HostsPort, key: SshKey, input: StopInput): Promise<void> {
   const graceMs = input.spec.graceSeconds * 1000;
-  const key = await connectingKey(installation, input.spec.ssh);
   // Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds: one controller of our own.
   const giveUp = new AbortController();
   const timer = setTimeout(() => giveUp.abort(new Error(`no connection within ${CONNECT_MS / 1000} s`)), CONNECT_MS);
@@ -23,14 +34,13 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
     try {
       const connection = await hosts.connect(target, key, giveUp.signal);
       try {
-        await connection.stopRun(runIdOf(input), graceMs);
+        await connection.stopRun(runIdOf(input), graceMs, input.notice ?? CANCELLED);
       } finally {
         connection.close();
       }
     } catch (error) {
       failures.push(messageOf(error));
     }
-    heartbeat();
   });
   await Promise.all(stops);
   clearTimeout(timer);
@@ -38,3 +48,6 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
 }
 
 const CONNECT_MS = 10_000;
+const BEAT_MS = 5_000;
+/** From a workflow of 0.1.0, which stops a command for one reason only. */
+const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

@@ -80,7 +80,7 @@ class Supervision {
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
   async afterLoss(slices: Extract<AttemptEnd, { kind: 'slices-lost' }>['slices']): Promise<AttemptEnd> {
     const lost = new Set(slices.map(({ index }) => index));
-    await this.#stopWhere(({ slice }) => !lost.has(slice));
+    await this.#stopWhere(({ slice }) => !lost.has(slice), 'another slice of the job was lost');
     return { kind: 'slices-lost', slices };
   }
 
@@ -98,15 +98,15 @@ class Supervision {
     const first = await Promise.race([Promise.all(all), bad]);
     if (Array.isArray(first)) return first;
     log.info('a host failed: stopping the others');
-    await this.#stopWhere(() => true);
+    await this.#stopWhere(() => true, 'the command failed on another host');
     return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first])]);
   }
 
-  async #stopWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
+  async #stopWhere(isMeant: (target: HostTarget) => boolean, reason: string): Promise<void> {
     const graceMs = this.#input.spec.graceSeconds * 1000;
     const targets = [...this.#running.keys()].map(({ target }) => target).filter(isMeant);
     const stops = targets.map((target) =>
-      this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs)),
+      this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause: 'attempt', reason })),
     );
     await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, this.#signal)]);
   }

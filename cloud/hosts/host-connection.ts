@@ -1,7 +1,15 @@
 import { afterMark } from './marked-stream.js';
 import { modulePayload } from './module-payload.js';
 import { OutputTail } from './output-tail.js';
-import type { HostConnection, HostTarget, ModuleOutcome, ModulePlan, RunRequest, RunStatus } from './port.js';
+import type {
+  HostConnection,
+  HostTarget,
+  ModuleOutcome,
+  ModulePlan,
+  RunRequest,
+  RunStatus,
+  StopNotice,
+} from './port.js';
 import { shellQuote } from '../../domain/shell-quote.js';
 import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
@@ -82,8 +90,14 @@ export class RunnerHostConnection implements HostConnection {
     return reached;
   }
 
-  async stopRun(runId: string, graceMs: number): Promise<RunStatus> {
-    return notFenced(this.#said(await this.#runner.call(['stop', runId, String(Math.ceil(graceMs))])));
+  async stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus> {
+    const words = [
+      'stop',
+      runId,
+      String(Math.ceil(graceMs)),
+      JSON.stringify({ v: 1, ...notice, graceSeconds: graceMs / 1000 }),
+    ];
+    return notFenced(this.#said(await this.#runner.call(words)));
   }
 
   close(): void {

@@ -44,6 +44,14 @@ export interface RunRequest {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
+export interface StopNotice {
+  /** `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice failed. */
+  readonly cause: 'quota' | 'cancel' | 'attempt';
+  /** One sentence. */
+  readonly reason: string;
+}
+
 export type RunStatus =
   | { readonly kind: 'absent' }
   | { readonly kind: 'starting' }
@@ -81,9 +89,11 @@ export interface HostConnection {
     onChunk: (chunk: Buffer) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<number>;
-  /** SIGTERM to the run's whole tree, `graceMs`, SIGKILL until none is left. Also for a run that never started (it then never will). */
-  stopRun(runId: string, graceMs: number): Promise<RunStatus>;
-  /** Puts a notice file where the run's $JOBCTL_NOTICE_FILE points. */
+  /**
+   * SIGTERM to the run's whole tree, `graceMs`, SIGKILL until none is left. Also for a run that never started (it then never will).
+   * Before the signal `notice` appears where the run's $JOBCTL_NOTICE_FILE points, so that the command can tell why.
+   */
+  stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus>;
   close(): void;
 }
 

@@ -35,6 +35,13 @@ describe("an attempt's end, from its hosts'", () => {
   it('is fenced when a host knows of a later attempt, whatever the rest say', () => {
     assert.deepEqual(verdictOf([failed(0, 1), { kind: 'fenced', at: at(1), epoch: 3 }]), { kind: 'fenced', epoch: 3 });
   });
+  it('is an answer to a stop where the host whose code counts was told to end, and its own where it was not', () => {
+    const answered = { ...done(1), isStopped: true } as HostEnd;
+    const own = { kind: 'exited', at: at(0), code: 0, startedAt: 1 };
+    assert.deepEqual(verdictOf([done(0), answered]), { ...own, isStopped: true });
+    const killed = { ...failed(1, 20, 143), isStopped: true } as HostEnd;
+    assert.deepEqual(verdictOf([killed, failed(0, 10, 7)]), { ...own, code: 7 }, 'stopped since the other failed');
+  });
   it('cannot be told from nothing', () => assert.throws(() => verdictOf([]), RangeError));
 
   it('may be a shutdown where SIGTERM or SIGKILL came from somebody else, and is none after our own stop', () => {

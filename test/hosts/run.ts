@@ -1,4 +1,4 @@
-import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import type { HostConnection, RunRequest, RunStatus, StopNotice } from '../../cloud/hosts/port.js';
 import type { HostSession } from './session.js';
 import { never } from './session.js';
 import { until } from '../until.js';
@@ -10,6 +10,9 @@ export const request = (script: string, more: Partial<RunRequest> = {}): RunRequ
   env: {},
   ...more,
 });
+
+/** For a stop whose reason does not matter. */
+export const NOTICE: StopNotice = { cause: 'cancel', reason: 'a test stops it' };
 
 export function ended(
   connection: HostConnection,

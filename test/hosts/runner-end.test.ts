@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startNamespace } from './namespace.js';
-import { outputOf, pids, request } from './run.js';
+import { ended, NOTICE, outputOf, pids, request } from './run.js';
 import { isAlive, never, withHost } from './session.js';
 import { until } from '../until.js';
 
@@ -99,7 +99,7 @@ describe('the on-host runner: stop', () => {
       const all = [...output.matchAll(/ (\d+)$/gm)].map(([, pid]) => Number(pid));
       assert.equal(all.length, 4);
       assert.ok(all.every(isAlive));
-      const status = await session.connection.stopRun('train-x1-a1', 200);
+      const status = await session.connection.stopRun('train-x1-a1', 200, NOTICE);
       assert.equal(status.kind === 'exited' && status.signal, 'SIGKILL');
       assert.deepEqual(all.filter(isAlive), []);
     }));
@@ -110,14 +110,47 @@ describe('the on-host runner: stop', () => {
         request(`trap 'sleep 0.2; echo saved; exit 9' TERM; echo up; while :; do sleep 0.05; done`),
       );
       await until('up', () => (session.read('.jobctl/runs/train-x1-a1/output').includes('up') ? true : undefined));
-      const status = await session.connection.stopRun('train-x1-a1', 8000);
+      const status = await session.connection.stopRun('train-x1-a1', 8000, NOTICE);
       assert.equal(status.kind === 'exited' && status.code, 9);
       assert.match(session.read('.jobctl/runs/train-x1-a1/output'), /^up\n(Terminated\n)?saved\n$/);
     }));
 
+  it('puts a whole notice before the signal: who is told by SIGTERM finds out why, and who looks at the file too', () =>
+    withHost(async (session) => {
+      const { connection } = session;
+      await connection.startRun(
+        request(
+          `trap 'cat "$JOBCTL_NOTICE_FILE"; exit 9' TERM; ls "$JOBCTL_NOTICE_FILE"; echo up; while :; do sleep 0.05; done`,
+        ),
+      );
+      await until('up', () => session.read('.jobctl/runs/train-x1-a1/output').includes('up'));
+      await connection.stopRun('train-x1-a1', 8000, {
+        cause: 'quota',
+        reason: "its chips are for 'train-b' (project \\n)",
+      });
+      const said = session.read('.jobctl/runs/train-x1-a1/output').split('\n').at(-2) as string;
+      assert.deepEqual(JSON.parse(said), {
+        v: 1,
+        cause: 'quota',
+        reason: "its chips are for 'train-b' (project \\n)",
+        graceSeconds: 8,
+      });
+      assert.match(session.read('.jobctl/runs/train-x1-a1/output'), /No such file/, 'it was there before the stop');
+    }));
+
+  it('of a run that has ended by itself changes nothing of how it ended', () =>
+    withHost(async (session) => {
+      const { connection } = session;
+      await connection.startRun(request('exit 3'));
+      const before = await ended(connection);
+      assert.deepEqual(await connection.stopRun('train-x1-a1', 100, NOTICE), before);
+      assert.equal(before.isStopped, false);
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/runs/train-x1-a1/notice')));
+    }));
+
   it('before the start makes that it never starts', () =>
     withHost(async (session) => {
-      assert.deepEqual(await session.connection.stopRun('train-x1-a1', 100), { kind: 'absent' });
+      assert.deepEqual(await session.connection.stopRun('train-x1-a1', 100, NOTICE), { kind: 'absent' });
       assert.deepEqual(await session.connection.startRun(request('echo no')), { kind: 'absent' });
       assert.ok(!existsSync(join(session.host.home, '.jobctl/starts.log')));
     }));
@@ -130,7 +163,7 @@ describe('the on-host runner: stop', () => {
         const runId = `train-x1-a${attempt}`;
         await Promise.all([
           connection.startRun(request('exec sleep 300', { runId, epoch: attempt })),
-          stopper.stopRun(runId, 100),
+          stopper.stopRun(runId, 100, NOTICE),
         ]);
         const { kind } = await connection.runStatus(runId);
         assert.ok(kind === 'absent' || kind === 'exited', `attempt ${attempt}: ${kind}`);
@@ -142,7 +175,7 @@ describe('the on-host runner: stop', () => {
       const output = await outputOf(connection, 'setsid sleep 300 > /dev/null 2>&1 & echo $!; exit 4');
       const left = Number(output);
       assert.ok(isAlive(left));
-      const status = await connection.stopRun('train-x1-a1', 100);
+      const status = await connection.stopRun('train-x1-a1', 100, NOTICE);
       assert.equal(status.kind === 'exited' && status.code, 4);
       assert.ok(!isAlive(left));
     }));

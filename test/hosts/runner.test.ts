@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { RUNNER_NAME } from '../../cloud/hosts/runner/index.js';
 import { startNamespace } from './namespace.js';
-import { ended, outputOf, request } from './run.js';
+import { ended, NOTICE, outputOf, request } from './run.js';
 import { withHost } from './session.js';
 import { until } from '../until.js';
 
@@ -75,7 +75,7 @@ describe('the on-host runner: what a command gets', () => {
           const status = await ended(connection);
           assert.equal(status.code, 5);
           assert.ok(status.outputBytes > 500_000 && status.outputBytes < 1_048_576, `${status.outputBytes} bytes`);
-          assert.equal((await connection.stopRun('train-x1-a1', 100)).kind, 'exited');
+          assert.equal((await connection.stopRun('train-x1-a1', 100, NOTICE)).kind, 'exited');
         },
         { home, enter: small.enter },
       );

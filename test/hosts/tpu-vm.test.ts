@@ -10,6 +10,7 @@ import type { Isolation } from '../../rehearsal/vm/isolation.js';
 import { detectIsolation } from '../../rehearsal/vm/isolation.js';
 import type { Vm } from '../../rehearsal/vm/index.js';
 import { startVm } from '../../rehearsal/vm/index.js';
+import { NOTICE } from './run.js';
 import { never, ourKey } from './session.js';
 
 const SSH_PORT = 24_022;
@@ -65,13 +66,13 @@ for (const isolation of ways) {
     it('runs a command on every host and stops it on one alone', async () => {
       const script = 'echo "$(hostname) in $HOME"; exec sleep 300';
       await Promise.all(connections.map((connection) => connection.startRun({ ...run, script })));
-      const stopped = await connections[0]!.stopRun(run.runId, 500);
+      const stopped = await connections[0]!.stopRun(run.runId, 500, NOTICE);
       assert.equal(stopped.kind === 'exited' && stopped.signal, 'SIGTERM');
       assert.equal((await connections[1]!.runStatus(run.runId)).kind, 'running');
       let output = '';
       await connections[0]!.followOutput(run.runId, 0, (chunk) => void (output += chunk.toString()), never);
       assert.match(output, isolation === 'namespaces' ? /^t1v-n-test-w-0 in \/.*ada\n/ : /^\S+ in \/.*ada\n/);
-      assert.equal((await connections[1]!.stopRun(run.runId, 500)).kind, 'exited');
+      assert.equal((await connections[1]!.stopRun(run.runId, 500, NOTICE)).kind, 'exited');
     });
 
     it('ends a follower with the run, not with the init of the VM', async () => {
@@ -97,7 +98,7 @@ for (const isolation of ways) {
       await connection!.followOutput(run.runId, 0, collect, never);
       assert.equal(output, 'before\n');
       assert.equal((await connection!.startRun({ ...run, script: 'echo again' })).kind, 'lost');
-      assert.equal((await connection!.stopRun(run.runId, 100)).kind, 'lost');
+      assert.equal((await connection!.stopRun(run.runId, 100, NOTICE)).kind, 'lost');
     });
   });
 }

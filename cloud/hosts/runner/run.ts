@@ -115,11 +115,15 @@ verb_child() {
 `;
 
 export const RUN_STOP = `
-# stop ID GRACE_MS. The mark first: what has not begun then never will.
+# stop ID GRACE_MS NOTICE. The mark first: what has not begun then never will. What has ended by itself gets none.
+# The notice before SIGTERM, and never half of it: who is told by the signal finds out there why.
 verb_stop() {
   open_run "$1"
-  # On a full disk the mark may not be written: what has begun can be stopped without it.
-  { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
+  if [ ! -f "$run/exit" ]; then
+    # On a full disk the mark may not be written: what has begun can be stopped without it, and without a notice.
+    { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
+    printf '%s\\n' "$3" > "$run/notice.$$" && mv -f "$run/notice.$$" "$run/notice"
+  fi
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
   end_members "$mark" "$2" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
