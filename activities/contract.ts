@@ -6,12 +6,12 @@ import type { CreateAnswer } from '../cloud/tpu/port.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Outcome } from '../domain/job-state.js';
 import type { LeaseId, LeaseMessage, Demand } from '../domain/lease.js';
-import type { Ownership, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
+import type { Ownership, Pricing, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
 import type { SliceCondition } from '../domain/slice-condition.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
-import type { QuotaConfig } from '../quota/quota-config.js';
-import type { JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
+import type { Preemption, QuotaConfig } from '../quota/quota-config.js';
+import type { AdmissionCall, ApplyCall, JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
 
 export type { CreateAnswer };
 
@@ -169,9 +169,25 @@ export interface SliceActivities {
 
 // Of the quota workflow --------------------------------------------------------------------------------------------
 
+/** What a job is told with its grant: as what its tier is bought. */
+export interface GrantedLease extends LeaseId {
+  readonly tier?: number;
+  readonly pricing?: Pricing;
+  readonly reservation?: string;
+}
+/** A lease whose job is to give it back. */
+export interface RevokedLease {
+  readonly lease: LeaseId;
+  readonly reason: string;
+  readonly cause: Preemption['cause'];
+}
+
 export interface Deliveries {
   readonly epoch: number;
-  readonly grants: readonly LeaseId[];
+  readonly grants: readonly GrantedLease[];
+  /** Absent in what an older version asked for; so is `priorities`. */
+  readonly revocations?: readonly RevokedLease[];
+  readonly priorities?: readonly { readonly job: JobRef; readonly priority: number }[];
   readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
   /** Open jobs that are asked to say again what they hold. */
   readonly restate: readonly JobRef[];
@@ -180,7 +196,7 @@ export interface Deliveries {
   readonly releases: readonly { readonly slice: string; readonly reason: string }[];
 }
 
-/** Grants whose job is closed, or another chain's: the lease comes back. */
+/** Grants and revocations whose job is closed: the lease comes back. */
 export interface DeliveryReport {
   readonly closedJobs: readonly LeaseId[];
 }
@@ -200,6 +216,8 @@ export interface HolderAnswer {
 export interface OpenWork {
   readonly jobs: readonly { readonly job: JobRef; readonly isQueued: boolean }[];
   readonly slices: readonly OpenSlice[];
+  /** As it was published last; absent: open. */
+  readonly admission?: Admission;
 }
 export interface OpenSlice {
   readonly lease: LeaseId;
@@ -207,6 +225,26 @@ export interface OpenSlice {
   readonly ref: SliceRef;
   /** False: only the cloud still has it; it is to be reclaimed. */
   readonly isWorkflowOpen: boolean;
+  /** Of its lease; absent: the first. */
+  readonly tier?: number;
+}
+
+/** What does not go together: leases of jobs that are closed, slices whose workflow is no more. */
+export interface StrayHolders {
+  readonly closedJobs: readonly LeaseId[];
+  readonly lostSlices: readonly { readonly lease: LeaseId; readonly ref: SliceRef }[];
+}
+
+/** Part of a lease book that is too long for a payload. */
+export interface BookPart {
+  readonly pool: string;
+  readonly name: string;
+}
+
+/** An admin's word on what the pool does with those who wait, and with those who hold. */
+export interface Admission {
+  readonly kind: AdmissionCall['admission'];
+  readonly reason?: string;
 }
 
 export interface PoolFacts {
@@ -223,7 +261,32 @@ export interface QuotaActivities {
   deliver(batch: Deliveries): Promise<DeliveryReport>;
   loadPool(pool: string): Promise<PoolFacts>;
   readOpenWork(pool: string): Promise<OpenWork>;
+  /** Of version 0.1.0, one describe call a row; `findStrays` since. */
   inspectHolders(questions: readonly HolderQuestion[]): Promise<readonly HolderAnswer[]>;
+  /** Asks the pool's workflow who holds and who waits, and compares that with what is open. Repeating is safe. */
+  findStrays(pool: string): Promise<StrayHolders>;
+  /** Repeating is safe: it writes what is there already. */
+  /** Checks the files and keeps them; a refusal changes nothing. */
+  applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
+  writeHistory(part: HistoryPart): Promise<void>;
+  keepBook(part: BookPart & { readonly text: string }): Promise<void>;
+  /** Undefined: it is not there. */
+  readBook(part: BookPart): Promise<string | undefined>;
+}
+
+/** `message`: a sentence for who called; of a refusal, every problem with file, line and column. */
+export interface ApplyAnswer {
+  readonly isApplied: boolean;
+  readonly message: string;
+}
+
+/** Lines of a pool's history, under a name that the same lines always get. */
+export interface HistoryPart {
+  readonly pool: string;
+  /** YYYY-MM-DD in UTC. */
+  readonly day: string;
+  readonly name: string;
+  readonly lines: readonly string[];
 }
 
 // Of the janitor ---------------------------------------------------------------------------------------------------

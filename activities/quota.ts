@@ -1,44 +1,56 @@
 import { Context, heartbeat, log } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { JobPhase } from '../domain/job-state.js';
 import type { LeaseId } from '../domain/lease.js';
 import type { SliceRef } from '../domain/slice.js';
 import {
   grantedSignal,
-  type JobMemo,
   leaseAnswerSignal,
+  prioritySignal,
   releaseSliceSignal,
   restateSignal,
+  revokedSignal,
   type SliceInput,
-  type SliceMemo,
   sliceWorkflowId,
   WorkflowType,
 } from '../workflows/messages.js';
-import type {
-  Deliveries,
-  DeliveryReport,
-  HolderAnswer,
-  HolderQuestion,
-  OpenSlice,
-  OpenWork,
-  QuotaActivities,
-} from './contract.js';
+import type { Deliveries, DeliveryReport, QuotaActivities } from './contract.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
-import { listOwnedEverywhere } from './google-projects.js';
 import { LeaseOutbox } from './lease-outbox.js';
-import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
+import { findStrays, inspectHolders, readOpenWork } from './quota-open-work.js';
+import { PoolPublisher } from './quota-publisher.js';
+import { keepBook, readBook, writeHistory } from './quota-store.js';
+import { eachOf, type WorkflowClient } from './workflow-lookup.js';
 
 const client = (): WorkflowClient => Context.current().client;
 
 export function quotaActivities(dependencies: ActivityDependencies): QuotaActivities {
-  const { installation, quota } = dependencies;
+  const { installation, quota, store } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
+  const publisher = new PoolPublisher(store);
   return {
-    sendLease: (message) => outbox.send(client(), message),
-    deliver: (batch) => deliver(client(), installation, batch),
+    sendLease: async (message) => {
+      const context = Context.current();
+      await outbox.send(context.client, message);
+      publisher.changed(context, message.lease.pool);
+    },
+    deliver: async (batch) => {
+      const report = await deliver(client(), installation, batch);
+      for (const pool of poolsOf(batch)) publisher.changed(Context.current(), pool);
+      return report;
+    },
     loadPool: async (pool) => ({ ...(await quota.load(pool)), timings: installation.timings }),
+    applyFiles: async () => ({ isApplied: false, message: 'this worker cannot apply files yet' }),
     readOpenWork: (pool) => readOpenWork(client(), dependencies, pool),
     inspectHolders: (questions) => inspectHolders(client(), questions),
+    findStrays: async (pool) => {
+      const strays = await findStrays(client(), pool);
+      // A worker that died before it could publish leaves an old state behind.
+      publisher.changed(Context.current(), pool);
+      return strays;
+    },
+    writeHistory: (part) => writeHistory(store, part),
+    keepBook: (part) => keepBook(store, part),
+    readBook: (part) => readBook(store, part),
   };
 }
 
@@ -55,11 +67,22 @@ async function deliver(
   const closedJobs: LeaseId[] = [];
   const { epoch } = batch;
   await eachOf(batch.grants, WIDTH, async (lease) => {
+    const { job, run, number, pool: _, ...terms } = lease;
     const wasHeard = await signalIfOpen(() =>
-      temporal.workflow.getHandle(lease.job).signal(grantedSignal, { run: lease.run, number: lease.number, epoch }),
+      temporal.workflow.getHandle(job).signal(grantedSignal, { run, number, epoch, ...terms }),
     );
     // A grant to a job that has ended is no error: the lease comes back (facts/production.md 2, the first of two bugs).
     if (!wasHeard) closedJobs.push(lease);
+  });
+  await eachOf(batch.revocations ?? [], WIDTH, async ({ lease, reason, cause }) => {
+    const { job, run, number } = lease;
+    const wasHeard = await signalIfOpen(() =>
+      temporal.workflow.getHandle(job).signal(revokedSignal, { run, number, epoch, reason, cause }),
+    );
+    if (!wasHeard) closedJobs.push(lease);
+  });
+  await eachOf(batch.priorities ?? [], WIDTH, async ({ job, priority }) => {
+    await signalIfOpen(() => temporal.workflow.getHandle(job.id).signal(prioritySignal, { run: job.run, priority }));
   });
   await eachOf(batch.answers, WIDTH, async ({ slice, isHeld }) => {
     await signalIfOpen(() =>
@@ -110,69 +133,10 @@ export async function startReclaim(
   });
 }
 
-// Reading the world ------------------------------------------------------------------------------------------------
-
-async function inspectHolders(temporal: WorkflowClient, questions: readonly HolderQuestion[]): Promise<HolderAnswer[]> {
-  const answers: HolderAnswer[] = [];
-  await eachOf(questions, WIDTH, async ({ lease, slices }) => {
-    const isJobOpen = await isChainOpen(temporal, { id: lease.job, run: lease.run });
-    const openSlices: string[] = [];
-    for (const { name } of slices) if (await isWorkflowOpen(temporal, sliceWorkflowId(name))) openSlices.push(name);
-    answers.push({ lease, isJobOpen, openSlices });
-  });
-  return answers;
-}
-
-/** Cloud first, then workflows: what was created in between has an open workflow that the second listing shows. */
-async function readOpenWork(
-  temporal: WorkflowClient,
-  dependencies: ActivityDependencies,
-  pool: string,
-): Promise<OpenWork> {
-  const { owned } = await listOwnedEverywhere(dependencies);
-  const jobs = await openJobs(temporal, pool);
-  const slices = await openSlices(temporal, pool);
-  const known = new Set(slices.map(({ ref }) => ref.name));
-  await eachOf(
-    [...new Map(owned.map((resource) => [resource.ref.name, resource.ref])).values()],
-    WIDTH,
-    async (ref) => {
-      if (known.has(ref.name)) return;
-      const memo = await sliceMemo(temporal, ref.name);
-      if (memo?.lease.pool === pool) slices.push({ ...memo, ref, isWorkflowOpen: false });
-    },
+/** A batch is of one pool; an answer to a slice does not name it, and changes nothing that is published. */
+const poolsOf = ({ grants, revocations = [], reclaims }: Deliveries): ReadonlySet<string> =>
+  new Set(
+    [...grants, ...revocations.map(({ lease }) => lease), ...reclaims.map(({ lease }) => lease)].map(
+      ({ pool }) => pool,
+    ),
   );
-  return { jobs, slices };
-}
-
-async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWork['jobs']> {
-  const jobs = [];
-  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
-  for await (const { workflowId, memo, searchAttributes } of temporal.workflow.list({ query, pageSize: PAGE })) {
-    const run = (memo as JobMemo | undefined)?.run;
-    if (run === undefined) continue;
-    jobs.push({ job: { id: workflowId, run }, isQueued: searchAttributes['JobPhase']?.[0] === JobPhase.Queued });
-  }
-  return jobs;
-}
-
-async function openSlices(temporal: WorkflowClient, pool: string): Promise<OpenSlice[]> {
-  const slices = [];
-  const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
-  for await (const { memo } of temporal.workflow.list({ query, pageSize: PAGE })) {
-    const known = memo as SliceMemo | undefined;
-    if (known?.lease) slices.push({ lease: known.lease, demand: known.demand, ref: known.ref, isWorkflowOpen: true });
-  }
-  return slices;
-}
-
-/** Large pages, few calls: visibility allows 10 calls a second by default (facts/production.md 1). */
-const PAGE = 1000;
-
-const quoted = (text: string): string => text.replaceAll("'", "''");
-
-async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {
-  const execution = await describe(temporal, sliceWorkflowId(name));
-  const memo = execution?.memo as SliceMemo | undefined;
-  return memo?.lease ? memo : undefined;
-}

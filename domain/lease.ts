@@ -40,12 +40,21 @@ export interface LeaseMessage {
 }
 
 export type LeaseMessageBody =
-  /** The job waits for this lease; `heldSince` where it was granted before, by an epoch that is lost. */
+  /** The job waits for this lease; or it was granted, `heldSince`, perhaps by an epoch that is lost. */
   | {
       readonly kind: 'request';
       readonly demand: Demand;
+      /** The time of the grant. */
       readonly heldSince?: EpochMs;
       readonly slices: readonly SliceRef[];
+      /** When it first asked under this number: its aging counts from there. */
+      readonly askedAt?: EpochMs;
+      /** What the grant said, for a pool that has lost its memory; so are the following. */
+      readonly tier?: number;
+      /** All of its slices are ready, in this zone. */
+      readonly zone?: string;
+      /** It is paused and keeps its slices. */
+      readonly isParked?: boolean;
     }
   /** The job lets go; the lease is free once each of these slices was seen gone. */
   | { readonly kind: 'release'; readonly slices: readonly SliceRef[] }

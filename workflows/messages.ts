@@ -155,6 +155,8 @@ export interface SliceMemo {
   readonly lease: LeaseId;
   readonly demand: Demand;
   readonly ref: SliceRef;
+  /** Of its lease; absent: the first. */
+  readonly tier?: number;
 }
 
 /** Input of the `quota` workflow. Without `carry` it has lost its state, or is new: it rebuilds before it grants. */
@@ -202,11 +204,22 @@ export interface JanitorInput {
   readonly v: 1;
 }
 
+/** Part of a JSON text. */
+export interface TextPage {
+  /** Pages of another version are of another text. */
+  readonly version: string;
+  readonly pages: number;
+  readonly text: string;
+}
+
 function signal<Args extends unknown[]>(name: string): SignalDefinition<Args> {
   return { type: 'signal', name } as SignalDefinition<Args>;
 }
 function update<Call>(name: string): UpdateDefinition<{ readonly message: string }, [Call]> {
   return { type: 'update', name } as UpdateDefinition<{ readonly message: string }, [Call]>;
+}
+function pagedQuery(name: string): QueryDefinition<TextPage, [page: number]> {
+  return { type: 'query', name } as QueryDefinition<TextPage, [page: number]>;
 }
 function query<Result>(name: string): QueryDefinition<Result, []> {
   return { type: 'query', name } as QueryDefinition<Result, []>;
@@ -248,6 +261,12 @@ export const leaseMessagesSignal = signal<[readonly LeaseMessage[]]>('leaseMessa
 /** To quota: look again at once (janitor, or a person). */
 export const wakeSignal = signal<[]>('wake');
 export const quotaStateQuery = query<unknown>('state');
+/**
+ * From quota, in pages since an answer is one payload: page 0 first, then the others as long as `version` is the same. For
+ * workers alone: the publisher asks for `published` (`PackedPoolState`), the comparison with what is open for `holders`.
+ */
+export const publishedQuery = pagedQuery('published');
+export const holdersQuery = pagedQuery('holders');
 
 /** Who asks, by the client's word (DESIGN.md 3, "Trust"). */
 interface HumanCall {

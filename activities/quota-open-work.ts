@@ -1,0 +1,148 @@
+import { JobPhase } from '../domain/job-state.js';
+import { leaseKey, type LeaseId } from '../domain/lease.js';
+import type { SliceRef } from '../domain/slice.js';
+import { poolStateObject } from '../domain/store-layout.js';
+import { type PackedPoolState, unpackState } from '../quota/published-state.js';
+import {
+  holdersQuery,
+  type JobMemo,
+  quotaWorkflowId,
+  type SliceMemo,
+  sliceWorkflowId,
+  WorkflowType,
+} from '../workflows/messages.js';
+import type { Admission, HolderAnswer, HolderQuestion, JobRef, OpenSlice, OpenWork, StrayHolders } from './contract.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { listOwnedEverywhere } from './google-projects.js';
+import { queryPages } from './quota-pages.js';
+import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
+
+/** Calls at one time. The server's own limit per namespace is far above it. */
+const WIDTH = 20;
+
+/** Cloud first, then workflows: what was created in between has an open workflow that the second listing shows. */
+export async function readOpenWork(
+  temporal: WorkflowClient,
+  dependencies: ActivityDependencies,
+  pool: string,
+): Promise<OpenWork> {
+  const { owned } = await listOwnedEverywhere(dependencies);
+  const jobs = await openJobs(temporal, pool);
+  const slices = await openSlices(temporal, pool);
+  const known = new Set(slices.map(({ ref }) => ref.name));
+  await eachOf(
+    [...new Map(owned.map((resource) => [resource.ref.name, resource.ref])).values()],
+    WIDTH,
+    async (ref) => {
+      if (known.has(ref.name)) return;
+      const memo = await sliceMemo(temporal, ref.name);
+      if (memo?.lease.pool === pool) slices.push({ ...memo, ref, isWorkflowOpen: false });
+    },
+  );
+  const admission = await publishedAdmission(dependencies, pool);
+  return { jobs, slices, ...(admission === undefined ? {} : { admission }) };
+}
+
+/**
+ * A pool that was frozen stays frozen when its workflow loses its memory. An object that cannot be read says nothing: the
+ * pool is then open, as it was before it was ever frozen.
+ */
+async function publishedAdmission({ store }: ActivityDependencies, pool: string): Promise<Admission | undefined> {
+  const content = await store.read(poolStateObject(pool));
+  if (content === undefined) return undefined;
+  try {
+    const { admission, admissionReason } = unpackState(JSON.parse(content.toString('utf8')) as PackedPoolState);
+    return { kind: admission, ...(admissionReason === undefined ? {} : { reason: admissionReason }) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWork['jobs']> {
+  const jobs = [];
+  const query = `WorkflowType = '${WorkflowType.Job}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
+  for await (const { workflowId, memo, searchAttributes } of temporal.workflow.list({ query, pageSize: PAGE })) {
+    const run = (memo as JobMemo | undefined)?.run;
+    if (run === undefined) continue;
+    jobs.push({ job: { id: workflowId, run }, isQueued: searchAttributes['JobPhase']?.[0] === JobPhase.Queued });
+  }
+  return jobs;
+}
+
+async function openSlices(temporal: WorkflowClient, pool: string): Promise<OpenSlice[]> {
+  const slices = [];
+  const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
+  for await (const { memo } of temporal.workflow.list({ query, pageSize: PAGE })) {
+    const known = memo as SliceMemo | undefined;
+    if (known?.lease) slices.push({ ...known, isWorkflowOpen: true });
+  }
+  return slices;
+}
+
+/** Large pages, few calls: visibility allows 10 calls a second by default (facts/production.md 1). */
+const PAGE = 1000;
+
+const quoted = (text: string): string => text.replaceAll("'", "''");
+
+async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceMemo | undefined> {
+  const execution = await describe(temporal, sliceWorkflowId(name));
+  const memo = execution?.memo as SliceMemo | undefined;
+  return memo?.lease ? memo : undefined;
+}
+
+// Comparing --------------------------------------------------------------------------------------------------------
+
+/** A row of the pool's book, as its workflow answers the query `holders`. */
+interface Holder {
+  readonly lease: LeaseId;
+  readonly slices: readonly SliceRef[];
+}
+
+/** Of one answer: the rest is found by the next comparison. It is a payload of the pool's history. */
+const MOST_STRAYS = 500;
+
+/**
+ * Thousands of rows cost a few calls: what Temporal lists as open in this pool is open (or was a moment ago: the next
+ * comparison sees it), and only what is not in the list, which lags behind, is looked at one by one.
+ */
+export async function findStrays(temporal: WorkflowClient, pool: string): Promise<StrayHolders> {
+  const holders = (await queryPages(temporal, quotaWorkflowId(pool), holdersQuery)) as readonly Holder[];
+  const isLong = holders.length > WORTH_A_LIST;
+  const jobs = new Set(isLong ? (await openJobs(temporal, pool)).map(({ job }) => refKey(job)) : []);
+  const slices = new Set(isLong ? (await openSlices(temporal, pool)).map(({ ref }) => ref.name) : []);
+  const closedJobs: LeaseId[] = [];
+  const lostSlices: { lease: LeaseId; ref: SliceRef }[] = [];
+  await eachOf(holders, WIDTH, async ({ lease, slices: refs }) => {
+    const job = { id: lease.job, run: lease.run };
+    if (!jobs.has(refKey(job)) && !(await isChainOpen(temporal, job))) closedJobs.push(lease);
+    for (const ref of refs) {
+      const isOpen = slices.has(ref.name) || (await isWorkflowOpen(temporal, sliceWorkflowId(ref.name)));
+      if (!isOpen) lostSlices.push({ lease, ref });
+    }
+  });
+  const inOrder = (a: { lease: LeaseId }, b: { lease: LeaseId }) => (leaseKey(a.lease) < leaseKey(b.lease) ? -1 : 1);
+  return {
+    closedJobs: closedJobs.toSorted((a, b) => inOrder({ lease: a }, { lease: b })).slice(0, MOST_STRAYS),
+    lostSlices: lostSlices.toSorted(inOrder).slice(0, MOST_STRAYS),
+  };
+}
+
+/** For fewer rows a look at each is exact and no dearer than two listings. */
+const WORTH_A_LIST = 10;
+
+const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
+
+/** Version 0.1.0 asked row by row; a pool that runs since then may still ask so once. */
+export async function inspectHolders(
+  temporal: WorkflowClient,
+  questions: readonly HolderQuestion[],
+): Promise<HolderAnswer[]> {
+  const answers: HolderAnswer[] = [];
+  await eachOf(questions, WIDTH, async ({ lease, slices }) => {
+    const isJobOpen = await isChainOpen(temporal, { id: lease.job, run: lease.run });
+    const openSlices: string[] = [];
+    for (const { name } of slices) if (await isWorkflowOpen(temporal, sliceWorkflowId(name))) openSlices.push(name);
+    answers.push({ lease, isJobOpen, openSlices });
+  });
+  return answers;
+}
