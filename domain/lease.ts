@@ -12,6 +12,8 @@ export interface LeaseId {
 }
 
 export const leaseKey = (lease: LeaseId): string => `${lease.job}/${lease.run}/${lease.number}`;
+/** Job ids hold no '/'. Text that is no lease key is its own job: `quota plan` takes ids of any form. */
+export const jobOfLeaseKey = (key: string): string => key.split('/', 1)[0] ?? key;
 
 /** What a job asks of its pool. */
 export interface Demand {

@@ -7,10 +7,23 @@ export interface Symbols {
   readonly note: string;
   /** Between a host's number and its line. */
   readonly bar: string;
+  /** Of a gauge: one's own, borrowed, not used. */
+  readonly own: string;
+  readonly borrowed: string;
+  readonly unused: string;
 }
 
-const UNICODE: Symbols = { done: '✔', now: '●', failed: '✖', note: '!', bar: '│' };
-const ASCII: Symbols = { done: '+', now: '*', failed: 'x', note: '!', bar: '|' };
+const UNICODE: Symbols = {
+  done: '✔',
+  now: '●',
+  failed: '✖',
+  note: '!',
+  bar: '│',
+  own: '█',
+  borrowed: '▒',
+  unused: '░',
+};
+const ASCII: Symbols = { done: '+', now: '*', failed: 'x', note: '!', bar: '|', own: '#', borrowed: '+', unused: '.' };
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 

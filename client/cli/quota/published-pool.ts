@@ -1,0 +1,19 @@
+import { readPoolState } from '../../pool-state.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
+import { CliError } from '../cli-error.js';
+import { openReader } from '../connect.js';
+import { type CliContext, storeOf } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** @throws CliError where no bucket is known, or nothing was published of the pool */
+export async function publishedPool(context: CliContext, pool: string): Promise<PoolSnapshot> {
+  const store = storeOf(context, `nothing is known of pool '${pool}'`);
+  const state = await readPoolState(await openReader(store), pool);
+  if (state) return state;
+  throw new CliError(
+    ExitCode.NotFound,
+    `no pool '${pool}' in bucket ${store.bucket}: nothing was published of it`,
+    'a pool is published by a worker, from its first job on, or from `jobctl quota apply`',
+    'is it another pool (--pool), or another bucket (--bucket)?',
+  );
+}

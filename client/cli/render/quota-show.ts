@@ -1,0 +1,166 @@
+import { chipsOfUnits } from '../../../domain/accelerators.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { jobOfLeaseKey } from '../../../domain/lease.js';
+import type { PoolAccounts, ProjectAccount } from '../../../quota/pool-accounts.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
+import { DEFAULT_RULES, UNLIMITED_NOTE } from '../../../quota/quota-config.js';
+import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-config.js';
+import { formatUnits } from '../../../quota/quota-units.js';
+import { formatDuration } from './duration.js';
+import { gauge } from './gauge.js';
+import { count } from './job-header.js';
+import type { Look } from './look.js';
+import { renderTable } from './table.js';
+import { oneLine, padToWidth, textWidth } from './width.js';
+
+/** `jobctl quota show`: a pool as it was published. Bars on a terminal only. */
+export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: EpochMs, look: Look): readonly string[] {
+  const { config } = state.view;
+  return [
+    `pool ${state.pool}`,
+    ...renderTable(
+      poolFacts(state, now).map(([key, value]) => [`  ${key}`, value]),
+      look.width,
+    ),
+    ...section(tierRows(accounts, config)),
+    ...projectLines(accounts, look),
+    ...notes(accounts, config, look),
+    ...section(reservationRows(state)),
+    ...section(coolDownRows(state, now)),
+  ];
+}
+
+type Fact = readonly [string, string];
+
+function poolFacts({ admission, admissionReason, source, problem, view, at }: PoolSnapshot, now: EpochMs): Fact[] {
+  const why = admissionReason === undefined ? '' : `: ${oneLine(admissionReason)}`;
+  const files = view.config.kind === 'unlimited' ? UNLIMITED_NOTE : (source ?? 'in force');
+  return [
+    ['admission', `${ADMISSIONS[admission]}${why}`],
+    ['files', oneLine(files)],
+    ...(problem === undefined
+      ? []
+      : [['problem', `${oneLine(problem)} (the files that were good last are in force)`] as const]),
+    ['jobs', `${leaseCounts(view.leases)}, ${view.requests.length} waiting`],
+    ['as of', `${formatDuration(now - at)} ago`],
+  ];
+}
+
+const ADMISSIONS: Readonly<Record<PoolSnapshot['admission'], string>> = {
+  open: 'open',
+  frozen: 'FROZEN, nothing new is granted',
+  draining: 'DRAINING, nothing new is granted and every lease is asked back',
+};
+
+/** `12 with a lease (10 held, 2 asking)`. */
+function leaseCounts(leases: PoolSnapshot['view']['leases']): string {
+  const states: readonly LeaseState[] = ['held', 'asking', 'parked', 'draining'];
+  const counts = states.flatMap((state) => {
+    const number = leases.filter((lease) => (lease.state ?? 'held') === state).length;
+    return number === 0 ? [] : [`${number} ${state}`];
+  });
+  return `${leases.length} with a lease${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`;
+}
+
+function section(rows: readonly (readonly string[])[]): readonly string[] {
+  const [titles, ...rest] = rows;
+  return titles === undefined || rest.length === 0 ? [] : ['', ...renderTable(rows.map(indented))];
+}
+
+const indented = ([first = '', ...rest]: readonly string[]): readonly string[] => [`  ${first}`, ...rest];
+
+function tierRows({ tiers }: PoolAccounts, config: QuotaConfig): readonly (readonly string[])[] {
+  const rules = rulesOf(config).tiers;
+  const rows = tiers.map(({ tier, type, total, inUse, draining, free }) => [
+    String(tier + 1),
+    type,
+    rules[tier]?.pricing ?? "each job's own",
+    ...[total, inUse, draining, free].map((units) => amount(type, units)),
+  ]);
+  return [['TIER', 'TYPE', 'PRICING', 'UNITS', 'IN USE', 'DRAINING', 'FREE'], ...rows];
+}
+
+const COLUMNS = ['nominal', 'used', 'borrowed', 'lent', 'draining', 'waiting'] as const;
+
+function projectLines(accounts: PoolAccounts, look: Look): readonly string[] {
+  if (accounts.projects.length === 0) return [];
+  const rows = accounts.projects.map((row) => [
+    row.project,
+    row.type,
+    ...COLUMNS.map((each) => amount(row.type, row[each])),
+  ]);
+  const titles = ['PROJECT', 'TYPE', ...COLUMNS.map((column) => column.toUpperCase())];
+  const lines = renderTable([titles, ...rows].map(indented));
+  const width = Math.max(...lines.map(textWidth)) + GAP.length;
+  const columns = Math.min(MOST_BAR, (look.width ?? 0) - width);
+  if (columns < LEAST_BAR || accounts.tiers.length === 0) return ['', ...lines];
+  const [head = '', ...body] = lines;
+  const bars = accounts.projects.map((row) => gauge(gaugeRow(row, accounts), columns, look));
+  return ['', head, ...body.map((line, index) => `${padToWidth(line, width)}${bars[index] ?? ''}`.trimEnd())];
+}
+
+const GAP = '  ';
+const LEAST_BAR = 8;
+const MOST_BAR = 40;
+
+function gaugeRow({ type, nominal, used, borrowed }: ProjectAccount, { tiers }: PoolAccounts) {
+  const whole = tiers.filter((tier) => tier.type === type).reduce((sum, { total }) => sum + total, 0);
+  const own = used - borrowed;
+  return { own, borrowed, unused: Math.max(0, nominal - own), whole: Math.max(1, whole) };
+}
+
+function notes({ projects, tiers, idle }: PoolAccounts, config: QuotaConfig, look: Look): readonly string[] {
+  const inCores = [...new Set([...projects, ...tiers].map(({ type }) => type))].filter(
+    (type) => chipsOfUnits(type, 1) !== undefined && chipsOfUnits(type, 1) !== 1,
+  );
+  const { own, borrowed, unused } = look.symbols;
+  return [
+    ...(look.width === undefined || config.kind === 'unlimited' || projects.length === 0
+      ? []
+      : [`  ${own} its own quota  ${borrowed} borrowed  ${unused} nominal, not used; a whole bar is the pool`]),
+    ...(inCores.length === 0 ? [] : [`  in brackets: chips (${inCores.join(', ')} counted in cores, two a chip)`]),
+    ...(idle.length === 0
+      ? []
+      : [`  ${count(idle.length, 'project')} without quota, use or demand: ${idle.join(', ')}`]),
+  ];
+}
+
+/** `64`, or with its chips beside it where a unit is not a chip: `64 (32)`. */
+function amount(type: string, units: number): string {
+  const chips = chipsOfUnits(type, units);
+  return chips === undefined || chips === units ? String(units) : `${units} (${chips})`;
+}
+
+function reservationRows({ view: { memory, requests, config } }: PoolSnapshot): readonly (readonly string[])[] {
+  const { maxGuaranteeDelayMs } = rulesOf(config);
+  const byId = new Map(requests.map((request) => [request.id, request]));
+  const rows = (memory?.reservations ?? []).map(({ id, tier, madeAt }) => {
+    const request = byId.get(id);
+    return [
+      jobOfLeaseKey(id),
+      request?.project ?? '-',
+      request === undefined ? '-' : formatUnits(request.units),
+      String(tier + 1),
+      utcMinute(madeAt),
+      utcMinute(madeAt + maxGuaranteeDelayMs),
+    ];
+  });
+  return [['RESERVED FOR', 'PROJECT', 'ASKS FOR', 'TIER', 'SINCE (UTC)', 'UNTIL (UTC)'], ...rows];
+}
+
+function coolDownRows({ view: { memory } }: PoolSnapshot, now: EpochMs): readonly (readonly string[])[] {
+  const rows = (memory?.coolDowns ?? [])
+    .filter(({ until }) => until > now)
+    .map(({ zone, type, tier, failures, until }) => [
+      zone,
+      type,
+      String(tier + 1),
+      count(failures, 'time'),
+      formatDuration(until - now),
+    ]);
+  return [['COOLING DOWN', 'TYPE', 'TIER', 'NO CHIPS', 'FOR'], ...rows];
+}
+
+const rulesOf = (config: QuotaConfig): PoolRules =>
+  (config.kind === 'limited' ? config.rules : undefined) ?? DEFAULT_RULES;
+const utcMinute = (at: EpochMs): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');
