@@ -1,0 +1,92 @@
+import { performance } from 'node:perf_hooks';
+import { decide } from '../../quota/decide.js';
+import type { Pool } from '../../quota/quota-config.js';
+import { bastionPython } from './bastion-python.js';
+import { heldLease, type SyntheticPool, syntheticPool } from './synthetic-pool.js';
+
+const MINUTE = 60_000;
+const ROUNDS = 9;
+const MOST_PASSES = 2_000;
+
+/** One figure a round, in ms. */
+export interface PassTimes {
+  readonly jobs: number;
+  /** Every job waits, the pool is empty: what each pass of Bastion begins with. */
+  readonly empty: readonly number[];
+  /** A third of the jobs hold the whole pool, the others wait. */
+  readonly full: readonly number[];
+  /** The same, but what is held is lent: its owners are back and wait, so that victims are looked for. */
+  readonly lent: readonly number[];
+  readonly grants: number;
+  readonly preemptions: number;
+}
+
+export interface PythonTimes {
+  readonly priorityQueue: readonly number[];
+  readonly heapq: readonly number[];
+}
+
+/** The three states of a pool of so many jobs. */
+export function passTimes(jobs: number): PassTimes {
+  const synthetic = syntheticPool(jobs);
+  const empty: Pool = { config: synthetic.config, requests: synthetic.requests, leases: [] };
+  const full = fullPool(synthetic);
+  const lent = lentPool(synthetic);
+  return {
+    jobs,
+    empty: timesOf(() => decide(empty, synthetic.now)),
+    full: timesOf(() => decide(full, synthetic.now)),
+    lent: timesOf(() => decide(lent, synthetic.now)),
+    grants: decide(empty, synthetic.now).grants.length,
+    preemptions: decide(lent, synthetic.now).preemptions.length,
+  };
+}
+
+export function pythonTimes(jobs: number): PythonTimes {
+  const { bastion } = syntheticPool(jobs);
+  const times = (queue: 'PriorityQueue' | 'heapq'): readonly number[] =>
+    bastionPython([bastion], { rounds: ROUNDS, queue })[0]?.ms ?? [];
+  return { priorityQueue: times('PriorityQueue'), heapq: times('heapq') };
+}
+
+/** What an empty pool would be after its first pass, an hour later: nobody is protected by a minimum runtime. */
+export function fullPool({ config, requests, now }: SyntheticPool): Pool {
+  const { grants } = decide({ config, requests, leases: [] }, now - MINUTE);
+  const tiers = new Map(grants.map(({ id, tier }) => [id, tier]));
+  const isGranted = ({ id }: { readonly id: string }): boolean => tiers.has(id);
+  return {
+    config,
+    requests: requests.filter((request) => !isGranted(request)),
+    leases: requests
+      .filter(isGranted)
+      .map((request) => heldLease(request, tiers.get(request.id) ?? 0, now - 60 * MINUTE)),
+  };
+}
+
+/** The pool as `fullPool` has it, but each lease belongs to project `none`, which has no nominal quota. */
+function lentPool(synthetic: SyntheticPool): Pool {
+  const full = fullPool(synthetic);
+  return { ...full, leases: full.leases.map((lease) => ({ ...lease, project: 'none' })) };
+}
+
+/** Rounds of as many calls as take 20 ms; the first round, which warms up, is left out. */
+export function timesOf(call: () => unknown): readonly number[] {
+  return Array.from({ length: ROUNDS + 1 }, () => {
+    const start = performance.now();
+    let calls = 0;
+    do {
+      call();
+      calls += 1;
+    } while (performance.now() - start < 20 && calls < MOST_PASSES);
+    return (performance.now() - start) / calls;
+  }).slice(1);
+}
+
+/** The exponent of `ms = c * jobs^exponent`, by least squares of the logarithms. */
+export function growthExponent(points: readonly { readonly jobs: number; readonly ms: number }[]): number {
+  const logs = points.map(({ jobs, ms }) => ({ x: Math.log(jobs), y: Math.log(ms) }));
+  const mean = (of: 'x' | 'y'): number => logs.reduce((sum, point) => sum + point[of], 0) / logs.length;
+  const [x0, y0] = [mean('x'), mean('y')];
+  const product = logs.reduce((sum, { x, y }) => sum + (x - x0) * (y - y0), 0);
+  return product / logs.reduce((sum, { x }) => sum + (x - x0) ** 2, 0);
+}
