@@ -3,14 +3,20 @@ import { nearestWord } from '../domain/nearest-word.js';
 import { findProject, isSameProject, NO_PROJECT } from './quota-config.js';
 import type { QuotaConfig, QuotaProject } from './quota-config.js';
 
+/** Of a pattern, in characters; and of what it is compiled to, in instructions. A list of names is many patterns, not a long one. */
+const MOST_CHARACTERS = 1000;
+const MOST_INSTRUCTIONS = 10_000;
+
 /**
  * Why `pattern` cannot be a membership pattern, or undefined if it can. RE2 syntax: Python's (?i) and (?P<name>..) work,
  * what needs backtracking (look-around, backreferences) does not.
  */
 export function patternProblem(pattern: string): string | undefined {
+  if (pattern.length > MOST_CHARACTERS) return `it has ${pattern.length} characters; ${MOST_CHARACTERS} are the most`;
   try {
-    RE2JS.compile(pattern);
-    return undefined;
+    // Matching is linear in the user id, times this: nested counts make it large without being long.
+    const size = RE2JS.compile(pattern).programSize();
+    return size <= MOST_INSTRUCTIONS ? undefined : 'its repeats, multiplied out, are too large';
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
@@ -27,18 +33,31 @@ export type ProjectChoice =
 
 /**
  * The quota project of a job: the one named, if `user` is a member of it; else the only one that `user` is a member of;
- * else `none` (no nominal quota, best effort). Called at submit and when a quota file is applied, never in a decision.
+ * else `none` (no nominal quota, best effort), unless the pool requires a project. Called at submit and when a quota file is applied, never in a decision.
  */
 export function resolveProject(config: QuotaConfig, user: string, project?: string): ProjectChoice {
   if (config.kind === 'unlimited') return { ok: true, project: project ?? NO_PROJECT };
   const own = config.projects.filter((candidate) => isMember(candidate, user)).map(({ name }) => name);
   if (project !== undefined) return checkNamed(config, user, project, own);
   const [first, second] = own;
-  if (second === undefined) return { ok: true, project: first ?? NO_PROJECT };
+  if (first === undefined) return asNobody(config, user);
+  if (second === undefined) return { ok: true, project: first };
   return {
     ok: false,
     message: `project: '${user}' is a member of several projects: ${own.join(', ')}`,
     hint: 'name one with --project, or project: in the job file',
+  };
+}
+
+/** Best effort on what others leave, unless the pool wants to know whose work it is. */
+function asNobody(config: QuotaConfig, user: string): ProjectChoice {
+  if (config.kind === 'unlimited' || config.rules?.requireProject !== true) return { ok: true, project: NO_PROJECT };
+  const { admins } = config.rules;
+  return {
+    ok: false,
+    message: `project: the pool takes no job without a project, and '${user}' has named none that is theirs`,
+    hint:
+      admins.length === 0 ? 'ask for a membership in the quota file' : `ask ${admins.join(' or ')} for a membership`,
   };
 }
 
@@ -47,7 +66,7 @@ function checkNamed(config: QuotaConfig, user: string, name: string, own: readon
   if (found !== undefined && own.some((candidate) => isSameProject(candidate, name))) {
     return { ok: true, project: found.name };
   }
-  if (found === undefined && isSameProject(name, NO_PROJECT)) return { ok: true, project: NO_PROJECT };
+  if (found === undefined && isSameProject(name, NO_PROJECT)) return asNobody(config, user);
   const choices =
     own.length === 0
       ? `leave project out to run in ${NO_PROJECT}, best effort`

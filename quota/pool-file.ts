@@ -1,23 +1,26 @@
-import type { z } from 'zod';
-import { section, text, texts } from '../domain/job-file/fields.js';
-import { poolTpuSection } from '../domain/job-file/pool-defaults.js';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { Report } from '../domain/job-file/report.js';
 import { checkForm } from '../domain/job-file/schema-problems.js';
 import { checkPoolDefaults } from '../domain/job-file/tpu-section.js';
 import type { Path, Problem } from '../domain/problem.js';
+import { poolFileSchema } from './pool-file-form.js';
+import type { PoolFileForm } from './pool-file-form.js';
+import { poolRulesOf } from './pool-rules.js';
+import type { PoolRules } from './quota-config.js';
 import { TomlPositions } from './toml-positions.js';
 import { located, readToml } from './toml-text.js';
 
-const poolFileSchema = section({
-  google_project: text().optional().describe('Id of the Google Cloud project of jobs that name none.'),
-  zones: texts().optional().describe('Zones of jobs that name none, in order of preference.'),
-  tpu: poolTpuSection().optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
-});
-const POOL_FILE = { schema: poolFileSchema, title: 'a pool file' };
+const POOL_FILE = { schema: poolFileSchema(), title: 'a pool file' };
 
 export type ParsedPoolFile =
-  | { readonly ok: true; readonly defaults: PoolDefaults }
+  | {
+      readonly ok: true;
+      readonly defaults: PoolDefaults;
+      /** What it says of quota; absent: nothing. Whether that fits a quota file: `checkFiles` (pool-files.ts). */
+      readonly rules?: PoolRules;
+      /** As written. */
+      readonly form: PoolFileForm;
+    }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
 /**
@@ -32,14 +35,15 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   const { form, problems, dropped } = checkForm(POOL_FILE, tree.value);
   const report = new Report(dropped);
   checkPoolDefaults(asTpuForm(form), report);
-  const all = [...problems, ...report.problems.map((problem) => ({ ...problem, path: inPoolFile(problem.path) }))];
+  const ofTpu = report.problems.map((problem) => ({ ...problem, path: inPoolFile(problem.path) }));
+  const ofRules = new Report(dropped);
+  const rules = poolRulesOf(form, ofRules);
+  const all = [...problems, ...ofTpu, ...ofRules.problems];
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
-  return { ok: true, defaults: asDefaults(form, file, pool) };
+  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), form };
 }
 
-type PoolFile = z.infer<typeof poolFileSchema>;
-
-function asDefaults({ google_project, zones, tpu }: PoolFile, file: string, pool: string): PoolDefaults {
+function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {
   return {
     pool,
     file,
@@ -50,7 +54,7 @@ function asDefaults({ google_project, zones, tpu }: PoolFile, file: string, pool
 }
 
 /** The keys as a job's `tpu` has them; the version is a text whatever its form. */
-function asTpuForm({ google_project, zones, tpu }: PoolFile) {
+function asTpuForm({ google_project, zones, tpu }: PoolFileForm) {
   const { version: _, ...rest } = tpu ?? {};
   return { ...rest, ...(google_project !== undefined && { project: google_project }), ...(zones && { zones }) };
 }

@@ -2,18 +2,24 @@ import { canonicalGeneration } from '../domain/job-file/accelerator.js';
 import { isMapping } from '../domain/job-file/plain-tree.js';
 import type { Mapping } from '../domain/job-file/plain-tree.js';
 import { nearestWord } from '../domain/nearest-word.js';
-import { showValue } from '../domain/problem.js';
+import { formatProblem, showValue } from '../domain/problem.js';
 import type { Path, Problem } from '../domain/problem.js';
 import type { QuotaUnits } from '../domain/units.js';
 import { patternProblem } from './membership.js';
 import { nominalQuota } from './nominal-quota.js';
 import { isSameProject } from './quota-config.js';
-import type { QuotaConfig, QuotaProject } from './quota-config.js';
+import { MOST_UNITS, unitsOf } from './quota-units.js';
+import type { LimitedQuota, QuotaProject } from './quota-config.js';
 import { TomlPositions } from './toml-positions.js';
 import { located, readToml } from './toml-text.js';
 
 export type ParsedQuotaFile =
-  | { readonly ok: true; readonly config: QuotaConfig; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly config: LimitedQuota;
+      /** What is taken, and likely not meant; each begins with its place. */
+      readonly warnings: readonly string[];
+    }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
@@ -25,8 +31,8 @@ export function parseQuotaFile(text: string, file: string): ParsedQuotaFile {
   const tree = readToml(text, positions);
   if (!tree.ok) return { ok: false, problems: [{ file, ...tree.problem }] };
   const reader = new QuotaFileReader(tree.value);
-  if (reader.problems.length === 0) return { ok: true, config: reader.config, warnings: reader.warnings };
-  return { ok: false, problems: located(reader.problems, file, positions) };
+  if (reader.problems.length > 0) return { ok: false, problems: located(reader.problems, file, positions) };
+  return { ok: true, config: reader.config, warnings: located(reader.warnings, file, positions).map(formatProblem) };
 }
 
 const TABLES = ['toml-schema', 'total_resources', 'project_membership', 'project_resources'] as const;
@@ -35,8 +41,8 @@ const VERSION = '1';
 /** Checks a quota file's tree and turns it into a QuotaConfig; valid only while `problems` is empty. */
 class QuotaFileReader {
   readonly problems: Problem[] = [];
-  readonly warnings: string[] = [];
-  readonly config: QuotaConfig;
+  readonly warnings: Problem[] = [];
+  readonly config: LimitedQuota;
 
   constructor(tree: Mapping) {
     this.#checkTop(tree);
@@ -69,7 +75,7 @@ class QuotaFileReader {
     const tables: unknown[] = Array.isArray(value) ? value : value === undefined ? [] : [value];
     return tables.map((table, index) => {
       const path = Array.isArray(value) ? ['total_resources', index] : ['total_resources'];
-      return this.#amounts(path, table, isWholeUnits, 'a whole number of 0 or more');
+      return this.#amounts(path, table, isUnits, `a whole number from 0 to ${MOST_UNITS}`);
     });
   }
 
@@ -122,16 +128,24 @@ class QuotaFileReader {
 
   /** A table of numbers by TPU type, under the API's names. */
   #amounts(path: Path, value: unknown, isAllowed: (amount: number) => boolean, wanted: string): QuotaUnits {
-    const amounts: Record<string, number> = {};
+    const amounts = new Map<string, number>();
     for (const [name, amount] of Object.entries(this.#table(path, value))) {
       const type = canonicalGeneration(name);
-      if (typeof amount !== 'number' || !isAllowed(amount)) {
+      if (!TYPE_NAME.test(name)) {
+        this.#add(
+          [...path, name],
+          amount,
+          'is no name of a type',
+          'letters, digits and . _ - with a letter or digit first',
+          'key',
+        );
+      } else if (typeof amount !== 'number' || !isAllowed(amount)) {
         this.#add([...path, name], amount, `${showAmount(amount)} is not ${wanted}`);
-      } else if (Object.hasOwn(amounts, type)) {
+      } else if (amounts.has(type)) {
         this.#add([...path, name], amount, `${type} is given twice`, 'v5e is another name of v5litepod', 'key');
-      } else amounts[type] = amount;
+      } else amounts.set(type, amount);
     }
-    return amounts;
+    return Object.fromEntries(amounts);
   }
 
   #table(path: Path, value: unknown): Mapping {
@@ -160,29 +174,43 @@ class QuotaFileReader {
     const pooled = new Set(tiers.flatMap((tier) => Object.keys(tier)));
     const sums = new Map<string, number>();
     for (const [project, byType] of shares) {
-      if (![...members.keys()].some((name) => isSameProject(name, project))) {
-        this.warnings.push(`project_resources.${project}: not in project_membership: nobody can submit to it`);
-      }
+      const path = ['project_resources', project];
+      if (![...members.keys()].some((name) => isSameProject(name, project)))
+        this.#warning(path, 'not in project_membership: nobody can submit to it', nearestWord(project, members.keys()));
       for (const [type, share] of Object.entries(byType)) {
         if (!pooled.has(type))
-          this.warnings.push(`project_resources.${project}.${type}: the pool has no ${type}: ignored`);
+          this.#warning([...path, type], `the pool has no ${type} (${poolHas(pooled)}): that share is ignored`);
         sums.set(type, (sums.get(type) ?? 0) + share);
       }
     }
     for (const [type, sum] of sums) {
       if (sum > 1 + ROUNDING)
-        this.warnings.push(
-          `project_resources: the shares of ${type} add up to ${Number(sum.toFixed(6))}: scaled down to 1`,
+        this.#warning(
+          ['project_resources'],
+          `the shares of ${type} add up to ${Number(sum.toFixed(6))}: scaled down to 1`,
         );
     }
   }
+
+  #warning(path: Path, message: string, nearest?: string): void {
+    this.warnings.push({
+      path,
+      at: 'key',
+      message: nearest === undefined ? message : `${message} (did you mean ${nearest}?)`,
+    });
+  }
 }
 
+/** For a sentence on a type that it does not have. */
+export const poolHas = (types: Iterable<string>): string => `it has ${[...types].join(', ') || 'nothing'}`;
+
+/** Any name that cannot be taken for a property of every object. */
+const TYPE_NAME = /^[A-Za-z0-9][\w.-]*$/;
 const PATTERN_HINT = 'a regular expression in RE2 syntax that matches the whole user id, such as "team-.*"';
 /** For a sentence only: the division itself is exact. */
 const ROUNDING = 1e-9;
 
-const isWholeUnits = (amount: number): boolean => Number.isSafeInteger(amount) && amount >= 0;
+const isUnits = (amount: number): boolean => Number.isInteger(amount) && amount >= 0 && amount <= MOST_UNITS;
 const isShare = (amount: number): boolean => Number.isFinite(amount) && amount >= 0;
 const showAmount = (amount: unknown): string => (typeof amount === 'number' ? String(amount) : showValue(amount));
 
@@ -210,7 +238,7 @@ function nominalOf(tier: QuotaUnits, shares: ReadonlyMap<string, QuotaUnits>): M
   const result = new Map<string, Record<string, number>>();
   for (const [type, total] of Object.entries(tier)) {
     const ofType = new Map(
-      [...shares].flatMap(([name, byType]) => (byType[type] === undefined ? [] : [[name, byType[type]]])),
+      [...shares].flatMap(([name, byType]) => (Object.hasOwn(byType, type) ? [[name, unitsOf(byType, type)]] : [])),
     );
     for (const [name, units] of nominalQuota(total, ofType)) result.set(name, { ...result.get(name), [type]: units });
   }

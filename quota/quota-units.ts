@@ -1,5 +1,8 @@
 import type { QuotaUnits } from '../domain/units.js';
 
+/** Of one type, in a file: 31 bits, so that what decisions multiply is exact in a double. */
+export const MOST_UNITS = 2_147_483_647;
+
 /** Units of one type; 0 where it is not named. */
 export function unitsOf(units: QuotaUnits, type: string): number {
   return Object.hasOwn(units, type) ? (units[type] ?? 0) : 0;

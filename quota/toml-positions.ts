@@ -22,8 +22,10 @@ export class TomlPositions {
     try {
       this.#readTop(parseTOML(text, { tomlVersion: '1.1' }).body[0]);
     } catch (error) {
-      if (!(error instanceof ParseError)) throw error;
-      this.syntaxError = { line: error.lineNumber, column: error.column + 1, message: error.message };
+      // Its parser calls itself for each level.
+      if (error instanceof RangeError) this.syntaxError = { line: 1, column: 1, message: 'nested too deeply' };
+      else if (!(error instanceof ParseError)) throw error;
+      else this.syntaxError = { line: error.lineNumber, column: error.column + 1, message: error.message };
     }
   }
 

@@ -30,9 +30,15 @@ const DURATION_ERROR = 'a number of seconds or a duration such as 90s, 5m or 1h'
 
 /** A duration: a number of seconds, or `90s`, `5m`, `1h`. */
 export const duration = (): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
-  z.union([z.number().nonnegative(), z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR })], {
-    error: DURATION_ERROR,
-  });
+  z.union(
+    [
+      z.number({ error: DURATION_ERROR }).nonnegative({ error: DURATION_ERROR }),
+      z.string().regex(/^\d+(\.\d+)?[smh]$/, { error: DURATION_ERROR }),
+    ],
+    {
+      error: DURATION_ERROR,
+    },
+  );
 
 const SECONDS_PER: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 

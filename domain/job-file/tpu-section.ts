@@ -128,7 +128,8 @@ function noZone({ pool, file }: PoolDefaults, report: Report): void {
   report.problem(['tpu', 'zone'], undefined, `no zone in the job file, ${there}`, hint);
 }
 
-function checkZone(path: Path, zone: string, report: Report): void {
+/** Reports what is no name of a zone. */
+export function checkZone(path: Path, zone: string, report: Report): void {
   if (ZONE.test(zone)) return;
   const hint = /^[a-z]+-[a-z]+\d+$/.test(zone)
     ? `${zone} is a region: its zones end in a letter, such as ${zone}-a`

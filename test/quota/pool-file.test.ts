@@ -14,6 +14,8 @@ function problemsOf(text: string): readonly string[] {
 const KNOWN =
   '  known here: allocation_mode, pricing, startup_script, tags, metadata, labels, network, subnetwork, external_ips, service_account, scopes, reservation, data_disks, version';
 
+const TOP = '  known here: google_project, zones, tpu, quota, tiers, largest_slice, borrowing_limits, lending_limits';
+
 /** Pool files that are wrong: the whole message, line by line. */
 const WRONG: Readonly<Record<string, { readonly text: string; readonly want: readonly string[] }>> = {
   'text that is no TOML': {
@@ -22,15 +24,11 @@ const WRONG: Readonly<Record<string, { readonly text: string; readonly want: rea
   },
   'an unknown key': {
     text: 'zone = ["us-east5-a"]\n',
-    want: [
-      'pool.toml:1:1: zone: no such key in a pool file',
-      '  did you mean zones?',
-      '  known here: google_project, zones, tpu',
-    ],
+    want: ['pool.toml:1:1: zone: no such key in a pool file', '  did you mean zones?', TOP],
   },
-  "a key of the quota issue's": {
+  'a key of another section': {
     text: 'admins = ["alice"]\n',
-    want: ['pool.toml:1:1: admins: no such key in a pool file', '  known here: google_project, zones, tpu'],
+    want: ['pool.toml:1:1: admins: no such key in a pool file', '  admins belongs to: quota', TOP],
   },
   'a Google project and zones that are none': {
     text: 'google_project = "My Project"\nzones = ["us-east5"]\n',
@@ -111,7 +109,8 @@ describe('pool file', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(parsed.defaults)), want);
   });
   it('an empty one has no defaults', () => {
-    assert.deepEqual(parsePoolFile('', 'pool.toml', 'p'), { ok: true, defaults: { pool: 'p', file: 'pool.toml' } });
+    const parsed = parsePoolFile('', 'pool.toml', 'p');
+    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, form: {} });
   });
 });
 
