@@ -1,0 +1,86 @@
+import type { Figures } from './figures.js';
+
+export interface Result {
+  readonly title: string;
+  readonly figures: Figures;
+}
+
+/** One line of the table; where less is better, or more. */
+interface Measure {
+  readonly what: string;
+  readonly figure: (figures: Figures) => number;
+  readonly shown: (figure: number) => string;
+  readonly better: 'less' | 'more';
+  /** What ours should be, of Bastion's. */
+  readonly aim?: number;
+}
+
+const percent = (part: number): string => `${(part * 100).toFixed(1)} %`;
+const minutes = (count: number): string => (count < 100 ? `${count.toFixed(1)} min` : `${(count / 60).toFixed(1)} h`);
+const whole = (count: number): string => count.toFixed(0);
+
+const MEASURES: readonly Measure[] = [
+  { what: 'chips held by jobs', figure: (all) => all.utilisation, shown: percent, better: 'more', aim: 1 },
+  { what: '  less work done again', figure: (all) => all.goodput, shown: percent, better: 'more' },
+  ...waitMeasures('submit to first grant', ({ firstWait }) => firstWait),
+  ...waitMeasures('all time in the queue', ({ allWait }) => allWait),
+  {
+    what: 'chip-hours lost to preemption by quota',
+    figure: (all) => all.lostUnitHours,
+    shown: whole,
+    better: 'less',
+    aim: 0.5,
+  },
+  { what: 'preemptions by quota', figure: (all) => all.preemptions, shown: whole, better: 'less' },
+  { what: '  jobs they hit', figure: (all) => all.preemptedJobs, shown: whole, better: 'less' },
+  { what: '  most of one job', figure: (all) => all.mostPreemptionsOfOneJob, shown: whole, better: 'less' },
+  { what: 'last end, days', figure: (all) => all.lastEndDays, shown: (days) => days.toFixed(2), better: 'less' },
+];
+
+function waitMeasures(what: string, waits: (figures: Figures) => Figures['firstWait']): Measure[] {
+  const line = (part: string, of: (waits: Figures['firstWait']) => number, aim?: number): Measure => ({
+    what: `${what}, ${part}`,
+    figure: (figures) => of(waits(figures)),
+    shown: minutes,
+    better: 'less',
+    ...(aim === undefined ? {} : { aim }),
+  });
+  return [
+    line('in quota p50', ({ inQuota }) => inQuota.p50),
+    line('in quota p95', ({ inQuota }) => inQuota.p95, 0.5),
+    line('over quota p50', ({ overQuota }) => overQuota.p50),
+    line('over quota p95', ({ overQuota }) => overQuota.p95),
+  ];
+}
+
+const WIDTH = { what: 44, figure: 20 };
+
+/** One column a policy. The first is ours, 'Bastion' what it is compared with; where ours is worse, the line says so. */
+export function printPolicies(results: readonly Result[], print: (line: string) => void): void {
+  const row = (what: string, cells: readonly string[], note: string): void =>
+    print(`${what.padEnd(WIDTH.what)}${cells.map((cell) => cell.padStart(WIDTH.figure)).join('')}  ${note}`.trimEnd());
+  row(
+    '',
+    results.map(({ title }) => title),
+    'ours beside Bastion',
+  );
+  for (const measure of MEASURES) {
+    const cells = results.map(({ figures }) => measure.shown(measure.figure(figures)));
+    row(measure.what, cells, verdict(measure, results));
+  }
+}
+
+function verdict({ figure, better, aim }: Measure, results: readonly Result[]): string {
+  const ours = results[0]?.figures;
+  const theirs = results.find(({ title }) => title === 'Bastion')?.figures;
+  if (!ours || !theirs) return '';
+  const [mine, other] = [figure(ours), figure(theirs)];
+  const isWorse = better === 'less' ? mine > other : mine < other;
+  const ratio = other === 0 ? '' : `${(mine / other).toFixed(2)}x`;
+  const isMet = aim === undefined || (better === 'less' ? mine <= aim * other : mine >= aim * other);
+  return [
+    ratio,
+    ...(aim === undefined ? [] : [`aim ${aim}x${isMet ? '' : ', MISSED'}`]),
+    ...(isWorse ? ['WE LOSE'] : []),
+  ].join('  ');
+}
