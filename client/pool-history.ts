@@ -1,0 +1,43 @@
+import type { StoreReader } from '../cloud/store/port.js';
+import { poolHistoryPrefix } from '../domain/store-layout.js';
+import type { EpochMs } from '../domain/units.js';
+import type { HistoryLine } from '../quota/pool-history.js';
+
+export interface PoolHistory {
+  readonly lines: readonly HistoryLine[];
+  /** Lines that could not be read, of another version of jobctl or damaged. */
+  readonly unreadable: number;
+}
+
+const READS_AT_A_TIME = 16;
+/** An object is filed under the day of its first line, and written soon after it. */
+const LATEST_WRITE_MS = 3_600_000;
+
+/** What happened in a pool since `from`: one listing, then the objects that were written since. */
+export async function readPoolHistory(store: StoreReader, pool: string, from: EpochMs): Promise<PoolHistory> {
+  const prefix = poolHistoryPrefix(pool);
+  const day = new Date(from - LATEST_WRITE_MS).toISOString().slice(0, 10);
+  const objects = (await store.list(prefix, `${prefix}${day}`)).filter(({ updatedAt }) => updatedAt >= from);
+  const lines: HistoryLine[] = [];
+  let unreadable = 0;
+  for (let next = 0; next < objects.length; next += READS_AT_A_TIME) {
+    const batch = objects.slice(next, next + READS_AT_A_TIME);
+    const contents = await Promise.all(batch.map(({ name }) => store.read(name)));
+    for (const text of contents.flatMap((content) => content?.toString('utf8').split('\n') ?? [])) {
+      if (text === '') continue;
+      const line = parsed(text);
+      if (line === undefined) unreadable++;
+      else if (line.at >= from) lines.push(line);
+    }
+  }
+  return { lines, unreadable };
+}
+
+function parsed(text: string): HistoryLine | undefined {
+  try {
+    const line = JSON.parse(text) as Partial<HistoryLine> | null;
+    return typeof line?.at === 'number' && typeof line.kind === 'string' ? (line as HistoryLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}

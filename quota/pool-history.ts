@@ -1,0 +1,189 @@
+import { chipsOfUnits } from '../domain/accelerators.js';
+import type { EpochMs, QuotaUnits } from '../domain/units.js';
+import { isSameProject } from './quota-config.js';
+import type { QuotaLease } from './quota-config.js';
+
+/** One line of a pool's history, with what applies to its kind. A quota workflow writes them (docs/adr/0019). */
+export interface HistoryLine {
+  readonly at: EpochMs;
+  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'applied' | 'admission' | 'priority';
+  readonly job?: string;
+  /** The lease's number; a job may have had several. */
+  readonly lease?: number;
+  readonly project?: string;
+  readonly user?: string;
+  readonly tier?: number;
+  readonly units?: QuotaUnits;
+  /** Of `revoked`: the request that its chips are for. */
+  readonly for?: string;
+  readonly reason?: string;
+  /** Who applied, froze, or changed a priority. */
+  readonly by?: string;
+}
+
+/** What history tells of one lease, inside a window of time. */
+export interface LeaseStory {
+  readonly job: string;
+  readonly lease: number;
+  readonly project: string;
+  readonly user: string;
+  readonly tier: number;
+  readonly units: QuotaUnits;
+  /** Absent: before the window. */
+  readonly grantedAt?: EpochMs;
+  /** For how long it had its chips: all of its slices ready, until they were lost or seen gone. */
+  readonly heldMs: number;
+  /** Absent: it is there still, or `isEndUnknown`. */
+  readonly freedAt?: EpochMs;
+  /** Preempted by quota; the first time. */
+  readonly revokedAt?: EpochMs;
+  /** It is open no more, and no line tells its end: counted until its last line. */
+  readonly isEndUnknown?: true;
+  /** It began before the window, and no line tells whether it had chips then: counted as if it had. */
+  readonly isStartAssumed?: true;
+}
+
+/** A stretch of time: `to` is now, or where the caller stops looking. */
+export interface Window {
+  readonly from: EpochMs;
+  readonly to: EpochMs;
+}
+
+/** An open lease as it was published, beside what its id says. */
+export type OpenLease = Omit<QuotaLease, 'id'> & { readonly job: string; readonly number: number };
+
+/**
+ * The leases that were there in a window, oldest grant first.
+ * @param lines in any order; those outside the window are passed over
+ * @param open leases that are there at `to`; undefined: not known, and then one without an end counts until `to`
+ */
+export function leaseStories(
+  lines: readonly HistoryLine[],
+  window: Window,
+  open: readonly OpenLease[] | undefined,
+): readonly LeaseStory[] {
+  const isOpen = open && new Set(open.map(({ job, number }) => keyOf(job, number)));
+  const byLease = new Map<string, HistoryLine[]>();
+  for (const line of lines.toSorted((a, b) => a.at - b.at)) {
+    if (line.job === undefined || line.lease === undefined || !TOLD_OF_LEASES.has(line.kind)) continue;
+    if (line.at < window.from || line.at > window.to) continue;
+    const key = keyOf(line.job, line.lease);
+    const own = byLease.get(key);
+    if (own) own.push(line);
+    else byLease.set(key, [line]);
+  }
+  const told = [...byLease].map(([key, own]) => storyOf(own, window, isOpen?.has(key) ?? true));
+  const silent = (open ?? []).filter(({ job, number }) => !byLease.has(keyOf(job, number)));
+  const all = [...told, ...silent.map((lease) => silentStory(lease, window))];
+  return all.toSorted(
+    (a, b) => (a.grantedAt ?? 0) - (b.grantedAt ?? 0) || (keyOf(a.job, a.lease) < keyOf(b.job, b.lease) ? -1 : 1),
+  );
+}
+
+const TOLD_OF_LEASES: ReadonlySet<HistoryLine['kind']> = new Set([
+  'granted',
+  'chips',
+  'lost-chips',
+  'revoked',
+  'freed',
+]);
+const keyOf = (job: string, lease: number): string => `${job}/${lease}`;
+
+/** @param lines of one lease, one or more, oldest first */
+function storyOf(lines: readonly HistoryLine[], { from, to }: Window, isOpen: boolean): LeaseStory {
+  const find = (kind: HistoryLine['kind']): HistoryLine | undefined => lines.find((line) => line.kind === kind);
+  const [granted, freed, revoked] = [find('granted'), find('freed'), find('revoked')];
+  const first = lines[0] as HistoryLine;
+  const isFromBefore = granted === undefined && first.kind !== 'chips';
+  const isEndUnknown = freed === undefined && !isOpen;
+  let heldMs = 0;
+  let since = isFromBefore ? from : undefined;
+  for (const { kind, at } of lines) {
+    if (kind === 'chips') since ??= at;
+    if (kind !== 'lost-chips' && kind !== 'freed') continue;
+    heldMs += since === undefined ? 0 : at - since;
+    since = undefined;
+  }
+  const last = isEndUnknown ? (lines.at(-1)?.at ?? to) : to;
+  if (since !== undefined) heldMs += Math.max(0, last - since);
+  return {
+    ...whose(lines),
+    heldMs,
+    ...(granted ? { grantedAt: granted.at } : {}),
+    ...(freed ? { freedAt: freed.at } : {}),
+    ...(revoked ? { revokedAt: revoked.at } : {}),
+    ...(isEndUnknown ? { isEndUnknown } : {}),
+    ...(isFromBefore && first.kind !== 'lost-chips' ? { isStartAssumed: true } : {}),
+  };
+}
+
+/** Any line may lack what another has. */
+function whose(lines: readonly HistoryLine[]): Omit<LeaseStory, 'heldMs'> {
+  const first = <Key extends keyof HistoryLine>(key: Key): HistoryLine[Key] | undefined =>
+    lines.find((line) => line[key] !== undefined)?.[key];
+  return {
+    job: first('job') ?? '-',
+    lease: first('lease') ?? 0,
+    project: first('project') ?? '-',
+    user: first('user') ?? '-',
+    tier: first('tier') ?? 0,
+    units: first('units') ?? {},
+  };
+}
+
+/** Nothing happened to it in the window: it was granted before, and is there. */
+function silentStory(lease: OpenLease, { from, to }: Window): LeaseStory {
+  const { job, number, project, user, tier, units, startedAt } = lease;
+  const heldMs = lease.state === 'asking' ? 0 : Math.min(lease.heldMs ?? to - startedAt, to - from);
+  const grantedAt = startedAt >= from ? { grantedAt: startedAt } : {};
+  return { job, lease: number, project, user, tier, units, heldMs: Math.max(0, heldMs), ...grantedAt };
+}
+
+/** What one user of one project had of one type. */
+export interface UsageRow {
+  readonly project: string;
+  readonly user: string;
+  readonly type: string;
+  readonly leases: number;
+  /** Leases that were preempted by quota. */
+  readonly preempted: number;
+  readonly unitHours: number;
+  /** Absent: the type is no Cloud TPU's. */
+  readonly chipHours?: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** By project, user and type, most chip-hours first. */
+export function usageOf(stories: readonly LeaseStory[]): readonly UsageRow[] {
+  const rows = new Map<string, { -readonly [Key in keyof UsageRow]: UsageRow[Key] }>();
+  for (const { project, user, units, heldMs, revokedAt } of stories) {
+    for (const [type, amount] of Object.entries(units)) {
+      const key = JSON.stringify([project.toLowerCase(), user, type]);
+      const row = rows.get(key) ?? { project, user, type, leases: 0, preempted: 0, unitHours: 0 };
+      row.leases++;
+      if (revokedAt !== undefined) row.preempted++;
+      row.unitHours += (amount * heldMs) / HOUR_MS;
+      rows.set(key, row);
+    }
+  }
+  return [...rows.values()]
+    .map((row) => {
+      const chipHours = chipsOfUnits(row.type, row.unitHours);
+      return { ...row, ...(chipHours === undefined ? {} : { chipHours }) };
+    })
+    .toSorted((a, b) => (b.chipHours ?? 0) - (a.chipHours ?? 0) || compare(a, b));
+}
+
+const compare = (a: UsageRow, b: UsageRow): number =>
+  `${a.project}/${a.user}/${a.type}` < `${b.project}/${b.user}/${b.type}` ? -1 : 1;
+
+/** Whether a line or a story is of this project and user; one that is not named takes all. */
+export function isOf(
+  wanted: { readonly project?: string | undefined; readonly user?: string | undefined },
+  of: { readonly project?: string; readonly user?: string },
+): boolean {
+  const isProject =
+    wanted.project === undefined || (of.project !== undefined && isSameProject(wanted.project, of.project));
+  return isProject && (wanted.user === undefined || of.user === wanted.user);
+}
