@@ -7,7 +7,7 @@ export const ExitCode = {
   /** Usage, or a job file or configuration that is wrong: nothing was done. */
   Usage: 2,
   NotFound: 3,
-  /** Refused: the name is in use with other content. */
+  /** Refused: the name is in use with other content; a pool refused a call, or nobody agreed. */
   Refused: 4,
   /** Temporal, the store or the cloud does not answer: nothing is known of the job. */
   Unavailable: 5,
@@ -23,8 +23,8 @@ export const EXIT_CODES_TEXT = `Exit codes:
   0    done; with --wait: the job succeeded
   1    the job failed without a code of its own, or jobctl did
   2    usage, or a file that is wrong: nothing was submitted
-  3    no such job
-  4    refused: the name is in use with other content
+  3    no such job, or pool
+  4    refused: the name is in use with other content; a pool said no
   5    Temporal, the store or the cloud does not answer
   124  wait --timeout ran out, the job goes on
   130  Ctrl-C, the job goes on; with --wait also: the job was cancelled

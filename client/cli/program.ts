@@ -6,6 +6,7 @@ import { registerDev } from './dev/register-dev.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import type { Invocation } from './invocation.js';
 import { registerOperatorVerbs } from './operator-commands.js';
+import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
 
@@ -47,6 +48,7 @@ export function createProgram(invocation: Invocation): Command {
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
+  registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
   registerDev(program);
   registerRehearsal(program, invocation);
@@ -101,7 +103,7 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'rehearsal', 'setup']);
+const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'quota', 'rehearsal', 'setup']);
 
 /** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {

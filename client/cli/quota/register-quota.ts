@@ -1,0 +1,161 @@
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Invocation } from '../invocation.js';
+import { durationOption, outputOption, wholeNumber, withConnection } from '../options.js';
+import type { QuotaAdmissionFlags } from '../verbs/quota-admission.js';
+import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
+import type { QuotaHistoryFlags } from '../verbs/quota-history.js';
+import type { QuotaPriorityFlags } from '../verbs/quota-priority.js';
+import type { QuotaShowFlags } from '../verbs/quota-show.js';
+
+const GROUP_NOTES = `
+A pool is what one quota file divides; who gets chips by which rule: docs/quota.md
+
+Example:
+  jobctl quota show
+`;
+
+/** Adds `quota show | apply | history | ..`. Modules are loaded by the verb that is used. */
+export function registerQuota(program: Command, invocation: Invocation): void {
+  const group = program
+    .command('quota')
+    .description('who has how much of a pool, and what operators tell it')
+    .addHelpText('after', GROUP_NOTES);
+  registerShow(group, invocation);
+  registerHistory(group, invocation);
+  registerApply(group, invocation);
+  registerAdmission(group, invocation);
+  registerPriority(group, invocation);
+}
+
+const poolOption = (): Option => new Option('--pool <name>', 'which pool').default('default');
+const userOption = (): Option => new Option('--user <user>', 'who asks; your login name without it');
+
+const SHOW_NOTES = `
+It reads what a worker published in the bucket, and asks no server: the line "as of" tells how old that is.
+Borrowed: leases that do not lie on their project's nominal quota. Lent: unused nominal quota that others have borrowed, divided
+among those who leave some unused. A lease that drains counts in its tier until its slices are seen gone.
+
+Examples:
+  jobctl quota show
+  jobctl quota show --pool research --output json
+`;
+
+function registerShow(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('show')
+    .summary('who has how much')
+    .description(
+      'Shows a pool: its tiers, and per project and type what is nominal, used, borrowed, lent and waited for.',
+    )
+    .addOption(poolOption())
+    .addOption(outputOption())
+    .addHelpText('after', SHOW_NOTES);
+  withConnection(command).action(async (flags: QuotaShowFlags) => {
+    const { quotaShow } = await import('../verbs/quota-show.js');
+    invocation.exitCode = await quotaShow(flags);
+  });
+}
+
+const DAY_MS = 86_400_000;
+const HISTORY_NOTES = `
+Chip-hours count from all slices ready until they were lost or seen gone. Leases that are open count until now. Lines are written
+some 30 s late; what the answer cannot know stands at its end.
+
+Examples:
+  jobctl quota history --since 12h --user alice
+  jobctl quota history --since 30d --project vision --output json
+`;
+
+function registerHistory(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('history')
+    .summary('who got what when, and chip-hours')
+    .description('Shows who got what when, chip-hours per project and user, and what operators changed.')
+    .addOption(poolOption())
+    .addOption(new Option('--since <duration>', 'how far back').argParser(durationOption).default(DAY_MS, '1d'))
+    .option('--project <project>', 'of this quota project only')
+    .option('--user <user>', "this user's only")
+    .addOption(new Option('--limit <rows>', 'leases shown at most').argParser(wholeNumber(1, 100_000)).default(50))
+    .addOption(outputOption())
+    .addHelpText('after', HISTORY_NOTES);
+  withConnection(command).action(async (flags: QuotaHistoryFlags) => {
+    const { quotaHistory } = await import('../verbs/quota-history.js');
+    invocation.exitCode = await quotaHistory(flags);
+  });
+}
+
+const APPLY_NOTES = `
+A file that is left out stays in force. A wrong file is refused with every problem and its place, and nothing moves; so is a pool
+whose files come from a path or a URL by the workers' configuration: change the file there. A pool that never ran is started.
+
+Examples:
+  jobctl quota apply quota.toml
+  jobctl quota apply quota.toml --pool-file pool.toml --pool research
+  jobctl quota apply quota.toml --yes --output json
+`;
+
+function registerApply(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('apply')
+    .summary('put a quota file in force')
+    .description('Checks a quota file, shows what it changes and who would be preempted, asks, and puts it in force.')
+    .argument('[file]', "the quota file (Bastion's TOML)")
+    .option('--pool-file <file>', 'the pool file beside it (TOML)')
+    .addOption(poolOption())
+    .addOption(userOption())
+    .option('-y, --yes', 'do not ask; needed in a pipe')
+    .addOption(outputOption())
+    .addHelpText('after', APPLY_NOTES);
+  withConnection(command).action(async (file: string | undefined, flags: QuotaApplyFlags) => {
+    const { quotaApply } = await import('../verbs/quota-apply.js');
+    invocation.exitCode = await quotaApply(file, flags);
+  });
+}
+
+function registerAdmission(group: Command, invocation: Invocation): void {
+  const verbs = [
+    ['freeze', 'frozen', 'grant nothing new', 'Grants nothing new, and touches nothing that runs, until `quota thaw`.'],
+    [
+      'drain',
+      'draining',
+      'ask all chips back',
+      'Grants nothing new and asks every lease back, with notice: its job saves, and waits until `quota thaw`.',
+    ],
+    ['thaw', 'open', 'grant as ever', 'Ends a freeze or a drain: the pool grants as ever.'],
+  ] as const;
+  for (const [name, admission, summary, description] of verbs) {
+    const command = group
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .addOption(poolOption())
+      .option('--reason <text>', 'shown by `quota show` and `why`')
+      .addOption(userOption());
+    if (name === 'drain') command.option('-y, --yes', 'do not ask; needed in a pipe');
+    const reason = name === 'thaw' ? '' : " --reason 'maintenance until 14:00'";
+    command.addOption(outputOption()).addHelpText('after', `\nExample:\n  jobctl quota ${name}${reason}\n`);
+    withConnection(command).action(async (flags: QuotaAdmissionFlags) => {
+      const { quotaAdmission } = await import('../verbs/quota-admission.js');
+      invocation.exitCode = await quotaAdmission(admission, flags);
+    });
+  }
+}
+
+function registerPriority(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('set-priority')
+    .summary("change an open job's priority")
+    .description(
+      "Gives an open job another priority in its pool: it decides about its project's order and about victims.",
+    )
+    .argument('<job>', "the job's id")
+    .argument('<number>', '1 (high) to 5 (low)', wholeNumber(1, 5))
+    .addOption(userOption())
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl quota set-priority train-7f3k 2\n');
+  withConnection(command).action(async (job: string, priority: number, flags: QuotaPriorityFlags) => {
+    const { quotaPriority } = await import('../verbs/quota-priority.js');
+    invocation.exitCode = await quotaPriority(job, priority, flags);
+  });
+}

@@ -1,0 +1,59 @@
+import { formatUnits } from '../../../quota/quota-units.js';
+import type { ApplyEffect, MovedJob } from '../quota/apply-effect.js';
+import type { ConfigChange } from '../quota/config-difference.js';
+import { count } from './job-header.js';
+import { renderTable } from './table.js';
+
+const MOST_JOBS = 20;
+
+/**
+ * What `quota apply` shows before it asks.
+ * @param effect undefined: nothing is known of the pool, since it never ran
+ */
+export function renderApply(
+  pool: string,
+  changes: readonly ConfigChange[],
+  effect: ApplyEffect | undefined,
+  width?: number,
+): readonly string[] {
+  return [
+    changes.length === 0 ? `pool ${pool}: the files say what is in force already` : `pool ${pool}: what changes`,
+    ...renderTable(
+      changes.map(({ what, before, after }) => [`  ${what}`, before, '->', after]),
+      width,
+    ),
+    ...(effect === undefined ? ['  it never ran: this starts it'] : effectLines(effect)),
+  ];
+}
+
+function effectLines({ preempted, starts, stranded, over }: ApplyEffect): readonly string[] {
+  return [
+    ...jobLines(preempted, 'preempted at once, with notice'),
+    ...jobLines(starts, 'started at once'),
+    ...(preempted.length + starts.length === 0 ? ['nobody is preempted, nobody starts'] : []),
+    ...jobLines(stranded, 'that can never start under it'),
+    ...over.map(
+      ({ tier, type, units }) =>
+        `tier ${tier + 1} has ${units} ${type} less than are leased: nothing starts there until leases have ended`,
+    ),
+  ];
+}
+
+function jobLines(jobs: readonly MovedJob[], what: string): readonly string[] {
+  if (jobs.length === 0) return [];
+  const rows = jobs
+    .slice(0, MOST_JOBS)
+    .map((moved) => [
+      `  ${moved.job}`,
+      moved.project,
+      moved.user,
+      formatUnits(moved.units),
+      moved.for === undefined ? '' : `for ${moved.for}`,
+    ]);
+  const hidden = jobs.length - rows.length;
+  return [
+    `${count(jobs.length, 'job')} ${what}`,
+    ...renderTable(rows),
+    ...(hidden > 0 ? [`  .. and ${hidden} more`] : []),
+  ];
+}

@@ -1,0 +1,101 @@
+import { userInfo } from 'node:os';
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { formatProblems } from '../../../domain/problem.js';
+import { appliedFileObject } from '../../../domain/store-layout.js';
+import { checkFiles, type CheckedFiles } from '../../../quota/pool-files.js';
+import { UNLIMITED } from '../../../quota/quota-config.js';
+import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
+import { readPoolState } from '../../pool-state.js';
+import { ask } from '../ask.js';
+import { CliError } from '../cli-error.js';
+import { openReader, withClient } from '../connect.js';
+import { type ContextFlags, resolveContext, storeOf } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { readText } from '../job-file.js';
+import type { OutputFlag } from '../options.js';
+import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
+import { type ConfigChange, configDifference } from '../quota/config-difference.js';
+import { renderApply } from '../render/quota-apply.js';
+
+export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
+  readonly pool: string;
+  readonly poolFile?: string;
+  readonly user?: string;
+  readonly yes?: true;
+}
+
+/** Checks, shows what changes and for whom, asks, and puts the files in force. A refusal changes nothing. */
+export async function quotaApply(file: string | undefined, flags: QuotaApplyFlags): Promise<number> {
+  const { pool, output, yes } = flags;
+  if (yes !== true && (output === 'json' || !process.stdin.isTTY)) throw unconfirmed();
+  const files = readFiles(file, flags.poolFile);
+  const context = resolveContext(flags);
+  const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
+  const { warnings, changes, effect } = await preview(store, pool, files);
+  const isJson = output === 'json';
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  if (!isJson) {
+    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
+  }
+  if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) {
+    process.stderr.write('Nothing was changed.\n');
+    return ExitCode.Refused;
+  }
+  const by = flags.user ?? userInfo().username;
+  const message = await withClient(context, (client) => client.quota(pool).apply(files, by));
+  process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
+  return ExitCode.Done;
+}
+
+function unconfirmed(): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'quota apply: asks before it changes anything, and there is no terminal to ask on',
+    '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
+  );
+}
+
+const WANTED = 'jobctl quota apply takes the path of a quota file (TOML), and of a pool file with --pool-file';
+
+function readFiles(quotaFile: string | undefined, poolFile: string | undefined): AppliedFiles {
+  if (quotaFile === undefined && poolFile === undefined) {
+    throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
+  }
+  const read = (name: string): PoolFileText => ({ name, text: readText(name, WANTED) });
+  return {
+    ...(quotaFile === undefined ? {} : { quotaFile: read(quotaFile) }),
+    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
+  };
+}
+
+interface Preview {
+  readonly warnings: readonly string[];
+  readonly changes: readonly ConfigChange[];
+  /** Undefined: the pool never ran. */
+  readonly effect?: ApplyEffect;
+}
+
+/** @throws CliError with every problem of the files */
+async function preview(store: StoreReader, pool: string, files: AppliedFiles): Promise<Preview> {
+  const [state, before] = await Promise.all([readPoolState(store, pool), appliedFiles(store, pool)]);
+  const { config, warnings } = good(checkFiles({ ...before, ...files }, pool));
+  const changes = configDifference(state?.view.config ?? UNLIMITED, config);
+  return { warnings, changes, ...(state ? { effect: applyEffect(state, config, Date.now()) } : {}) };
+}
+
+/** What was applied before: a file that is left out stays. */
+async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFiles> {
+  const read = async (kind: 'quota' | 'pool'): Promise<PoolFileText | undefined> => {
+    const name = appliedFileObject(pool, kind);
+    const content = await store.read(name);
+    return content && { name: `gs://${store.bucket}/${name}`, text: content.toString('utf8') };
+  };
+  const [quotaFile, poolFile] = await Promise.all([read('quota'), read('pool')]);
+  return { ...(quotaFile ? { quotaFile } : {}), ...(poolFile ? { poolFile } : {}) };
+}
+
+function good(checked: CheckedFiles): Extract<CheckedFiles, { ok: true }> {
+  if (checked.ok) return checked;
+  throw new CliError(ExitCode.Usage, formatProblems(checked.problems), 'nothing was changed');
+}
