@@ -6,12 +6,14 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { comparedPasses, explanation, growth } from './quota/pass-rows.js';
+import { grantRate } from './quota/rate-rows.js';
 import { printRow, type Row } from './quota/row.js';
 
 const PARTS: Readonly<Record<string, () => readonly Row[] | Promise<readonly Row[]>>> = {
   pass: comparedPasses,
   growth,
   explain: explanation,
+  rate: grantRate,
 };
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });

@@ -8,6 +8,8 @@ import { biggestPayload, type Payload } from './payloads.js';
 /** What the quota workflow left in Temporal, over all of its runs. */
 export interface PoolHistory {
   readonly runs: number;
+  /** Of all runs together. */
+  readonly events: number;
   readonly mostEvents: number;
   readonly mostBytes: number;
   readonly signals: number;
@@ -22,8 +24,8 @@ export interface PoolHistory {
   readonly lostTasks: number;
 }
 
-export async function poolHistory(temporal: Client): Promise<PoolHistory> {
-  const workflowId = quotaWorkflowId(FULL_POOL);
+export async function poolHistory(temporal: Client, pool = FULL_POOL): Promise<PoolHistory> {
+  const workflowId = quotaWorkflowId(pool);
   const runs = [];
   for (let runId = (await temporal.workflow.getHandle(workflowId).describe()).runId; runId !== '';) {
     const events = await historyOf(temporal, workflowId, runId);
@@ -35,6 +37,7 @@ export async function poolHistory(temporal: Client): Promise<PoolHistory> {
   const tasks = taskTimes(runs.map(({ events }) => events));
   return {
     runs: runs.length,
+    events: all.length,
     mostEvents: Math.max(...runs.map(({ events }) => events.length)),
     mostBytes: Math.max(...runs.map(({ historySize }) => historySize)),
     signals: all.filter(isSignal).length,

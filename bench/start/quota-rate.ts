@@ -7,18 +7,23 @@ import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { eachOf } from '../../activities/workflow-lookup.js';
 import { quotaActivities } from '../../activities/quota.js';
-import { quotaFileSource } from '../../activities/quota-source.js';
+import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
 import { startTestServer } from '../../test/temporal-server.js';
-import { quotaWorkflowId } from '../../workflows/messages.js';
+import { type PoolHistory, poolHistory } from '../load/pool-history.js';
 
-const JOBS = 500;
-const ROUNDS = 3;
 /** Request and release of each job. */
 const MESSAGES_PER_JOB = 2;
+
+export interface RateOptions {
+  /** Of a round. */
+  readonly jobs?: number;
+  readonly rounds?: number;
+}
 
 export interface QuotaRates {
   /** Jobs a second, one figure a round. */
@@ -27,10 +32,13 @@ export interface QuotaRates {
   /** Of the last round. */
   readonly signals: number;
   readonly messages: number;
+  readonly pool: PoolHistory;
+  /** Events in the history of one job, without a lease and with one. */
+  readonly jobEvents: { readonly bare: number; readonly quota: number };
 }
 
 /** The same workflow with and without a lease, in turn, on one server (file database, as `dev up` runs it) and one worker. */
-export async function quotaRates(): Promise<QuotaRates> {
+export async function quotaRates({ jobs = 500, rounds = 3 }: RateOptions = {}): Promise<QuotaRates> {
   Runtime.install({ logger: new DefaultLogger('WARN') });
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-bench-quota-'));
   const server = await startTestServer({ databaseFile: join(directory, 'temporal.db') });
@@ -47,7 +55,12 @@ export async function quotaRates(): Promise<QuotaRates> {
     taskQueue: INSTALLATION.taskQueue,
     workflowsPath: fileURLToPath(new URL('./quick-jobs.ts', import.meta.url)),
     activities: {
-      ...quotaActivities({ installation, quota: quotaFileSource('default', undefined), tpu, store } as never),
+      ...quotaActivities({
+        installation,
+        quota: quotaSource(new PoolFileReader({ places: {}, store, openBucket: () => store }), store),
+        tpu,
+        store,
+      } as never),
       step: async () => undefined,
     },
     maxCachedWorkflows: 1_000,
@@ -56,18 +69,19 @@ export async function quotaRates(): Promise<QuotaRates> {
   const rates: { bare: number[]; quota: number[] } = { bare: [], quota: [] };
   await worker.runUntil(async () => {
     await rate(client, 'warm-up', { pool: 'default' }, 50);
-    for (let round = 0; round < ROUNDS; round++) {
-      rates.bare.push(await rate(client, `bare-${round}`, {}, JOBS));
-      rates.quota.push(await rate(client, `quota-${round}`, { pool: `bench-${round}` }, JOBS));
+    for (let round = 0; round < rounds; round++) {
+      rates.bare.push(await rate(client, `bare-${round}`, {}, jobs));
+      rates.quota.push(await rate(client, `quota-${round}`, { pool: `bench-${round}` }, jobs));
     }
   });
-  const signals = await signalsOf(client, `bench-${ROUNDS - 1}`);
+  const pool = await poolHistory(client, `bench-${rounds - 1}`);
+  const jobEvents = { bare: await eventsOf(client, 'bare-0-0'), quota: await eventsOf(client, 'quota-0-0') };
   await tpu.close();
   await connection.close();
   await rehearsal.stop();
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
-  return { ...rates, signals, messages: JOBS * MESSAGES_PER_JOB };
+  return { ...rates, signals: pool.signals, messages: jobs * MESSAGES_PER_JOB, pool, jobEvents };
 }
 
 const INSTALLATION = {
@@ -96,9 +110,6 @@ async function rate(client: Client, name: string, input: { readonly pool?: strin
   return (jobs * 1000) / (performance.now() - start);
 }
 
-async function signalsOf(client: Client, pool: string): Promise<number> {
-  const { events } = await client.workflow.getHandle(quotaWorkflowId(pool)).fetchHistory();
-  return (events ?? []).filter(
-    ({ workflowExecutionSignaledEventAttributes }) => workflowExecutionSignaledEventAttributes,
-  ).length;
+async function eventsOf(client: Client, workflowId: string): Promise<number> {
+  return (await client.workflow.getHandle(workflowId).describe()).historyLength;
 }
