@@ -1,54 +1,78 @@
-import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import { PoolUse } from './pool-use.js';
+import type { EpochMs } from '../domain/units.js';
+import { comingBack } from './came-back.js';
+import { rememberedCoolDowns, withFailures } from './cool-downs.js';
+import { Run } from './pass.js';
+import type { PassInput } from './pass-state.js';
 import { NO_MEMORY } from './quota-config.js';
-import type { Decision, Grant, LimitedQuota, Pool, QuotaConfig, QuotaRequest } from './quota-config.js';
-import { isWithin } from './quota-units.js';
+import type { Decision, Pool, QuotaRequest } from './quota-config.js';
+import type { Pass, Verdict } from './verdict.js';
+import { Verdicts } from './verdicts.js';
+
+export { canEverFit } from './can-ever-fit.js';
 
 /**
- * Which waiting jobs get their units now. Pure and exact; the order of `requests` and `leases` does not matter.
- * A gang gets all of its units, in one tier, or none; all leases of a tier together never exceed it through a grant; a
- * lease counts until it is no longer passed in. In-quota demand comes before best effort, inside by `inServiceOrder`, and
- * whatever does not fit is passed over. Nobody is preempted: a pool that was shrunk drains as leases end.
+ * Which waiting jobs get their units now, and which leases have to go for it: the rules of docs/quota.md. Pure and exact;
+ * the order of `requests` and `leases` does not matter. The caller carries grants and preemptions out, marks those leases
+ * draining, keeps `memory` for the next call, and calls again when anything changes and at `nextAt`.
  * @param now the grants' start
  */
-export function decide({ config, requests, leases, memory = NO_MEMORY }: Pool, now: EpochMs): Decision {
-  const waiting = requests.toSorted(inServiceOrder);
-  if (config.kind === 'unlimited') {
-    return { grants: waiting.map(({ id }) => ({ id, tier: 0 })), preemptions: [], memory };
-  }
-  const pool = new PoolUse(config, leases);
-  const grants: Grant[] = [];
-  const grantWhere = (canLieIn: (request: QuotaRequest, tier: number) => boolean) => (request: QuotaRequest) => {
-    const tier = config.tiers.findIndex((_, index) => pool.hasRoom(request.units, index) && canLieIn(request, index));
-    if (tier === -1) return true;
-    grants.push({ id: request.id, tier });
-    pool.grant({ ...request, tier, startedAt: now });
-    return false;
+export function decide(pool: Pool, now: EpochMs): Decision {
+  return passOf(pool, now).decision;
+}
+
+/** As `decide`, with the reasons. */
+export function passOf(pool: Pool, now: EpochMs): Pass {
+  const { config, requests, leases, memory = NO_MEMORY, isFrozen = false } = pool;
+  if (config.kind === 'unlimited') return unlimitedPass(pool);
+  const input = { config, requests, leases, memory, now };
+  const run = new Run(input);
+  if (isFrozen) return limitedPass(run, run.frozenDecision(), true);
+  run.serve();
+  const back = comingBack(run.state, leases);
+  if (back.length === 0) return limitedPass(run, run.decision(), false);
+  // Whoever waits could not know yet that these chips come free: once more, with them draining.
+  const second = new Run(withoutAsking(input, new Set(back.map(({ id }) => id)), run));
+  second.serve();
+  const decision = second.decision();
+  return limitedPass(second, { ...decision, preemptions: [...back, ...decision.preemptions] }, false);
+}
+
+function limitedPass(run: Run, decision: Decision, isFrozen: boolean): Pass {
+  const verdicts = new Verdicts(run, isFrozen);
+  return {
+    decision,
+    get line() {
+      return verdicts.line;
+    },
+    verdictOf: (id) => verdicts.of(id),
   };
-  const bestEffort = waiting.filter(grantWhere((request, tier) => pool.isInQuota(request, tier)));
-  bestEffort.forEach(grantWhere(() => true));
-  return { grants, preemptions: [], memory };
 }
 
-/** Whether some tier could hold the whole gang if the pool were empty; else why not, in one sentence. */
-export function canEverFit(
-  config: QuotaConfig,
-  units: QuotaUnits,
-): { readonly fits: true } | { readonly fits: false; readonly message: string } {
-  if (config.kind === 'unlimited' || config.tiers.some((tier) => isWithin(units, tier))) return { fits: true };
-  const sentences = Object.entries(units).flatMap(([type, asked]) => {
-    const largest = Math.max(0, ...config.tiers.map((tier) => tier[type] ?? 0));
-    if (asked <= largest) return [];
-    if (largest === 0) return [`the pool has no ${type} (it has ${poolTypes(config).join(', ') || 'nothing'})`];
-    const where = config.tiers.length === 1 ? 'the pool' : 'its largest tier';
-    return [`${asked} ${type} asked, ${where} has ${largest}`];
-  });
-  const message = sentences.join('; ') || 'no tier of the pool has all of the types asked for';
-  return { fits: false, message: `can never start: ${message}` };
+/** The leases that come back drain, and their places cool down (rule 11). */
+function withoutAsking(input: PassInput, ids: ReadonlySet<string>, { state }: Run): PassInput {
+  const { leases, memory, now } = input;
+  const remembered = rememberedCoolDowns(memory, state.rules, now);
+  const failed = leases.filter(({ id }) => ids.has(id));
+  return {
+    ...input,
+    leases: leases.map((lease) => (ids.has(lease.id) ? { ...lease, state: 'draining' } : lease)),
+    memory: { ...memory, coolDowns: withFailures(remembered, failed, state.rules, now) },
+  };
 }
 
-function poolTypes(config: LimitedQuota): string[] {
-  return [...new Set(config.tiers.flatMap((tier) => Object.keys(tier)))].sort();
+function unlimitedPass({ requests, memory = NO_MEMORY, isFrozen = false }: Pool): Pass {
+  const waiting = requests.toSorted(inServiceOrder);
+  const verdictOf = (id: string): Verdict | undefined => {
+    const index = waiting.findIndex((request) => request.id === id);
+    const request = waiting[index];
+    if (request === undefined) return undefined;
+    const outcome = isFrozen
+      ? ({ kind: 'frozen' } as const)
+      : ({ kind: 'granted', tier: 0, isFromReservation: false } as const);
+    return { request, position: isFrozen ? index + 1 : 0, isInQuota: false, outcome, problems: [] };
+  };
+  const grants = isFrozen ? [] : waiting.map(({ id }) => ({ id, tier: 0 }));
+  return { decision: { grants, preemptions: [], memory }, line: isFrozen ? waiting : [], verdictOf };
 }
 
 /** Priority, submit time, id: the last is arbitrary but fixed. */

@@ -99,16 +99,16 @@ const cases: Record<string, Case> = {
     want: ['own-2@0'],
   },
   'leases are laid by priority, whatever order they come in': {
-    config: pool(v4(24), project('own', v4(8)), project('guest')),
+    config: pool(v4(24), project('own', v4(8)), project('other', v4(8))),
     requests: [
-      request('guest-job', v4(8), { project: 'guest', priority: 2 }),
+      request('other-1', v4(8), { project: 'other', priority: 5, submittedAt: 9 }),
       request('own-3', v4(8), { project: 'own', priority: 3 }),
     ],
     leases: [
       lease('own-2', v4(8), { project: 'own', priority: 5 }),
       lease('own-1', v4(8), { project: 'own', priority: 1 }),
     ],
-    want: ['guest-job@0'],
+    want: ['other-1@0'],
   },
   'a lease too large for the nominal quota takes none of it': {
     config: pool(v4(40), project('own', v4(8)), project('guest')),

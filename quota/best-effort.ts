@@ -1,0 +1,77 @@
+import type { Limits } from './limits.js';
+import { ServiceOrder } from './order-of-service.js';
+import type { PassState } from './pass-state.js';
+import type { Kind, Waiting } from './waiting.js';
+
+/**
+ * Best effort (rule 4): whoever is left, in the order of service, into free places of tiers where it does not cool down. It
+ * preempts nobody and claims nothing, so that others go past one that cannot start.
+ */
+export function serveBestEffort(state: PassState, limits: Limits): void {
+  const place = ({ project, shape }: Kind): number | undefined =>
+    shape.tiers.find(
+      (tier) => !shape.coolingUntil.has(tier) && state.room.isFree(shape, tier) && limits.allow(project, shape, tier),
+    );
+  // Free chips only get fewer in this step: kinds without a place now are not put in order at all.
+  serveWhere(
+    state.kinds.filter((kind) => kind.blocked?.kind !== 'held-back' && place(kind) !== undefined),
+    place,
+    state,
+  );
+}
+
+/**
+ * Rule 12: requests that cool down are looked at last, those in quota first, and get only chips of types that nobody else
+ * waits for in that tier.
+ */
+export function serveCoolingDown(state: PassState, limits: Limits): void {
+  const cooling = state.kinds.filter(({ shape }) => shape.coolingUntil.size > 0);
+  if (cooling.length === 0) return;
+  const wanted = wantedTypes(state);
+  const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
+    project.lot(tier).holds(shape, priority);
+  const placeWhere = (isAllowed: (kind: Kind, tier: number) => boolean) => (kind: Kind) =>
+    [...kind.shape.coolingUntil.keys()].find(
+      (tier) =>
+        !kind.shape.types.some((type) => wanted.has(`${tier}/${type}`)) &&
+        state.room.isFree(kind.shape, tier) &&
+        isAllowed(kind, tier),
+    );
+  serveWhere(cooling, placeWhere(isOnNominal), state);
+  serveWhere(
+    cooling,
+    placeWhere((kind, tier) => limits.allow(kind.project, kind.shape, tier)),
+    state,
+  );
+}
+
+/** `tier/type` that somebody waits for who does not cool down there. */
+export function wantedTypes(state: PassState): ReadonlySet<string> {
+  const wanted = new Set<string>();
+  for (const { shape, waiting } of state.kinds) {
+    if (!waiting.some(({ served }) => served?.kind !== 'granted')) continue;
+    for (const tier of shape.tiers) {
+      if (!shape.coolingUntil.has(tier)) for (const type of shape.types) wanted.add(`${tier}/${type}`);
+    }
+  }
+  return wanted;
+}
+
+function serveWhere(kinds: readonly Kind[], placeOf: (kind: Kind) => number | undefined, state: PassState): void {
+  const before = new Map(kinds.map((kind) => [kind, kind.blocked]));
+  for (const kind of kinds) kind.blocked = undefined;
+  const order = new ServiceOrder(unserved(kinds));
+  for (let next = order.next(); next !== undefined; next = order.next()) {
+    const tier = placeOf(next.kind);
+    if (tier === undefined) {
+      next.kind.blocked = before.get(next.kind) ?? { kind: 'passed-over' };
+      continue;
+    }
+    state.grant(next, tier);
+    order.served(next);
+  }
+}
+
+function* unserved(kinds: readonly Kind[]): Iterable<Waiting> {
+  for (const { waiting } of kinds) for (const each of waiting) if (each.served === undefined) yield each;
+}

@@ -1,0 +1,113 @@
+import type { Laid } from './laying.js';
+import type { Limits } from './limits.js';
+import { ServiceOrder } from './order-of-service.js';
+import type { PassState } from './pass-state.js';
+import type { HoldBacks } from './hold-backs.js';
+import type { Waiting } from './waiting.js';
+
+/** What in-quota demand is served with. */
+interface Means {
+  readonly state: PassState;
+  readonly limits: Limits;
+  readonly holdBacks: HoldBacks;
+}
+
+/** In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later. */
+export function serveInQuota(waiting: readonly Waiting[], means: Means): void {
+  const kinds = new Set(waiting.map(({ kind }) => kind));
+  for (const kind of kinds) kind.blocked = undefined;
+  const order = new ServiceOrder(waiting);
+  for (let next = order.next(); next !== undefined; next = order.next()) {
+    serve(next, means);
+    if (next.served !== undefined) order.served(next);
+  }
+}
+
+function serve(waiting: Waiting, means: Means): void {
+  const { state } = means;
+  const { kind } = waiting;
+  const tiers = kind.inQuota.filter((tier) => kind.project.lot(tier).holds(kind.shape, kind.priority));
+  if (tiers.length === 0) {
+    kind.blocked = { kind: 'passed-over' };
+    return;
+  }
+  const free = tiers.find((tier) => state.room.isFree(kind.shape, tier)) ?? freeElsewhere(waiting, tiers, means);
+  if (free !== undefined) state.grant(waiting, free);
+  else if (!isHeldBack(waiting, tiers, means, false) && !claim(waiting, tiers, state)) {
+    if (!isHeldBack(waiting, tiers, means, true) && !waitForProtected(waiting, tiers, state)) {
+      kind.blocked = { kind: 'passed-over' };
+    }
+  }
+}
+
+/** A free place in any allowed tier is used before anybody is evicted; there the request is a borrower. */
+function freeElsewhere({ kind }: Waiting, inQuota: readonly number[], { state, limits }: Means): number | undefined {
+  return kind.shape.tiers.find(
+    (tier) =>
+      !inQuota.includes(tier) &&
+      !kind.shape.coolingUntil.has(tier) &&
+      state.room.isFree(kind.shape, tier) &&
+      limits.allow(kind.project, kind.shape, tier),
+  );
+}
+
+/** Rule 8: what has collected for reservations would do, alone or with victims; nobody is evicted instead. */
+function isHeldBack(
+  { kind }: Waiting,
+  tiers: readonly number[],
+  { state, holdBacks }: Means,
+  isWithVictims: boolean,
+): boolean {
+  const tier = tiers.find((each) =>
+    isWithVictims ? victimsIn(each) !== undefined : state.room.isFreeWithReserved(kind.shape, each),
+  );
+  if (tier === undefined) return false;
+  kind.blocked = holdBacks.holdBack(kind, tier);
+  return true;
+
+  function victimsIn(each: number): readonly Laid[] | undefined {
+    if (!state.room.hasReserved(kind.shape, each)) return undefined;
+    return victimsFor(kind, each, state, true);
+  }
+}
+
+/** Rule 7: chips that come free anyway, else, with those of victims. */
+function claim(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+  const { kind } = waiting;
+  const coming = tiers.find((tier) => state.room.lack(kind.shape, tier).every((units) => units <= 0));
+  if (coming !== undefined) {
+    state.claim(waiting, coming, []);
+    return true;
+  }
+  for (const tier of tiers) {
+    const victims = victimsFor(kind, tier, state, false);
+    if (victims === undefined) continue;
+    state.claim(waiting, tier, victims);
+    return true;
+  }
+  return false;
+}
+
+function victimsFor(
+  { project, shape, priority }: Waiting['kind'],
+  tier: number,
+  state: PassState,
+  isReservedUsable: boolean,
+): readonly Laid[] | undefined {
+  const lack = state.room.lack(shape, tier, isReservedUsable);
+  if (lack.every((units) => units <= 0)) return [];
+  return state.borrowers(tier).victims(shape, priority, project.lot(tier), lack);
+}
+
+/** Rule 6: borrowers have its chips, and minimum runtime protects them. What there is, is kept for it meanwhile. */
+function waitForProtected(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+  const { shape, priority, project } = waiting.kind;
+  for (const tier of tiers) {
+    const [lack, lot, borrowers] = [state.room.lack(shape, tier), project.lot(tier), state.borrowers(tier)];
+    if (!borrowers.isEnoughLater(shape, priority, lot, lack)) continue;
+    const by = borrowers.protected(shape, priority, lot, lack);
+    state.claimPart(waiting, tier, by, Math.min(...by.map((laid) => borrowers.until(laid) ?? state.now)));
+    return true;
+  }
+  return false;
+}

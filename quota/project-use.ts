@@ -1,0 +1,71 @@
+import type { Lot } from './laying.js';
+import { largerShare, NO_SHARE } from './share.js';
+import type { Share } from './share.js';
+import { add } from './room.js';
+import type { Shape } from './shapes.js';
+
+/** One project while a pass is made: all of its tiers. */
+export class ProjectUse {
+  /** In lower case. */
+  readonly name: string;
+  readonly lots: readonly Lot[];
+  /** By type, over the tiers together: leases but the draining ones, and what this pass granted or claimed. */
+  readonly #used: number[];
+  readonly #nominal: readonly number[];
+
+  /** @param used by type */
+  constructor(name: string, lots: readonly Lot[], used: readonly number[]) {
+    this.name = name;
+    this.lots = lots;
+    this.#used = [...used];
+    this.#nominal = used.map((_, type) => lots.reduce((sum, lot) => sum + lot.nominalOf(type), 0));
+  }
+
+  lot(tier: number): Lot {
+    const lot = this.lots[tier];
+    if (lot === undefined) throw new RangeError(`tier ${tier}: project ${this.name} has ${this.lots.length}`);
+    return lot;
+  }
+
+  use({ types, amounts }: Shape): void {
+    types.forEach((type, index) => add(this.#used, type, amounts[index] ?? 0));
+  }
+
+  /** Rule 5: the largest of (used + asked) / nominal over the types that are asked for. */
+  shareWith({ types, amounts }: Shape): Share {
+    return types
+      .map((type, index) => ({ part: (this.#used[type] ?? 0) + (amounts[index] ?? 0), of: this.#nominal[type] ?? 0 }))
+      .reduce(largerShare, NO_SHARE);
+  }
+
+  /** Units of a type that are borrowed over all tiers. */
+  borrowed(type: number): number {
+    return this.lots.reduce((sum, lot) => sum + (lot.isEmpty ? 0 : (lot.laying().borrowedUnits[type] ?? 0)), 0);
+  }
+}
+
+/** What a user holds of the pool, whatever the project. */
+export class UserUse {
+  readonly #held: number[];
+  readonly #pool: readonly number[];
+  #share: Share | undefined;
+
+  /** @param pool its units by type */
+  constructor(pool: readonly number[]) {
+    this.#pool = pool;
+    this.#held = pool.map(() => 0);
+  }
+
+  /** Rule 5: the largest over all types. It only grows during a pass. */
+  get share(): Share {
+    return (this.#share ??= this.#held
+      .map((part, type) => ({ part, of: this.#pool[type] ?? 0 }))
+      .filter(({ part }) => part > 0)
+      .reduce(largerShare, NO_SHARE));
+  }
+
+  hold({ types, amounts }: Shape): void {
+    types.forEach((type, index) => add(this.#held, type, amounts[index] ?? 0));
+    this.#share = undefined;
+  }
+}

@@ -1,0 +1,126 @@
+import type { Shape } from './shapes.js';
+
+/** Units of one tier by number of the type. */
+interface TierRoom {
+  /** What nobody has, and nobody who was served before waits for; 0 where the pool was shrunk. */
+  readonly free: number[];
+  /** `free` and what is draining, less what is claimed; below 0 where the pool was shrunk under its leases. */
+  readonly coming: number[];
+  /** What collects for reservations. */
+  readonly reserved: number[];
+  /** What in-quota requests of this pass wait for. */
+  readonly claimed: number[];
+  readonly draining: number[];
+}
+
+/** The chips of the pool while one pass is made. Claims are kept here and nowhere else: the next pass makes them anew. */
+export class Room {
+  readonly #tiers: readonly TierRoom[];
+
+  /**
+   * @param totals by tier and type
+   * @param leased by tier and type: all leases, whatever their state
+   * @param draining of those
+   */
+  constructor(
+    totals: readonly (readonly number[])[],
+    leased: readonly (readonly number[])[],
+    draining: readonly (readonly number[])[],
+  ) {
+    this.#tiers = totals.map((total, tier) => {
+      const rest = total.map((units, type) => units - (leased[tier]?.[type] ?? 0));
+      return {
+        free: rest.map((units) => Math.max(0, units)),
+        coming: rest.map((units, type) => units + (draining[tier]?.[type] ?? 0)),
+        reserved: total.map(() => 0),
+        claimed: total.map(() => 0),
+        draining: total.map((_, type) => draining[tier]?.[type] ?? 0),
+      };
+    });
+  }
+
+  of(tier: number): TierRoom {
+    const room = this.#tiers[tier];
+    if (room === undefined) throw new RangeError(`tier ${tier}: the pool has ${this.#tiers.length}`);
+    return room;
+  }
+
+  /** Whether the gang fits into what is free, whole. */
+  isFree({ types, amounts }: Shape, tier: number): boolean {
+    const { free } = this.of(tier);
+    return types.every((type, index) => (amounts[index] ?? 0) <= (free[type] ?? 0));
+  }
+
+  /** Whether it would fit if reservations gave back what has collected for them. */
+  isFreeWithReserved({ types, amounts }: Shape, tier: number): boolean {
+    const { free, reserved } = this.of(tier);
+    return types.every((type, index) => (amounts[index] ?? 0) <= (free[type] ?? 0) + (reserved[type] ?? 0));
+  }
+
+  /** Whether reservations keep any of its types. */
+  hasReserved({ types }: Shape, tier: number): boolean {
+    const { reserved } = this.of(tier);
+    return types.some((type) => (reserved[type] ?? 0) > 0);
+  }
+
+  /** By type of the shape: units that what is free and draining lacks; 0 or less: enough. */
+  lack({ types, amounts }: Shape, tier: number, isReservedUsable = false): number[] {
+    const { coming, reserved } = this.of(tier);
+    return types.map(
+      (type, index) => (amounts[index] ?? 0) - (coming[type] ?? 0) - (isReservedUsable ? (reserved[type] ?? 0) : 0),
+    );
+  }
+
+  /** A grant. */
+  take({ types, amounts }: Shape, tier: number): void {
+    const { free, coming } = this.of(tier);
+    types.forEach((type, index) => {
+      add(free, type, -(amounts[index] ?? 0));
+      add(coming, type, -(amounts[index] ?? 0));
+    });
+  }
+
+  /** Earmarks for a request what is free and, beyond that, what is coming: all that it asks, or as much as there is. */
+  claim({ types, amounts }: Shape, tier: number): void {
+    const { free, coming, claimed } = this.of(tier);
+    types.forEach((type, index) => {
+      const units = Math.min(amounts[index] ?? 0, Math.max(0, coming[type] ?? 0));
+      add(claimed, type, units);
+      add(coming, type, -units);
+      add(free, type, -Math.min(units, free[type] ?? 0));
+    });
+  }
+
+  /** A lease was told to go: its units are coming. */
+  drain({ types, amounts }: Shape, tier: number): void {
+    const { coming, draining } = this.of(tier);
+    types.forEach((type, index) => {
+      add(coming, type, amounts[index] ?? 0);
+      add(draining, type, amounts[index] ?? 0);
+    });
+  }
+
+  /** Collects free units for a reservation. @returns whether it has all that it needs */
+  reserve({ types, amounts }: Shape, tier: number): boolean {
+    const { free, coming, reserved } = this.of(tier);
+    let isFull = true;
+    types.forEach((type, index) => {
+      const units = Math.min(amounts[index] ?? 0, free[type] ?? 0);
+      isFull &&= units === amounts[index];
+      add(free, type, -units);
+      add(coming, type, -units);
+      add(reserved, type, units);
+    });
+    return isFull;
+  }
+
+  /** The reservation's units go to its request. */
+  spend({ types, amounts }: Shape, tier: number): void {
+    const { reserved } = this.of(tier);
+    types.forEach((type, index) => add(reserved, type, -(amounts[index] ?? 0)));
+  }
+}
+
+export function add(units: number[], type: number, change: number): void {
+  units[type] = (units[type] ?? 0) + change;
+}

@@ -1,0 +1,172 @@
+import type { Laid, Lot } from './laying.js';
+import type { EpochMs } from '../domain/units.js';
+import type { PoolRules, QuotaLease } from './quota-config.js';
+import { add } from './room.js';
+import type { Shape } from './shapes.js';
+
+/**
+ * Until when a borrowed lease may not be preempted (rule 6), undefined if it may. Asking and parked leases have no minimum
+ * runtime; one that started from a reservation has its first asking timeout.
+ */
+export function protectedUntil(lease: QuotaLease, rules: PoolRules, now: EpochMs): EpochMs | undefined {
+  const until = protectionEnd(lease, rules, now);
+  return until > now ? until : undefined;
+}
+
+function protectionEnd(lease: QuotaLease, rules: PoolRules, now: EpochMs): EpochMs {
+  switch (lease.state ?? 'held') {
+    case 'asking':
+      return lease.isFromReservation === true ? lease.startedAt + rules.askingTimeoutMs : now;
+    case 'held':
+      return now + rules.minRuntimeMs - (lease.heldMs ?? now - lease.startedAt);
+    default:
+      return now;
+  }
+}
+
+/** Asking ones first, then parked ones, then held ones; of those the lowest priority, the latest start, the id (rule 6). */
+function inVictimOrder(a: Laid, b: Laid): number {
+  return (
+    rank(a) - rank(b) ||
+    b.priority - a.priority ||
+    b.startedAt - a.startedAt ||
+    (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+  );
+}
+
+const rank = ({ lease }: Laid): number => (lease?.state === 'asking' ? 0 : lease?.state === 'parked' ? 1 : 2);
+
+/** Borrowed leases of one tier while a pass is made: those that may go now, and those that may not yet. */
+export class Borrowers {
+  readonly #rules: PoolRules;
+  readonly #now: EpochMs;
+  /** Of each lot that was looked at: the leases that are borrowed. */
+  readonly #ofLot = new Map<Lot, readonly Laid[]>();
+  /** Those of all lots that may go, in the order of victims; undefined: to be put in order. */
+  #inOrder: Laid[] | undefined;
+  readonly #lotOf = new Map<Laid, Lot>();
+
+  constructor(lots: Iterable<Lot>, rules: PoolRules, now: EpochMs) {
+    this.#rules = rules;
+    this.#now = now;
+    for (const lot of lots) this.#read(lot);
+  }
+
+  /** The lot changed: something was laid on it, or removed. */
+  changed(lot: Lot): void {
+    const before = this.#ofLot.get(lot) ?? [];
+    const after = this.#read(lot);
+    if (this.#inOrder === undefined) return;
+    const [had, has] = [new Set(before), new Set(after)];
+    const more = after.filter((laid) => !had.has(laid) && this.#mayGo(laid));
+    const isFewer = before.some((laid) => !has.has(laid));
+    if (isFewer) this.#inOrder = this.#inOrder.filter((laid) => !had.has(laid) || has.has(laid));
+    if (more.length > 0) this.#inOrder = [...this.#inOrder, ...more].sort(inVictimOrder);
+  }
+
+  /**
+   * The leases that have to go for a request, minimal by inclusion; undefined where those that may go are not enough.
+   * @param lack by type of `shape`; 0 or less: nothing lacks
+   * @param own the request's lot: its borrowed leases are those beside it
+   */
+  victims(shape: Shape, priority: number, own: Lot, lack: readonly number[]): readonly Laid[] | undefined {
+    const left = lackByType(shape, lack);
+    const taken: Laid[] = [];
+    for (const laid of this.#candidates(shape, priority, own)) {
+      if (!hasAny(laid.shape, left)) continue;
+      taken.push(laid);
+      subtract(left, laid.shape, 1);
+      if (isEnough(left)) return withoutSpare(taken, left);
+    }
+    return undefined;
+  }
+
+  /** Whether those that may go, and those that are protected for now, would be enough together. */
+  isEnoughLater(shape: Shape, priority: number, own: Lot, lack: readonly number[]): boolean {
+    const left = lackByType(shape, lack);
+    for (const laid of this.#beside(shape, priority, own)) {
+      subtract(left, laid.shape, 1);
+      if (isEnough(left)) return true;
+    }
+    return isEnough(left);
+  }
+
+  /** Those that may not go yet, of one of the types that lack. */
+  protected(shape: Shape, priority: number, own: Lot, lack: readonly number[]): readonly Laid[] {
+    const left = lackByType(shape, lack);
+    return [...this.#beside(shape, priority, own)].filter((laid) => !this.#mayGo(laid) && hasAny(laid.shape, left));
+  }
+
+  until(laid: Laid): EpochMs | undefined {
+    return laid.lease === undefined ? undefined : protectedUntil(laid.lease, this.#rules, this.#now);
+  }
+
+  *#beside(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
+    for (const [lot, borrowed] of this.#ofLot) if (lot !== own) yield* borrowed;
+    yield* existing(own.borrowedBeside(shape, priority));
+  }
+
+  *#candidates(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
+    const ownOnes = existing(own.borrowedBeside(shape, priority)).filter((laid) => this.#mayGo(laid));
+    ownOnes.sort(inVictimOrder);
+    let next = 0;
+    for (const laid of this.#ordered()) {
+      if (this.#lotOf.get(laid) === own) continue;
+      while (next < ownOnes.length && inVictimOrder(ownOnes[next] as Laid, laid) < 0) yield ownOnes[next++] as Laid;
+      yield laid;
+    }
+    yield* ownOnes.slice(next);
+  }
+
+  #ordered(): readonly Laid[] {
+    return (this.#inOrder ??= [...this.#ofLot.values()]
+      .flat()
+      .filter((laid) => this.#mayGo(laid))
+      .sort(inVictimOrder));
+  }
+
+  #mayGo(laid: Laid): boolean {
+    return this.until(laid) === undefined;
+  }
+
+  #read(lot: Lot): readonly Laid[] {
+    const borrowed = lot.isEmpty ? [] : existing(lot.laying().borrowed);
+    this.#ofLot.set(lot, borrowed);
+    for (const laid of borrowed) this.#lotOf.set(laid, lot);
+    return borrowed;
+  }
+}
+
+/** Without what this pass granted or claims. */
+const existing = (borrowed: readonly Laid[]): Laid[] => borrowed.filter(({ lease }) => lease !== undefined);
+
+/** From the last taken to the first: whoever is not needed stays. `left` is 0 or less in every type. */
+function withoutSpare(taken: readonly Laid[], left: number[]): readonly Laid[] {
+  return taken
+    .toReversed()
+    .filter((laid) => {
+      subtract(left, laid.shape, -1);
+      if (isEnough(left)) return false;
+      subtract(left, laid.shape, 1);
+      return true;
+    })
+    .toReversed();
+}
+
+/** By number of the type, where something lacks. */
+function lackByType({ types }: Shape, lack: readonly number[]): number[] {
+  const left: number[] = [];
+  types.forEach((type, index) => {
+    if ((lack[index] ?? 0) > 0) left[type] = lack[index] ?? 0;
+  });
+  return left;
+}
+
+const hasAny = ({ types }: Shape, left: readonly number[]): boolean => types.some((type) => (left[type] ?? 0) > 0);
+const isEnough = (left: readonly number[]): boolean => left.every((units) => units <= 0);
+
+function subtract(left: number[], { types, amounts }: Shape, sign: 1 | -1): void {
+  types.forEach((type, index) => {
+    if (left[type] !== undefined) add(left, type, -sign * (amounts[index] ?? 0));
+  });
+}
