@@ -43,9 +43,10 @@ async function acceptJob(
   { job, spec, input }: AcceptJobInput,
 ): Promise<AcceptedJob> {
   const user = spec.user ?? input.user ?? 'unknown';
-  const { config, problem } = await quota.load(spec.pool);
+  const { config, problem } = await quota.inForce(spec.pool);
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
+  if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const project = projectOf(config, user, spec);
   const tpu = await completeTpu(pools, spec.pool, job, input);
   const { publicKey } = await connectingKey(installation, spec.ssh);

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { formatProblems } from '../domain/problem.js';
 import { parsePoolFile } from '../quota/pool-file.js';
 import { messageOf } from './failures.js';
+import type { PoolFileReader } from './pool-file-reader.js';
 
 export interface LoadedPool {
   /** Of the last good file; absent: none was ever read. */
@@ -17,26 +17,28 @@ export interface PoolSource {
 }
 
 /**
- * The pool file of one pool at a path; every other pool, and this one where no path is configured, has no defaults. A file
- * that went wrong changes nothing: the last good one of this process stays in force.
+ * The pool file of each pool; a pool without one has no defaults. A file that went wrong changes nothing: the last good one
+ * of this process stays in force.
  */
-export function poolFileSource(pool: string, path: string | undefined): PoolSource {
-  let lastGood: PoolDefaults | undefined;
+export function poolSource(files: PoolFileReader): PoolSource {
+  const lastGood = new Map<string, PoolDefaults>();
   return {
-    load: async (asked) => {
-      if (path === undefined || asked !== pool) return { defaults: { pool: asked } };
-      const read = await readPoolFile(path, pool);
-      lastGood = read.defaults ?? lastGood;
-      return { ...read, ...(lastGood && { defaults: lastGood }) };
+    load: async (pool) => {
+      const read = await readDefaults(files, pool);
+      if (read.defaults) lastGood.set(pool, read.defaults);
+      const defaults = lastGood.get(pool);
+      return { ...read, ...(defaults && { defaults }) };
     },
   };
 }
 
-async function readPoolFile(path: string, pool: string): Promise<LoadedPool> {
+async function readDefaults(files: PoolFileReader, pool: string): Promise<LoadedPool> {
   try {
-    const parsed = parsePoolFile(await readFile(path, 'utf8'), path, pool);
+    const file = await files.read(pool, 'pool');
+    if (file === undefined) return { defaults: { pool } };
+    const parsed = parsePoolFile(file.text, file.name, pool);
     return parsed.ok ? { defaults: parsed.defaults } : { problem: formatProblems(parsed.problems) };
   } catch (error) {
-    return { problem: `${path}: the pool file cannot be read: ${messageOf(error)}` };
+    return { problem: messageOf(error) };
   }
 }

@@ -1,32 +1,116 @@
-import { readFile } from 'node:fs/promises';
+import type { StorePort } from '../cloud/store/port.js';
 import { formatProblems } from '../domain/problem.js';
-import { type QuotaConfig, UNLIMITED } from '../quota/quota-config.js';
+import { appliedFileObject } from '../domain/store-layout.js';
+import { checkFiles } from '../quota/pool-files.js';
+import type { QuotaConfig } from '../quota/quota-config.js';
+import type { ApplyCall } from '../workflows/messages.js';
+import type { ApplyAnswer } from './contract.js';
 import { messageOf } from './failures.js';
-import { parseQuotaFile } from '../quota/quota-file.js';
+import { withFooter } from './operator-file.js';
+import { KINDS } from './pool-file-reader.js';
+import type { Kind, PoolFileReader } from './pool-file-reader.js';
 
 export interface LoadedQuota {
+  /** Absent where a file is wrong or cannot be read: what was in force stays so. */
   readonly config?: QuotaConfig;
+  /** What is wrong with the files as they are now. */
   readonly problem?: string;
+  /** Path or URL of the quota file, or who applied it; absent: there is none. */
+  readonly source?: string;
+  readonly warnings?: readonly string[];
 }
 
-/** Where a pool's quota file is read from. A file that is wrong is a problem to show, never a new configuration. */
+/** Where a pool's quota comes from. A file that is wrong is a problem to show, never a new configuration. */
 export interface QuotaSource {
+  /** As the files are now. */
   load(pool: string): Promise<LoadedQuota>;
+  /** The last good ones that this worker has read, for the jobs that it accepts. */
+  inForce(pool: string): Promise<LoadedQuota>;
+  /** Puts files in force for a pool that has none configured; a refusal changes nothing. Repeating is safe. */
+  applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
 }
 
-/** The quota file of one pool at a path; every other pool, and this one where no path is configured, is unlimited. */
-export function quotaFileSource(pool: string, path: string | undefined): QuotaSource {
+/** @param store of the applied files */
+export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSource {
+  const lastGood = new Map<string, LoadedQuota>();
+  const load = async (pool: string): Promise<LoadedQuota> => {
+    const loaded = await loadFiles(files, pool);
+    if (loaded.config !== undefined) lastGood.set(pool, loaded);
+    return loaded;
+  };
   return {
-    load: async (asked) => {
-      if (path === undefined || asked !== pool) return { config: UNLIMITED };
-      try {
-        const parsed = parseQuotaFile(await readFile(path, 'utf8'), path);
-        return parsed.ok ? { config: parsed.config } : { problem: formatProblems(parsed.problems) };
-      } catch (error) {
-        return {
-          problem: `${path}: the quota file cannot be read: ${messageOf(error)}`,
-        };
-      }
+    load,
+    inForce: async (pool) => {
+      const loaded = await load(pool);
+      return { ...lastGood.get(pool), ...loaded };
+    },
+    applyFiles: async (pool, call) => {
+      const answer = await applyFiles(files, store, pool, call);
+      files.forget(pool);
+      return answer;
     },
   };
+}
+
+async function loadFiles(files: PoolFileReader, pool: string): Promise<LoadedQuota> {
+  try {
+    const [quotaFile, poolFile] = await Promise.all(KINDS.map((kind) => files.read(pool, kind)));
+    const checked = checkFiles({ quotaFile, poolFile }, pool);
+    const source =
+      quotaFile && (quotaFile.appliedBy === undefined ? quotaFile.name : `applied by ${quotaFile.appliedBy}`);
+    const named = source === undefined ? {} : { source };
+    if (!checked.ok) return { ...named, problem: formatProblems(checked.problems) };
+    const { config, warnings } = checked;
+    return { ...named, config, ...(warnings.length > 0 && { warnings }) };
+  } catch (error) {
+    return { problem: messageOf(error) };
+  }
+}
+
+async function applyFiles(
+  files: PoolFileReader,
+  store: StorePort,
+  pool: string,
+  call: ApplyCall,
+): Promise<ApplyAnswer> {
+  const given = { quota: call.quotaFile, pool: call.poolFile };
+  const asked = KINDS.filter((kind) => given[kind] !== undefined);
+  const refusal = asked.length === 0 ? 'neither a quota file nor a pool file was given' : whereElse(files, pool, asked);
+  if (refusal !== undefined) return { isApplied: false, message: refusal };
+  const [quotaFile, poolFile] = await Promise.all(KINDS.map(async (kind) => given[kind] ?? files.read(pool, kind)));
+  const checked = checkFiles({ quotaFile, poolFile }, pool);
+  if (!checked.ok) return { isApplied: false, message: formatProblems(checked.problems) };
+  for (const kind of asked) {
+    const file = given[kind];
+    if (file === undefined || (await putInForce(store, appliedFileObject(pool, kind), file.text, call.by))) continue;
+    return {
+      isApplied: false,
+      message: `the ${kind} file of pool ${pool} was applied by somebody else meanwhile: look, and repeat`,
+    };
+  }
+  const names = asked.map((kind) => given[kind]?.name).join(' and ');
+  return {
+    isApplied: true,
+    message: [`${names}: in force in pool ${pool}`, ...checked.warnings.map((text) => `warning: ${text}`)].join('\n'),
+  };
+}
+
+/** Two places that both say what is in force would be none. */
+function whereElse(files: PoolFileReader, pool: string, asked: readonly Kind[]): string | undefined {
+  const places = asked.flatMap((kind) => {
+    const place = files.configured(pool, kind);
+    return place === undefined ? [] : [`the ${kind} file of pool ${pool} is ${place}, by the worker's configuration`];
+  });
+  if (places.length === 0) return undefined;
+  return `${places.join(', and ')}: change it there; it is read again by itself`;
+}
+
+/** False: somebody else wrote it in between. */
+async function putInForce(store: StorePort, object: string, text: string, by: string): Promise<boolean> {
+  const before = await store.stat(object);
+  const expected = before === undefined ? 'absent' : { generation: before.generation };
+  const content = withFooter(text, by, new Date().toISOString());
+  if ((await store.write(object, content, expected, 'text/plain')).kind === 'written') return true;
+  // A call whose first answer was lost is repeated inside, and then finds its own work.
+  return (await store.read(object))?.toString('utf8') === content;
 }

@@ -39,7 +39,7 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
       return report;
     },
     loadPool: async (pool) => ({ ...(await quota.load(pool)), timings: installation.timings }),
-    applyFiles: async () => ({ isApplied: false, message: 'this worker cannot apply files yet' }),
+    applyFiles: (pool, call) => quota.applyFiles(pool, call),
     readOpenWork: (pool) => readOpenWork(client(), dependencies, pool),
     inspectHolders: (questions) => inspectHolders(client(), questions),
     findStrays: async (pool) => {

@@ -10,6 +10,16 @@ const keyReference = z.string().min(1);
 /** With commas where the environment or a flag gives them. */
 const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
 
+const OBJECT = /^gs:\/\/[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]\/./;
+/** An operator's file: a path, or an object that is read again when its generation changes. */
+const operatorFile = z
+  .string()
+  .min(1)
+  .refine((place) => !place.startsWith('gs:') || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
+const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
+/** As a job file takes it. */
+const poolName = z.string().regex(/^[\w.@+-]{1,100}$/, 'letters, digits and . _ - + @; 100 at most');
+
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
@@ -22,7 +32,7 @@ const timings = z.strictObject(
  * The worker's configuration, as its file holds it (docs/worker.md). Where Temporal is, TLS and API keys come from
  * @temporalio/envconfig (`TEMPORAL_*` and temporal.toml) unless the file or a flag names the address.
  */
-const configSchema = z.strictObject({
+const configShape = z.strictObject({
   temporal: z
     .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
     .default({}),
@@ -56,12 +66,14 @@ const configSchema = z.strictObject({
   googleProject: z.string().min(1),
   label: z.string().optional(),
   /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
-  pool: z.string().default('default'),
-  quotaFile: z.string().optional(),
+  pool: poolName.default('default'),
+  quotaFile: operatorFile.optional(),
+  /** The files of other pools (docs/adr/0020). */
+  pools: z.record(poolName, poolPlaces).default({}),
   /** Keys of the payload codec, by reference (docs/encryption.md). */
   codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
   /** docs/pool-file.md */
-  poolFile: z.string().optional(),
+  poolFile: operatorFile.optional(),
   healthPort: port.optional(),
   /** Prometheus reads http://listenHost:metricsPort/metrics. */
   metricsPort: port.optional(),
@@ -71,7 +83,27 @@ const configSchema = z.strictObject({
   timings: timings.default({} as never),
 });
 
+const configSchema = configShape.superRefine(({ pool, quotaFile, poolFile, pools }, context) => {
+  const isTwice = Object.hasOwn(pools, pool) && (quotaFile !== undefined || poolFile !== undefined);
+  if (isTwice)
+    context.addIssue({
+      code: 'custom',
+      path: ['pools', pool],
+      message: 'its files are named twice: keep quotaFile and poolFile, or this',
+    });
+});
+
 export type WorkerConfig = Omit<z.output<typeof configSchema>, 'timings'> & { readonly timings: Timings };
+
+/** The files of each pool that the configuration names, by pool. */
+export function poolPlacesOf({
+  pool,
+  quotaFile,
+  poolFile,
+  pools,
+}: Pick<WorkerConfig, 'pool' | 'quotaFile' | 'poolFile' | 'pools'>): WorkerConfig['pools'] {
+  return { [pool]: { quotaFile, poolFile }, ...pools };
+}
 
 /** What is wrong with a worker's configuration: where, which value, what is allowed. */
 export class WorkerConfigError extends Error {

@@ -16,11 +16,13 @@ export async function whatIsMissing(outside: {
   readonly tpu: TpuPort;
   readonly googleProject: string;
   readonly pools: PoolSource;
-  readonly pool: string;
+  /** Those whose files the worker's configuration names. */
+  readonly poolNames: readonly string[];
 }): Promise<readonly string[]> {
-  const { connection, namespace, store, tpu, pools, pool } = outside;
-  const { defaults, problem } = await pools.load(pool);
-  const googleProjects = new Set([outside.googleProject, defaults?.googleProject ?? outside.googleProject]);
+  const { connection, namespace, store, tpu, pools, poolNames } = outside;
+  const loaded = await Promise.all(poolNames.map(async (pool) => ({ pool, ...(await pools.load(pool)) })));
+  const ofPools = loaded.flatMap(({ defaults }) => defaults?.googleProject ?? []);
+  const googleProjects = new Set([outside.googleProject, ...ofPools]);
   const checks = [
     whatTemporalLacks(connection, namespace),
     check(`bucket ${store.bucket}`, async () =>
@@ -35,7 +37,8 @@ export async function whatIsMissing(outside: {
       }),
     ),
   ];
-  const found = [...(await Promise.all(checks)), problem === undefined ? undefined : `pool ${pool}: ${problem}`];
+  const wrong = loaded.flatMap(({ pool, problem }) => (problem === undefined ? [] : [`pool ${pool}: ${problem}`]));
+  const found = [...(await Promise.all(checks)), ...wrong];
   return found.filter((sentence) => sentence !== undefined);
 }
 

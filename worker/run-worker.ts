@@ -4,8 +4,9 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
-import { poolFileSource } from '../activities/pool-source.js';
-import { quotaFileSource } from '../activities/quota-source.js';
+import { PoolFileReader } from '../activities/pool-file-reader.js';
+import { poolSource } from '../activities/pool-source.js';
+import { quotaSource } from '../activities/quota-source.js';
 import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
@@ -14,7 +15,7 @@ import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { createTpuPort } from '../cloud/tpu/google-tpu.js';
 import { ownerObject } from '../domain/store-layout.js';
-import type { WorkerConfig } from './config.js';
+import { poolPlacesOf, type WorkerConfig } from './config.js';
 import { createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { countOpenJobs } from './open-jobs.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
@@ -62,14 +63,17 @@ interface WorkerRun {
   readonly stop: AbortSignal;
 }
 
-function openPorts({ store, cloud, ssh, googleProject, pool, poolFile }: WorkerConfig, meter: WorkerMeter) {
-  const bucket = createStore({
-    ...definedOnly({ endpoint: store.endpoint }),
-    bucket: store.bucket,
-    projectId: googleProject,
-  });
+function openPorts(config: WorkerConfig, meter: WorkerMeter) {
+  const { store: place, cloud, ssh, googleProject } = config;
+  const openBucket = (bucket: string) =>
+    meteredStore(
+      createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
+      meter.cloudCalls('storage'),
+    );
+  const store = openBucket(place.bucket);
+  const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   return {
-    store: meteredStore(bucket, meter.cloudCalls('storage')),
+    store,
     tpu: createTpuPort({
       onCall: meter.cloudCalls('tpu'),
       ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
@@ -77,7 +81,8 @@ function openPorts({ store, cloud, ssh, googleProject, pool, poolFile }: WorkerC
       ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
     }),
     hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
-    pools: poolFileSource(pool, poolFile),
+    pools: poolSource(files),
+    quota: quotaSource(files, store),
   };
 }
 
@@ -97,7 +102,7 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
       ...temporal,
       ...ports,
       googleProject: config.googleProject,
-      pool: config.pool,
+      poolNames: Object.keys(poolPlacesOf(config)),
     });
     if (reasons.length === 0) return;
     if (health) health.reasons = reasons;
@@ -116,7 +121,6 @@ async function poll({ config, codec, temporal, ports, meter, health, log, stop }
   const activities = createActivities({
     ...ports,
     meter,
-    quota: quotaFileSource(config.pool, config.quotaFile),
     installation: {
       owner,
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import type { StorePort } from '../cloud/store/port.js';
+import type { OperatorFile } from '../quota/pool-files.js';
+
+/** What is read of an object; `StorePort` has it. */
+export type ObjectReader = Pick<StorePort, 'stat' | 'read'>;
+
+/** A file as it is now. */
+export interface ReadFile extends OperatorFile {
+  /** Who applied it; absent: nobody, it lies where an operator put it. */
+  readonly appliedBy?: string;
+}
+
+/** One file of a pool, wherever it lies. Rejects where it cannot be read, with the reason. */
+export type FileReader = () => Promise<ReadFile | undefined>;
+
+const GOOGLE_URL = /^gs:\/\/([^/]+)\/(.+)$/;
+
+/** Bucket and name of `gs://BUCKET/NAME`; undefined for a path. */
+export function objectOf(place: string): { readonly bucket: string; readonly name: string } | undefined {
+  const [, bucket, name] = GOOGLE_URL.exec(place) ?? [];
+  return bucket === undefined || name === undefined ? undefined : { bucket, name };
+}
+
+/** Read anew each time: a look at a local file costs nothing. */
+export const pathReader =
+  (path: string): FileReader =>
+  async () => ({ name: path, text: await readFile(path, 'utf8') });
+
+/** The object's metadata is asked for each time, its content only when its generation is another. It has to be there. */
+export function objectReader(store: ObjectReader, name: string, url: string): FileReader {
+  const read = whenChanged(store, name);
+  return async () => {
+    const text = await read();
+    if (text === undefined) throw new Error('there is no such object');
+    return { name: url, text };
+  };
+}
+
+/** What `jobctl quota apply` put there; undefined where it never did. */
+export function appliedReader(store: ObjectReader, name: string, shown: string): FileReader {
+  const read = whenChanged(store, name);
+  return async () => {
+    const stored = await read();
+    return stored === undefined ? undefined : { name: shown, ...withoutFooter(stored) };
+  };
+}
+
+function whenChanged(store: ObjectReader, name: string): () => Promise<string | undefined> {
+  let known: { readonly generation: string; readonly text: string } | undefined;
+  return async () => {
+    const found = await store.stat(name);
+    if (found === undefined) return undefined;
+    if (known?.generation !== found.generation) {
+      // Written again in between, it is newer than this generation says: then it is read once more, and nothing is missed.
+      const text = (await store.read(name))?.toString('utf8');
+      if (text === undefined) return undefined;
+      known = { generation: found.generation, text };
+    }
+    return known.text;
+  };
+}
+
+/**
+ * The last line of an applied file, so that lines and columns are those of the file itself, and whoever reads the object
+ * sees whose word it is.
+ */
+const FOOTER = /^# applied by (.*) with jobctl quota apply, \S+\n?$/m;
+
+/** @param at ISO time */
+export function withFooter(text: string, by: string, at: string): string {
+  const own = withoutFooter(text).text;
+  const end = own === '' || own.endsWith('\n') ? '' : '\n';
+  return `${own}${end}# applied by ${by.replaceAll(/\s+/g, ' ')} with jobctl quota apply, ${at}\n`;
+}
+
+function withoutFooter(stored: string): { readonly text: string; readonly appliedBy?: string } {
+  const lastLine = stored.lastIndexOf('\n', stored.length - 2) + 1;
+  const by = FOOTER.exec(stored.slice(lastLine))?.[1];
+  return by === undefined ? { text: stored } : { text: stored.slice(0, lastLine), appliedBy: by };
+}
