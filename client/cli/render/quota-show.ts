@@ -81,15 +81,18 @@ function tierRows({ tiers }: PoolAccounts, config: QuotaConfig): readonly (reado
 }
 
 const COLUMNS = ['nominal', 'used', 'borrowed', 'lent', 'draining', 'waiting'] as const;
+/** Where nothing is anybody's, nothing is borrowed. */
+const UNLIMITED_COLUMNS = ['used', 'draining', 'waiting'] as const;
 
 function projectLines(accounts: PoolAccounts, look: Look): readonly string[] {
   if (accounts.projects.length === 0) return [];
+  const shown = accounts.tiers.length === 0 ? UNLIMITED_COLUMNS : COLUMNS;
   const rows = accounts.projects.map((row) => [
     row.project,
     row.type,
-    ...COLUMNS.map((each) => amount(row.type, row[each])),
+    ...shown.map((each) => amount(row.type, row[each])),
   ]);
-  const titles = ['PROJECT', 'TYPE', ...COLUMNS.map((column) => column.toUpperCase())];
+  const titles = ['PROJECT', 'TYPE', ...shown.map((column) => column.toUpperCase())];
   const lines = renderTable([titles, ...rows].map(indented));
   const width = Math.max(...lines.map(textWidth)) + GAP.length;
   const columns = Math.min(MOST_BAR, (look.width ?? 0) - width);
