@@ -1,5 +1,5 @@
 import type { PoolSnapshot } from '../../quota/published-state.js';
-import type { LimitedQuota, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
+import { type LimitedQuota, NO_MEMORY, type QuotaLease, type QuotaRequest } from '../../quota/quota-config.js';
 import { T0 } from './rows.js';
 
 export const MINUTE = 60_000;
@@ -50,9 +50,8 @@ export function busyPool(): PoolSnapshot {
     request('big-6', { units: { v4: 64 } }),
   ];
   const memory = {
+    ...NO_MEMORY,
     reservations: [{ id: requests[1]?.id as string, tier: 0, madeAt: T0 - 2 * MINUTE }],
-    dissolved: {},
-    heldBack: {},
     coolDowns: [{ type: 'v5litepod', tier: 1, zone: 'us-central1-a', failures: 2, until: T0 + 9 * MINUTE }],
   };
   return snapshot({ leases, requests, memory }, { source: 'applied by alice' });

@@ -12,10 +12,12 @@ const MOST_JOBS = 20;
  */
 export function renderApply(
   pool: string,
-  changes: readonly ConfigChange[],
+  changes: readonly ConfigChange[] | undefined,
   effect: ApplyEffect | undefined,
   width?: number,
 ): readonly string[] {
+  if (changes === undefined)
+    return [`pool ${pool}: its quota file is the workers' own, so what changes is not known here`];
   return [
     changes.length === 0 ? `pool ${pool}: the files say what is in force already` : `pool ${pool}: what changes`,
     ...renderTable(

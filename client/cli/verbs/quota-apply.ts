@@ -3,6 +3,7 @@ import type { StoreReader } from '../../../cloud/store/port.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
 import { checkFiles, type CheckedFiles } from '../../../quota/pool-files.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
 import { readPoolState } from '../../pool-state.js';
@@ -31,7 +32,9 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   const files = readFiles(file, flags.poolFile);
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
-  const { warnings, changes, effect } = await preview(store, pool, files);
+  const state = await readPoolState(store, pool);
+  refuseElsewhere(pool, files, state?.source);
+  const { warnings, changes, effect } = await preview(store, state, pool, files);
   const isJson = output === 'json';
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   if (!isJson) {
@@ -69,17 +72,35 @@ function readFiles(quotaFile: string | undefined, poolFile: string | undefined):
   };
 }
 
+/** The pool would refuse it too, but after the question. */
+function refuseElsewhere(pool: string, { quotaFile }: AppliedFiles, source: string | undefined): void {
+  if (quotaFile === undefined || source === undefined || source.startsWith('applied by ')) return;
+  throw new CliError(
+    ExitCode.Refused,
+    `the quota file of pool ${pool} is ${source}, by the workers' configuration: nothing was changed`,
+    'change it there: it is read again by itself; `jobctl quota plan` shows what a change would do',
+  );
+}
+
 interface Preview {
   readonly warnings: readonly string[];
-  readonly changes: readonly ConfigChange[];
+  /** Undefined: a pool file alone, beside a quota file that only the workers can read. */
+  readonly changes: readonly ConfigChange[] | undefined;
   /** Undefined: the pool never ran. */
   readonly effect?: ApplyEffect;
 }
 
 /** @throws CliError with every problem of the files */
-async function preview(store: StoreReader, pool: string, files: AppliedFiles): Promise<Preview> {
-  const [state, before] = await Promise.all([readPoolState(store, pool), appliedFiles(store, pool)]);
+async function preview(
+  store: StoreReader,
+  state: PoolSnapshot | undefined,
+  pool: string,
+  files: AppliedFiles,
+): Promise<Preview> {
+  const before = await appliedFiles(store, pool);
   const { config, warnings } = good(checkFiles({ ...before, ...files }, pool));
+  const isQuotaElsewhere = config.kind === 'unlimited' && state?.view.config.kind === 'limited';
+  if (isQuotaElsewhere) return { warnings: [], changes: undefined };
   const changes = configDifference(state?.view.config ?? UNLIMITED, config);
   return { warnings, changes, ...(state ? { effect: applyEffect(state, config, Date.now()) } : {}) };
 }
