@@ -32,11 +32,15 @@ export class Lot {
   /** By priority: what is left for a request of it. Filled when asked for, brought up to date by each grant. */
   readonly #left = new Map<number, number[]>();
   #laying: Laying | undefined;
+  /** Victims of this pass: they were borrowed, so that nothing else lies in another way without them. */
+  readonly #gone = new Set<Laid>();
+  readonly hasLeases: boolean;
 
   /** @param nominal by type; all types */
   constructor(nominal: readonly number[], laid: readonly Laid[]) {
     this.#nominal = nominal;
     this.#laid = laid.toSorted(inLayingOrder);
+    this.hasLeases = laid.length > 0;
   }
 
   get isEmpty(): boolean {
@@ -66,23 +70,23 @@ export class Lot {
     const left = this.#leftFor(priority);
     for (const other of this.#left.keys()) if (other > priority) this.#left.delete(other);
     change(left, shape, -1);
-    this.#laying = undefined;
+    if (above === -1 && this.#laying !== undefined) change(this.#laying.used, shape, 1);
+    else this.#laying = undefined;
   }
 
-  remove(laid: Laid): void {
-    const at = this.#laid.indexOf(laid);
-    if (at === -1) return;
-    this.#laid.splice(at, 1);
-    this.#left.clear();
-    this.#laying = undefined;
+  /** A borrowed lease was told to go. */
+  drop(laid: Laid): void {
+    this.#gone.add(laid);
+    if (this.#laying !== undefined) change(this.#laying.borrowedUnits, laid.shape, -1);
   }
 
   laying(): Laying {
     return (this.#laying ??= this.#lay());
   }
 
-  /** What would be borrowed beside a request of this shape that started now. */
+  /** Leases and others that would be borrowed beside a request of this shape that started now. */
   borrowedBeside(shape: Shape, priority: number): readonly Laid[] {
+    if (!this.hasLeases) return [];
     return this.#lay(shape, priority).borrowed;
   }
 
@@ -95,6 +99,7 @@ export class Lot {
         change(left, shape, -1);
         isDue = false;
       }
+      if (this.#gone.has(laid)) continue;
       if (isWithin(laid.shape, left)) change(left, laid.shape, -1);
       else {
         laying.borrowed.push(laid);
@@ -109,9 +114,9 @@ export class Lot {
     const known = this.#left.get(priority);
     if (known !== undefined) return known;
     const left = [...this.#nominal];
-    for (const { priority: other, shape } of this.#laid) {
-      if (other > priority) break;
-      if (isWithin(shape, left)) change(left, shape, -1);
+    for (const laid of this.#laid) {
+      if (laid.priority > priority) break;
+      if (isWithin(laid.shape, left) && !this.#gone.has(laid)) change(left, laid.shape, -1);
     }
     this.#left.set(priority, left);
     return left;

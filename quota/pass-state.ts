@@ -88,9 +88,10 @@ export class PassState {
 
   /** Earmarks for it what is free and coming, with what its victims give back; it starts when that is free (rule 7). */
   claim(waiting: Waiting, tier: number, victims: readonly Laid[]): void {
-    this.#preempt(waiting, tier, victims);
+    for (const { shape } of victims) this.room.drain(shape, tier);
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
+    this.#preempt(waiting, tier, victims);
     waiting.served = { kind: 'claimed', tier, victims: victims.map(({ id }) => id) };
   }
 
@@ -101,14 +102,12 @@ export class PassState {
     waiting.served = { kind: 'protected', tier, by: by.map(({ id }) => id), until };
   }
 
+  /** Once the request is laid, all of its victims are borrowed ones. */
   #preempt({ request }: Waiting, tier: number, victims: readonly Laid[]): void {
     for (const victim of victims) {
-      this.room.drain(victim.shape, tier);
       const { id, lease } = victim;
       this.preemptions.push({ id, for: request.id, cause: lease?.state === 'parked' ? 'parked' : 'quota' });
-      const lot = this.projects.get(lease?.project.toLowerCase() ?? '')?.lot(tier);
-      lot?.remove(victim);
-      if (lot !== undefined) this.#borrowers.get(tier)?.changed(lot);
+      this.borrowers(tier).take(victim);
     }
   }
 
@@ -116,7 +115,7 @@ export class PassState {
     const { project, priority, shape } = kind;
     const lot = project.lot(tier);
     lot.lay({ id: request.id, priority, startedAt: this.now, shape });
-    this.#borrowers.get(tier)?.changed(lot);
+    if (lot.hasLeases) this.#borrowers.get(tier)?.changed(lot);
     project.use(shape);
     user.hold(shape);
   }

@@ -1,5 +1,5 @@
 import type { Lot } from './laying.js';
-import { largerShare, NO_SHARE } from './share.js';
+import { compareShares, NO_SHARE } from './share.js';
 import type { Share } from './share.js';
 import { add } from './room.js';
 import type { Shape } from './shapes.js';
@@ -28,14 +28,18 @@ export class ProjectUse {
   }
 
   use({ types, amounts }: Shape): void {
-    types.forEach((type, index) => add(this.#used, type, amounts[index] ?? 0));
+    for (let index = 0; index < types.length; index += 1) add(this.#used, types[index] ?? 0, amounts[index] ?? 0);
   }
 
   /** Rule 5: the largest of (used + asked) / nominal over the types that are asked for. */
   shareWith({ types, amounts }: Shape): Share {
-    return types
-      .map((type, index) => ({ part: (this.#used[type] ?? 0) + (amounts[index] ?? 0), of: this.#nominal[type] ?? 0 }))
-      .reduce(largerShare, NO_SHARE);
+    let largest = NO_SHARE;
+    for (let index = 0; index < types.length; index += 1) {
+      const type = types[index] ?? 0;
+      const share = { part: (this.#used[type] ?? 0) + (amounts[index] ?? 0), of: this.#nominal[type] ?? 0 };
+      if (index === 0 || compareShares(share, largest) > 0) largest = share;
+    }
+    return largest;
   }
 
   /** Units of a type that are borrowed over all tiers. */
@@ -56,16 +60,25 @@ export class UserUse {
     this.#held = pool.map(() => 0);
   }
 
-  /** Rule 5: the largest over all types. It only grows during a pass. */
+  /** Rule 5: the largest over all types. It only grows during a pass; another object each time that it did. */
   get share(): Share {
-    return (this.#share ??= this.#held
-      .map((part, type) => ({ part, of: this.#pool[type] ?? 0 }))
-      .filter(({ part }) => part > 0)
-      .reduce(largerShare, NO_SHARE));
+    this.#share ??= this.#largest();
+    return this.#share;
   }
 
   hold({ types, amounts }: Shape): void {
-    types.forEach((type, index) => add(this.#held, type, amounts[index] ?? 0));
+    for (let index = 0; index < types.length; index += 1) add(this.#held, types[index] ?? 0, amounts[index] ?? 0);
     this.#share = undefined;
+  }
+
+  #largest(): Share {
+    let largest = NO_SHARE;
+    for (let type = 0; type < this.#held.length; type += 1) {
+      const part = this.#held[type] ?? 0;
+      if (part === 0) continue;
+      const share = { part, of: this.#pool[type] ?? 0 };
+      if (compareShares(share, largest) > 0) largest = share;
+    }
+    return largest;
   }
 }

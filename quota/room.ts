@@ -48,7 +48,10 @@ export class Room {
   /** Whether the gang fits into what is free, whole. */
   isFree({ types, amounts }: Shape, tier: number): boolean {
     const { free } = this.of(tier);
-    return types.every((type, index) => (amounts[index] ?? 0) <= (free[type] ?? 0));
+    for (let index = 0; index < types.length; index += 1) {
+      if ((amounts[index] ?? 0) > (free[types[index] ?? 0] ?? 0)) return false;
+    }
+    return true;
   }
 
   /** Whether it would fit if reservations gave back what has collected for them. */

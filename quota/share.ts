@@ -13,5 +13,3 @@ export function compareShares(a: Share, b: Share): number {
   if (left <= Number.MAX_SAFE_INTEGER && right <= Number.MAX_SAFE_INTEGER) return left - right;
   return Number(BigInt(a.part) * BigInt(b.of) - BigInt(b.part) * BigInt(a.of));
 }
-
-export const largerShare = (a: Share, b: Share): Share => (compareShares(a, b) < 0 ? b : a);

@@ -45,11 +45,14 @@ export class Borrowers {
   /** Those of all lots that may go, in the order of victims; undefined: to be put in order. */
   #inOrder: Laid[] | undefined;
   readonly #lotOf = new Map<Laid, Lot>();
+  readonly #taken = new Set<Laid>();
+  /** Of `#inOrder`: all before it are taken. */
+  #from = 0;
 
   constructor(lots: Iterable<Lot>, rules: PoolRules, now: EpochMs) {
     this.#rules = rules;
     this.#now = now;
-    for (const lot of lots) this.#read(lot);
+    for (const lot of lots) if (lot.hasLeases) this.#read(lot);
   }
 
   /** The lot changed: something was laid on it, or removed. */
@@ -62,6 +65,13 @@ export class Borrowers {
     const isFewer = before.some((laid) => !has.has(laid));
     if (isFewer) this.#inOrder = this.#inOrder.filter((laid) => !had.has(laid) || has.has(laid));
     if (more.length > 0) this.#inOrder = [...this.#inOrder, ...more].sort(inVictimOrder);
+    if (isFewer || more.length > 0) this.#from = 0;
+  }
+
+  /** It was told to go. */
+  take(victim: Laid): void {
+    this.#taken.add(victim);
+    this.#lotOf.get(victim)?.drop(victim);
   }
 
   /**
@@ -102,16 +112,21 @@ export class Borrowers {
   }
 
   *#beside(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
-    for (const [lot, borrowed] of this.#ofLot) if (lot !== own) yield* borrowed;
+    for (const [lot, borrowed] of this.#ofLot) {
+      if (lot !== own) yield* borrowed.filter((laid) => !this.#taken.has(laid));
+    }
     yield* existing(own.borrowedBeside(shape, priority));
   }
 
   *#candidates(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
     const ownOnes = existing(own.borrowedBeside(shape, priority)).filter((laid) => this.#mayGo(laid));
     ownOnes.sort(inVictimOrder);
+    const others = this.#ordered();
+    while (this.#from < others.length && this.#taken.has(others[this.#from] as Laid)) this.#from += 1;
     let next = 0;
-    for (const laid of this.#ordered()) {
-      if (this.#lotOf.get(laid) === own) continue;
+    for (let index = this.#from; index < others.length; index += 1) {
+      const laid = others[index] as Laid;
+      if (this.#taken.has(laid) || this.#lotOf.get(laid) === own) continue;
       while (next < ownOnes.length && inVictimOrder(ownOnes[next] as Laid, laid) < 0) yield ownOnes[next++] as Laid;
       yield laid;
     }
@@ -130,7 +145,7 @@ export class Borrowers {
   }
 
   #read(lot: Lot): readonly Laid[] {
-    const borrowed = lot.isEmpty ? [] : existing(lot.laying().borrowed);
+    const borrowed = existing(lot.laying().borrowed);
     this.#ofLot.set(lot, borrowed);
     for (const laid of borrowed) this.#lotOf.set(laid, lot);
     return borrowed;
