@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BAD_FILES, BAD_FLAGS } from './bad-input.js';
 import type { BadInput } from './bad-input.js';
+import { BAD_QUOTA } from './bad-quota-input.js';
 import { BAD_REHEARSALS } from './bad-rehearsal-input.js';
 import { jobctl, refusalOf } from './command-line.js';
 
-const ALL = { ...BAD_FILES, ...BAD_FLAGS, ...BAD_REHEARSALS };
+const ALL = { ...BAD_FILES, ...BAD_FLAGS, ...BAD_QUOTA, ...BAD_REHEARSALS };
 
 describe('bad input is refused with its place, its value and what to do', () => {
   let folder: string;

@@ -30,6 +30,8 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   const { pool, output, yes } = flags;
   if (yes !== true && (output === 'json' || !process.stdin.isTTY)) throw unconfirmed();
   const files = readFiles(file, flags.poolFile);
+  // Each for itself, before anything is asked of anybody; `preview` checks them with what stays in force.
+  good(checkFiles(files, pool));
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
   const state = await readPoolState(store, pool);
