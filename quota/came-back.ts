@@ -18,6 +18,7 @@ export function askingEndsAt(lease: QuotaLease, { askingTimeoutMs }: PoolRules):
 export function comingBack(state: PassState, leases: readonly QuotaLease[]): readonly Preemption[] {
   const due = leases.filter((lease) => lease.state === 'asking' && askingEndsAt(lease, state.rules) <= state.now);
   if (due.length === 0) return [];
+  due.sort((a, b) => askingEndsAt(a, state.rules) - askingEndsAt(b, state.rules) || (a.id < b.id ? -1 : 1));
   const wanting = state.waiting.filter(({ served }) => served?.kind !== 'granted').toSorted(byTime);
   return due.flatMap((lease) => {
     const wants = wanting.find((waiting) =>

@@ -25,10 +25,11 @@ export class Verdicts {
    * down everywhere.
    */
   get line(): readonly QuotaRequest[] {
-    return (this.#line ??= [0, 1, 2, 3].flatMap((part) => {
-      const waiting = this.#run.state.waiting.filter((each) => isWaiting(each) && this.#partOf(each) === part);
-      return inOrder(waiting).map(({ request }) => request);
-    }));
+    if (this.#line !== undefined) return this.#line;
+    const parts: Waiting[][] = [[], [], [], []];
+    for (const each of this.#run.state.waiting) if (isWaiting(each)) parts[this.#partOf(each)]?.push(each);
+    this.#line = parts.flatMap((part) => inOrder(part).map(({ request }) => request));
+    return this.#line;
   }
 
   of(id: string): Verdict | undefined {
@@ -49,8 +50,9 @@ export class Verdicts {
     return this.#positions.get(id) ?? 0;
   }
 
-  #partOf({ kind, request }: Waiting): number {
-    if (kind.inQuota.length > 0) return 0;
+  #partOf(waiting: Waiting): number {
+    const { kind, request } = waiting;
+    if (kind.shape.tiers.some((tier) => !kind.shape.coolingUntil.has(tier) && isOnNominal(waiting, tier))) return 0;
     if (this.#run.reservations.of(request.id) !== undefined) return 1;
     const { tiers, coolingUntil } = kind.shape;
     return tiers.length > 0 && tiers.every((tier) => coolingUntil.has(tier)) ? 3 : 2;
@@ -82,7 +84,7 @@ export class Verdicts {
     return [
       ...cooling,
       ...this.#roomProblems(waiting, tier),
-      ...(kind.inQuota.includes(tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
+      ...(isOnNominal(waiting, tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
       ...(until === undefined ? [] : this.#othersFirst(waiting, tier)),
     ];
   }
@@ -108,9 +110,13 @@ export class Verdicts {
 
 const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
 
-function isInQuota({ kind }: Waiting): boolean {
-  const { shape, project, priority, inQuota } = kind;
-  return inQuota.length > 0 || [...shape.coolingUntil.keys()].some((tier) => project.lot(tier).holds(shape, priority));
+const isInQuota = (waiting: Waiting): boolean => waiting.kind.shape.tiers.some((tier) => isOnNominal(waiting, tier));
+
+/** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
+function isOnNominal({ kind, served }: Waiting, tier: number): boolean {
+  if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
+  if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;
+  return kind.project.lot(tier).holds(kind.shape, kind.priority);
 }
 
 function inOrder(waiting: readonly Waiting[]): readonly Waiting[] {
