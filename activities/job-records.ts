@@ -1,14 +1,13 @@
 import { userInfo } from 'node:os';
 import { log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
-import { unitsOfJob } from '../domain/job-units.js';
+import { formatSlices, unitsOfJob } from '../domain/job-units.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatProblems } from '../domain/problem.js';
 import { attemptObject, jobLogPrefix, outcomeObject, runObject, specObject } from '../domain/store-layout.js';
-import { canEverFit } from '../quota/decide.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
-import { resolveProject } from '../quota/membership.js';
+import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../workflows/messages.js';
 import { connectingKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities, JobRef } from './contract.js';
@@ -47,8 +46,8 @@ async function acceptJob(
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
-  const project = projectOf(config, user, spec);
   const tpu = await completeTpu(pools, spec.pool, job, input);
+  const project = projectOf(config, user, spec, tpu.zones);
   const { publicKey } = await connectingKey(installation, spec.ssh);
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
@@ -94,12 +93,13 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
   );
 }
 
-function projectOf(config: QuotaConfig, user: string, spec: JobSpec): string {
-  const resolved = resolveProject(config, user, spec.project);
-  if (!resolved.ok) throw invalidJob(`project: ${resolved.message}`);
-  const fit = canEverFit(config, unitsOfJob(spec));
-  if (!fit.fits) throw invalidJob(`tpu.accelerator: ${spec.slices} x ${spec.tpu.accelerator} ${fit.message}`);
-  return resolved.project;
+/** @throws InvalidJob where the pool would never start it, or not for this user */
+function projectOf(config: QuotaConfig, user: string, spec: JobSpec, zones: readonly string[]): string {
+  const { project, slices, namedPricing: pricing } = spec;
+  const ask = { units: unitsOfJob(spec), slices, zones, ...(pricing !== undefined && { pricing }) };
+  const verdict = judgeSubmission(config, { user, project, ask, shown: formatSlices(spec) });
+  if (!verdict.ok) throw invalidJob(verdict.message);
+  return verdict.project;
 }
 
 /** What jobctl did for the job, whole, each time: it is small, and one writer at a time has it (the job's workflow). */
