@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+
+/** Cases per property: a few hundred in `npm test`, 100,000 in .ci/long. */
+export const RUNS = Number(process.env['JOBCTL_PROPERTY_RUNS'] ?? 400);
+/** A failure prints its seed; with the same one, the same cases come again. */
+const SEED = process.env['JOBCTL_PROPERTY_SEED'];
+
+/**
+ * Runs `claim` over many drawn values. It throws where it does not hold, and says whether the case was more than trivial; at
+ * least `interesting` of all must be, so that a property cannot hold because nothing happens.
+ * @param interesting share, 0 to 1
+ * @param share of RUNS: less for those that take long
+ */
+export function holds<Value>(
+  drawn: fc.Arbitrary<Value>,
+  claim: (value: Value) => boolean,
+  { interesting, share = 1 }: { readonly interesting: number; readonly share?: number },
+): void {
+  const numRuns = Math.max(1, Math.ceil(RUNS * share));
+  let seen = 0;
+  fc.assert(
+    fc.property(drawn, (value) => {
+      if (claim(value)) seen += 1;
+    }),
+    { numRuns, ...(SEED !== undefined && { seed: Number(SEED) }) },
+  );
+  assert.ok(seen >= numRuns * interesting, `${seen} of ${numRuns} cases were more than trivial`);
+}

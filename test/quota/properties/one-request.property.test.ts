@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { decide } from '../../../quota/decide.js';
+import { holds } from './check.js';
+import { hasAskedTooLong, typesOf } from './oracle.js';
+import type { Facts } from './oracle.js';
+import { afterComingBack, comesBack, promiseTo, suffices, taken } from './one-request.js';
+import { NOW, RULES, scene } from './scenes.js';
+
+/** What the decision says of the only request, beside who comes back after asking too long. */
+function decidedOn(facts: Facts): { granted?: number; evicted: string[]; back: string[] } {
+  const [request] = facts.requests;
+  assert.ok(request);
+  const { grants, preemptions } = decide(facts, NOW);
+  const tooLong = new Set(comesBack(facts, request, NOW).map(({ id }) => id));
+  const evicted = preemptions.map(({ id }) => id).filter((id) => !tooLong.has(id));
+  const back = preemptions.map(({ id }) => id).filter((id) => tooLong.has(id));
+  return { ...(grants[0] && { granted: grants[0].tier }), evicted, back };
+}
+
+/** Nobody grows old: reservations have properties of their own. */
+const YOUNG = { ...RULES, agingMs: 1_000_000 };
+const isOneType = ({ requests }: Facts): boolean => requests.every(({ units }) => typesOf(units).length === 1);
+
+describe('quota SAFETY: what the rules promise the only one who waits', () => {
+  it('rules 3, 4, 7: a free place in an allowed tier, its own nominal quota first; else it evicts, or waits', () => {
+    holds(
+      scene({ requests: 1, leases: 8, rules: YOUNG }),
+      (facts) => {
+        const [request] = facts.requests;
+        assert.ok(request);
+        const want = promiseTo(facts, request, NOW);
+        const got = decidedOn(facts);
+        assert.equal(got.granted, want.kind === 'granted' ? want.tier : undefined, JSON.stringify({ want, got }));
+        assert.equal(got.evicted.length > 0, want.kind === 'evicts', JSON.stringify({ want, got }));
+        return want.kind === 'evicts' || (want.kind === 'granted' && want.tier > 0);
+      },
+      { interesting: 0.05 },
+    );
+  });
+
+  it('rule 6: victims are enough, none of them is spare, and of one type they are the first in order', () => {
+    holds(
+      scene({
+        requests: 1,
+        leases: 10,
+        rules: { ...YOUNG, minRuntimeMs: 100 },
+        states: ['held', 'parked', 'asking'],
+        tiers: 1,
+      }),
+      (facts) => {
+        const [request] = facts.requests;
+        assert.ok(request);
+        const want = promiseTo(facts, request, NOW);
+        if (want.kind !== 'evicts') return false;
+        const seen = afterComingBack(facts, request, NOW);
+        const { evicted } = decidedOn(facts);
+        const victims = want.victims.filter(({ id }) => evicted.includes(id));
+        assert.equal(victims.length, evicted.length, `not all of ${evicted.join(', ')} may be evicted`);
+        assert.ok(suffices(seen, request, want.tier, victims), `${evicted.join(', ')} are not enough`);
+        for (const spare of victims) {
+          const others = victims.filter((one) => one !== spare);
+          assert.ok(!suffices(seen, request, want.tier, others), `${spare.id} is not needed`);
+        }
+        const first = taken(seen, request, want.tier, want.victims).map(({ id }) => id);
+        if (isOneType(facts)) assert.deepEqual(evicted.toSorted(), first.toSorted());
+        return true;
+      },
+      { interesting: 0.015 },
+    );
+  });
+
+  it('rule 4: a borrower stays within its borrowing limit and leaves what others do not lend', () => {
+    let withheld = 0;
+    holds(
+      scene({ requests: 1, leases: 4, rules: YOUNG, states: ['held'], withLimits: true }),
+      (facts) => {
+        const [request] = facts.requests;
+        assert.ok(request);
+        const want = promiseTo(facts, request, NOW);
+        const { rules } = facts.config;
+        const unbounded = {
+          ...facts,
+          config: { ...facts.config, rules: { ...rules, borrowingLimits: {}, lendingLimits: {} } },
+        };
+        const got = decidedOn(facts);
+        assert.equal(got.granted, want.kind === 'granted' ? want.tier : undefined, JSON.stringify({ want, got }));
+        if (promiseTo(unbounded, request, NOW).kind === want.kind) return false;
+        withheld += 1;
+        return true;
+      },
+      { interesting: 0.05 },
+    );
+    assert.ok(withheld > 0);
+  });
+
+  it('a lease that asked too long comes back for one who could use its chips, and its place cools down', () => {
+    holds(
+      scene({ requests: 1, leases: 6, rules: YOUNG, states: ['asking'], withCoolDowns: true }),
+      (facts) => {
+        const [request] = facts.requests;
+        assert.ok(request);
+        const want = comesBack(facts, request, NOW).map(({ id }) => id);
+        assert.deepEqual(decidedOn(facts).back.toSorted(), want.toSorted());
+        const { coolDowns } = decide(facts, NOW).memory;
+        for (const lease of facts.leases.filter(({ id }) => want.includes(id))) {
+          for (const type of typesOf(lease.units)) {
+            const isCold = coolDowns.some((one) => one.type === type && one.zone === lease.zone && one.until > NOW);
+            assert.ok(isCold || lease.zone === undefined, `${lease.zone} gave no ${type} and is not cooling down`);
+          }
+        }
+        return want.length > 0 && want.length < facts.leases.filter((one) => hasAskedTooLong(facts, one, NOW)).length;
+      },
+      { interesting: 0.02 },
+    );
+  });
+
+  it('rule 10: frozen, it waits and nobody is told to go', () => {
+    holds(
+      scene({ requests: 1, leases: 8 }),
+      (facts) => {
+        const got = decidedOn({ ...facts, isFrozen: true });
+        assert.deepEqual(got, { evicted: [], back: [] });
+        return decide(facts, NOW).grants.length > 0;
+      },
+      { interesting: 0.2 },
+    );
+  });
+});
