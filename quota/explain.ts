@@ -1,70 +1,105 @@
-import { addUnits } from '../domain/units.js';
-import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import { inServiceOrder } from './decide.js';
-import { PoolUse } from './pool-use.js';
-import { UNLIMITED_NOTE } from './quota-config.js';
-import type { QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
-import { formatUnits, unitsOf } from './quota-units.js';
+import type { EpochMs } from '../domain/units.js';
+import { passOf } from './decide.js';
+import { dueTimes } from './due-times.js';
+import { plainWording, sentenceText } from './explain-words.js';
+import type { Wording } from './explain-words.js';
+import type { Explanation } from './explanation.js';
+import { LeaseHolders } from './lease-holders.js';
+import { DEFAULT_RULES } from './quota-config.js';
+import type { Pool, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
+import { Reasons } from './reasons.js';
+import type { Pass, Verdict } from './verdict.js';
 
-/** Where a waiting job stands, 1 = first in line; undefined if `id` does not wait. `now` is kept for aging. */
-export function position(
-  config: QuotaConfig,
-  requests: readonly QuotaRequest[],
-  leases: readonly QuotaLease[],
-  _now: EpochMs,
-  id: string,
-): number | undefined {
-  const line = inLine(config, requests, leases);
-  const index = line.findIndex((request) => request.id === id);
-  return index === -1 ? undefined : index + 1;
+/**
+ * Why the jobs of a pool wait. It reads the verdicts of the same pass that decides, so it never disagrees with a decision:
+ * who has no reason is granted. The pass is run once; each job after it costs a fraction of a millisecond.
+ */
+export class Explainer {
+  readonly pass: Pass;
+  readonly #pool: Pool;
+  readonly #now: EpochMs;
+  readonly #reasons: Reasons | undefined;
+
+  constructor(pool: Pool, now: EpochMs, pass: Pass = passOf(pool, now)) {
+    this.pass = pass;
+    this.#pool = pool;
+    this.#now = now;
+    this.#reasons = reasonsAfter(pool, pass, now);
+  }
+
+  /** Undefined if `id` does not wait. */
+  of(id: string): Explanation | undefined {
+    const verdict = this.pass.verdictOf(id);
+    if (verdict === undefined) return undefined;
+    const { request, position, isInQuota } = verdict;
+    const behind = this.pass.line[position - 2];
+    const reasons = this.#reasonsOf(verdict);
+    return {
+      id,
+      project: request.project,
+      user: request.user,
+      priority: request.priority,
+      units: request.units,
+      position,
+      of: this.pass.line.length,
+      ...(behind === undefined ? {} : { behind: behind.id }),
+      isInQuota,
+      reasons,
+      holders: this.#reasons?.holdersFor(reasons) ?? [],
+      due: this.#dueTimes(verdict, reasons),
+    };
+  }
+
+  /** One sentence, for a row of a list; undefined if `id` does not wait. */
+  sentenceOf(id: string, words: Wording = plainWording(this.#pool.config)): string | undefined {
+    const why = this.of(id);
+    return why && sentenceText(why, words);
+  }
+
+  #dueTimes(verdict: Verdict, reasons: Explanation['reasons']): Explanation['due'] {
+    const { config } = this.#pool;
+    if (this.#reasons === undefined || config.kind === 'unlimited') return [];
+    const { agingMs } = config.rules ?? DEFAULT_RULES;
+    const askingEnds = this.#reasons.askingEndsFor(reasons);
+    return dueTimes(verdict, reasons, { memory: this.pass.decision.memory, agingMs, askingEnds, now: this.#now });
+  }
+
+  #reasonsOf(verdict: Verdict): Explanation['reasons'] {
+    if (verdict.outcome.kind === 'granted') return [];
+    if (this.#reasons === undefined) return [{ code: 'frozen' }];
+    return this.#reasons.of(verdict);
+  }
 }
 
-/** The waiting jobs in the order in which `decide` looks at them: in-quota demand first. */
+/** As things stand when the decision was carried out. None in an unlimited pool: it keeps nobody waiting unless it is frozen. */
+function reasonsAfter({ config, requests, leases }: Pool, { decision }: Pass, now: EpochMs): Reasons | undefined {
+  if (config.kind === 'unlimited') return undefined;
+  const tiers = new Map(decision.grants.map(({ id, tier }) => [id, tier]));
+  const leaving = new Set(decision.preemptions.map(({ id }) => id));
+  const granted = requests.flatMap((request): QuotaLease[] => {
+    const tier = tiers.get(request.id);
+    return tier === undefined ? [] : [{ ...request, tier, startedAt: now, state: 'asking' }];
+  });
+  const stayed = leases.map((lease): QuotaLease => (leaving.has(lease.id) ? { ...lease, state: 'draining' } : lease));
+  return new Reasons(config, decision.memory, requests, new LeaseHolders(config, [...stayed, ...granted]));
+}
+
+/** All that is to be said about one waiting job; undefined if `id` does not wait. For many jobs of one pool: `Explainer`. */
+export function explain(pool: Pool, now: EpochMs, id: string): Explanation | undefined {
+  return new Explainer(pool, now).of(id);
+}
+
+/** Why one job waits, in one sentence; undefined if `id` does not wait. For many jobs of one pool: `Explainer`. */
+export function explainWaiting(pool: Pool, now: EpochMs, id: string, words?: Wording): string | undefined {
+  return new Explainer(pool, now).sentenceOf(id, words);
+}
+
+/** The waiting jobs in the order of service, those too who start now. */
 export function inLine<Request extends QuotaRequest>(
   config: QuotaConfig,
   requests: readonly Request[],
   leases: readonly QuotaLease[],
-): Request[] {
-  const waiting = requests.toSorted(inServiceOrder);
-  if (config.kind === 'unlimited') return waiting;
-  const pool = new PoolUse(config, leases);
-  const isInQuota = (request: Request): boolean => config.tiers.some((_, tier) => pool.isInQuota(request, tier));
-  const first = new Set(waiting.filter(isInQuota));
-  return [...first, ...waiting.filter((request) => !first.has(request))];
-}
-
-/**
- * One sentence on why a job waits: `16 v5litepod asked, 8 of 32 free in the pool; 2nd in line`. Undefined if `id` does
- * not wait.
- */
-export function explainWaiting(
-  config: QuotaConfig,
-  requests: readonly QuotaRequest[],
-  leases: readonly QuotaLease[],
-  now: EpochMs,
-  id: string,
-): string | undefined {
-  const request = requests.find((candidate) => candidate.id === id);
-  const place = position(config, requests, leases, now, id);
-  if (request === undefined || place === undefined) return undefined;
-  if (config.kind === 'unlimited') return `${formatUnits(request.units)} asked; ${UNLIMITED_NOTE}`;
-  const free = new PoolUse(config, leases).free();
-  const total = config.tiers.reduce(addUnits, {});
-  return `${formatUnits(request.units)} asked, ${formatFree(request.units, free, total)}; ${ordinal(place)} in line`;
-}
-
-function formatFree(asked: QuotaUnits, free: QuotaUnits, total: QuotaUnits): string {
-  const types = Object.keys(asked);
-  const parts = types.map((type) => {
-    const ofType = types.length === 1 ? '' : ` ${type}`;
-    return `${Math.max(0, unitsOf(free, type))} of ${unitsOf(total, type)}${ofType} free`;
-  });
-  return `${parts.join(', ')} in the pool`;
-}
-
-/** 1st, 2nd, 3rd, 4th, .. 11th, .. 21st. */
-export function ordinal(place: number): string {
-  const isTeen = place % 100 >= 11 && place % 100 <= 13;
-  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
-  return `${place}${ending}`;
+): readonly Request[] {
+  // Of a frozen pool nobody starts. The line is made of the requests themselves.
+  return passOf({ config, requests, leases, isFrozen: true }, 0).line as readonly Request[];
 }

@@ -62,7 +62,7 @@ export function explanation(): readonly Row[] {
   const synthetic = syntheticPool(10_000);
   const { config, requests, leases } = fullPool(synthetic);
   const { id } = requests[Math.floor(requests.length / 2)] ?? { id: '' };
-  const ms = timesOf(() => explainWaiting(config, requests, leases, synthetic.now, id));
+  const ms = timesOf(() => explainWaiting({ config, requests, leases }, synthetic.now, id));
   return [
     {
       what: '`explain` of one job at 10,000',

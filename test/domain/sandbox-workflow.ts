@@ -11,6 +11,6 @@ export async function resolveInWorkflow(
 ): Promise<{ resolved: ResolvedJob; hash: string; grants: number }> {
   const request = { id: 'a', project: 'p', user: 'u', priority: 3, submittedAt: 0, units: { v4: 8 } };
   const { grants } = decide({ config: UNLIMITED, requests: [request], leases: [] }, Date.now());
-  explainWaiting(UNLIMITED, [request], [], Date.now(), 'a');
+  explainWaiting({ config: UNLIMITED, requests: [request], leases: [] }, Date.now(), 'a');
   return { resolved: resolveJob(raw), hash: contentHash(raw), grants: grants.length };
 }

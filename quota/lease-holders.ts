@@ -1,0 +1,98 @@
+import type { EpochMs } from '../domain/units.js';
+import type { Holder } from './explanation.js';
+import { inLayingOrder } from './nominal-quota.js';
+import { DEFAULT_RULES } from './quota-config.js';
+import type { LimitedQuota, QuotaLease } from './quota-config.js';
+import { isWithin, subtractUnits, unitsOf } from './quota-units.js';
+
+/** Who holds one type in one tier. */
+interface Holding {
+  readonly inUse: number;
+  /** Most units first, then by id. */
+  readonly leases: readonly QuotaLease[];
+  readonly draining: readonly QuotaLease[];
+  /** Not of those that drain. */
+  readonly borrowed: readonly QuotaLease[];
+  /** When the first lease without chips may be taken back. */
+  readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
+}
+
+/**
+ * Who holds what, looked up by tier and type. Each is made when it is asked for first: ten thousand leases are sorted once,
+ * not for each job that is explained.
+ */
+export class LeaseHolders {
+  readonly #config: LimitedQuota;
+  readonly #tiers: readonly QuotaLease[][];
+  readonly #borrowed: (ReadonlySet<string> | undefined)[];
+  readonly #holdings = new Map<string, Holding>();
+
+  constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
+    this.#config = config;
+    this.#tiers = config.tiers.map(() => []);
+    this.#borrowed = config.tiers.map(() => undefined);
+    for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
+  }
+
+  of(tier: number, type: string): Holding {
+    const key = `${tier}/${type}`;
+    const known = this.#holdings.get(key);
+    if (known) return known;
+    const holding = this.#make(tier, type);
+    this.#holdings.set(key, holding);
+    return holding;
+  }
+
+  #make(tier: number, type: string): Holding {
+    const units = (lease: QuotaLease): number => unitsOf(lease.units, type);
+    const leases = (this.#tiers[tier] ?? [])
+      .filter((lease) => units(lease) > 0)
+      .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
+    const draining = leases.filter(isDraining);
+    const borrowed = this.#borrowedIn(tier);
+    const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
+    const asking = leases.filter((lease) => lease.state === 'asking');
+    const ends = asking.map(({ id, askingSince, startedAt }) => ({
+      id,
+      at: (askingSince ?? startedAt) + askingTimeoutMs,
+    }));
+    const [askingEnd] = ends.toSorted((a, b) => a.at - b.at);
+    return {
+      inUse: leases.reduce((sum, lease) => sum + units(lease), 0),
+      leases: leases.filter((lease) => !isDraining(lease)),
+      draining,
+      borrowed: leases.filter((lease) => borrowed.has(lease.id)),
+      ...(askingEnd === undefined ? {} : { askingEnd }),
+    };
+  }
+
+  /** The ids of leases that do not lie on their project's nominal quota (rule 3). */
+  #borrowedIn(tier: number): ReadonlySet<string> {
+    const known = this.#borrowed[tier];
+    if (known) return known;
+    const laid = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inLayingOrder);
+    const left = new Map(this.#config.projects.map(({ name, nominal }) => [name.toLowerCase(), nominal[tier] ?? {}]));
+    const borrowed = new Set<string>();
+    for (const { id, project, units } of laid) {
+      const own = left.get(project.toLowerCase()) ?? {};
+      if (isWithin(units, own)) left.set(project.toLowerCase(), subtractUnits(own, units));
+      else borrowed.add(id);
+    }
+    this.#borrowed[tier] = borrowed;
+    return borrowed;
+  }
+
+  /** The project's leases that lie on its nominal quota before a request of this priority, in laying order. */
+  laidBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
+    const own = (this.#tiers[tier] ?? []).filter((lease) => isOf(lease, project) && lease.priority <= priority);
+    const borrowed = this.#borrowedIn(tier);
+    return own.filter((lease) => !isDraining(lease) && !borrowed.has(lease.id)).toSorted(inLayingOrder);
+  }
+}
+
+const isDraining = ({ state }: QuotaLease): boolean => state === 'draining';
+const isOf = (lease: QuotaLease, project: string): boolean => lease.project.toLowerCase() === project.toLowerCase();
+
+export function holder({ id, project, units }: QuotaLease, type: string): Holder {
+  return { id, project, units: unitsOf(units, type) };
+}
