@@ -13,7 +13,7 @@ import type { EpochMs } from '../domain/units.js';
 import type { Preemption, QuotaConfig } from '../quota/quota-config.js';
 import type { AdmissionCall, ApplyCall, JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
 
-export type { CreateAnswer };
+export type { CreateAnswer, StopNotice };
 
 export interface JobRef {
   readonly id: string;
@@ -253,6 +253,9 @@ export interface PoolFacts {
   readonly timings: Timings;
   /** What is wrong with the file. */
   readonly problem?: string;
+  /** Where the files in force come from: a path, a URL, or `applied by alice`. */
+  readonly source?: string;
+  readonly warnings?: readonly string[];
 }
 
 export interface QuotaActivities {

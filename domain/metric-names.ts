@@ -15,6 +15,8 @@ export const Metric = {
   SetUpTime: 'jobctl_set_up_time_seconds',
   /** Counter {pool}: leases granted, counted by the pool's workflow when it decides. */
   Grants: 'jobctl_grants_total',
+  /** Counter {pool, cause}: leases that a pool took back: `quota`, `asking`, `parked`, or `drain` by an admin. */
+  Revocations: 'jobctl_revocations_total',
   /** Histogram: from a line's arrival at the worker to its being stored. */
   LogLag: 'jobctl_log_lag_seconds',
   /** Counter: resources of ours that no workflow knows, counted at each sweep of the janitor. */

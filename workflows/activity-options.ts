@@ -114,9 +114,12 @@ export function onClaimedWorker(
   });
 }
 
-export const pool = calls<Pick<Activities, 'deliver' | 'loadPool'>>(QUICKLY_AGAIN);
+export const pool =
+  calls<Pick<Activities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
+    QUICKLY_AGAIN,
+  );
 /** Thousands of jobs are listed, or described one by one. */
-export const poolReading = calls<Pick<Activities, 'readOpenWork' | 'inspectHolders'>>(STUBBORN);
+export const poolReading = calls<Pick<Activities, 'readOpenWork' | 'inspectHolders' | 'findStrays'>>(STUBBORN);
 
 export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',

@@ -16,4 +16,8 @@ export const meter = {
   granted(pool: string): void {
     metricMeter.createCounter(counterName(Metric.Grants)).add(1, { pool });
   },
+  /** @param cause of the preemption; `drain`: an admin drains the pool */
+  revoked(pool: string, cause: string): void {
+    metricMeter.createCounter(counterName(Metric.Revocations)).add(1, { pool, cause });
+  },
 };

@@ -3,23 +3,32 @@ import {
   condition,
   continueAsNew,
   log,
-  setCurrentDetails,
+  patched,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Deliveries, PoolFacts } from '../activities/contract.js';
-import { leaseKey } from '../domain/lease.js';
-import { decide } from '../quota/decide.js';
-import { pool as outside } from './activity-options.js';
-import { count } from './markdown.js';
-import { meter } from './meter.js';
-import { leaseMessagesSignal, quotaStateQuery, wakeSignal, type QuotaInput } from './messages.js';
-import { LeaseBook } from './quota/lease-book.js';
-import { packBook, type PackedBook, unpackBook } from './quota/packed-book.js';
+import type { Admission, Deliveries, PoolFacts, StrayHolders } from '../activities/contract.js';
+import { leaseKey, type LeaseMessage } from '../domain/lease.js';
+import { packState } from '../quota/published-state.js';
+import { pool as outside, poolReading } from './activity-options.js';
+import {
+  holdersQuery,
+  leaseMessagesSignal,
+  publishedQuery,
+  quotaStateQuery,
+  type QuotaInput,
+  wakeSignal,
+} from './messages.js';
+import { listenToPeople } from './quota/calls.js';
+import { type CarriedState, carryState, restoreState } from './quota/carried-state.js';
+import { deliverySummary, PoolDetails } from './quota/details.js';
+import { grantAsFirstVersion, reconcileAsFirstVersion } from './quota/first-version.js';
+import type { PackedBook2 } from './quota/packed-book-2.js';
+import { emptyCarry, PoolRun } from './quota/pool-run.js';
 import { describePool, type PoolState } from './quota/pool-state.js';
-import { poolDetails, toLease, toRequest } from './quota/details.js';
 import { Rebuild } from './quota/rebuild.js';
 import { reconcile } from './quota/reconcile.js';
+import { TextPages } from './quota/text-pages.js';
 
 /**
  * The one writer of a pool's leases (DESIGN.md 3, "The quota workflow"). Handlers only note facts in the book; this loop
@@ -27,130 +36,257 @@ import { reconcile } from './quota/reconcile.js';
  * before it has read what is open (`Rebuild`).
  */
 export async function quota(input: QuotaInput): Promise<void> {
+  // Runs that 0.1.0 began decide as it did while they are replayed, and end as soon as they are live.
+  const isFirstVersion = !patched('preemption');
   const carry = input.carry as QuotaCarry | undefined;
-  const book = new LeaseBook(carry ? unpackBook(carry.book) : { epoch: Date.now(), rows: [], freed: [] });
-  let facts: PoolFacts | undefined = carry?.facts;
-  let isAwake = true;
-  let reconcileAt = 0;
-
-  setHandler(leaseMessagesSignal, (messages) => {
-    for (const message of messages) book.apply(message, Date.now());
-    isAwake = true;
-  });
-  setHandler(wakeSignal, () => {
-    isAwake = true;
-    reconcileAt = 0;
-  });
-  setHandler(quotaStateQuery, (): PoolState => describePool(input.pool, book, facts, Date.now()));
-  const details = new PoolDetails(input.pool);
-  let pass = 0;
-
-  facts = inForce(facts, await readFile(input.pool));
-  if (!carry) await new Rebuild(input.pool, book, facts.timings).run();
-
-  while (!isFull(facts)) {
-    if (Date.now() >= reconcileAt) {
-      facts = inForce(facts, await readFile(input.pool));
-      await reconcile(book, pass++);
-      reconcileAt = Date.now() + facts.timings.reconcileMs;
-    }
-    isAwake = false;
-    const deliveries = decideNow(book, facts);
-    if (deliveries) await carryOut(book, deliveries);
-    details.show(book, facts);
-    await rest(() => isAwake || book.hasPending || isFull(facts), reconcileAt, book);
-  }
+  const restored = carry && (await restoreState(input.pool, stateOf(carry)));
+  const run = new PoolRun(input.pool, { ...(restored ?? emptyCarry(Date.now())), ...settingsOf(carry) }, Date.now());
+  const loop = new QuotaLoop(run, isFirstVersion);
+  if (restored) run.apply(restored.late, Date.now());
+  await loop.begin(!restored);
+  while (!loop.isEnding) await loop.turn();
   await condition(allHandlersFinished);
-  await continueAsNew<typeof quota>({ ...input, carry: { book: packBook(book.carry()), facts } satisfies QuotaCarry });
+  await continueAsNew<typeof quota>({ ...input, carry: await loop.carry(carry?.slot === 0 ? 1 : 0) });
 }
 
-interface QuotaCarry {
-  readonly book: PackedBook;
-  readonly facts: PoolFacts;
+/** What crosses a continue-as-new; of version 0.1.0, `book` and `facts` alone. */
+type QuotaCarry =
+  | {
+      readonly state: CarriedState;
+      readonly facts?: PoolFacts;
+      readonly admission: Admission;
+      /** Of the store, where parts of the state may be. */
+      readonly slot: number;
+    }
+  | { readonly book: PackedBook2; readonly facts: PoolFacts; readonly slot?: undefined };
+
+const stateOf = (carry: QuotaCarry): CarriedState => ('book' in carry ? { book: carry.book } : carry.state);
+
+function settingsOf(carry: QuotaCarry | undefined): { readonly facts?: PoolFacts; readonly admission?: Admission } {
+  return {
+    ...(carry?.facts === undefined ? {} : { facts: carry.facts }),
+    ...(carry && 'admission' in carry ? { admission: carry.admission } : {}),
+  };
 }
 
-/** A file that is wrong changes nothing: the last good one stays in force, and its problem is shown. */
-function inForce(before: PoolFacts | undefined, read: PoolFacts): PoolFacts {
-  return before?.config && !read.config ? { ...read, config: before.config } : read;
+class QuotaLoop {
+  readonly #run: PoolRun;
+  readonly #isFirstVersion: boolean;
+  readonly #details: PoolDetails;
+  #isAwake = true;
+  #isReady = false;
+  #reconcileAt = 0;
+  #pass = 0;
+  /** Read requests and reads of the pool's files. */
+  #readsAsked = 0;
+  #readsDone = 0;
+  #isComparing = false;
+  #strays: StrayHolders | undefined;
+  #isWriting = false;
+  /** What came while the state was on its way to the store. */
+  #late: LeaseMessage[] | undefined;
+
+  constructor(run: PoolRun, isFirstVersion: boolean) {
+    this.#run = run;
+    this.#isFirstVersion = isFirstVersion;
+    this.#details = new PoolDetails(run.pool);
+    this.#listen();
+  }
+
+  // Hearing --------------------------------------------------------------------------------------------------------
+
+  #listen(): void {
+    const run = this.#run;
+    setHandler(leaseMessagesSignal, (messages) => {
+      this.#late?.push(...messages);
+      run.apply(messages, Date.now());
+      this.#isAwake = true;
+    });
+    setHandler(wakeSignal, () => {
+      this.#isAwake = true;
+      this.#reconcileAt = 0;
+    });
+    setHandler(quotaStateQuery, (): PoolState => describePool(run.pool, run.book, run.facts, Date.now()));
+    const published = new TextPages(() => JSON.stringify(packState(run.snapshot())));
+    const rows = () => [...run.book.leased, ...run.book.waiting].map(({ lease, slices }) => ({ lease, slices }));
+    const holders = new TextPages(() => JSON.stringify(rows()));
+    const version = (): string => {
+      if (!this.#isReady) throw new Error(`pool ${run.pool} is being rebuilt`);
+      return `${workflowInfo().runId}/${run.changes}`;
+    };
+    setHandler(publishedQuery, (page) => published.page(version(), page));
+    setHandler(holdersQuery, (page) => holders.page(version(), page));
+    listenToPeople(run, {
+      isEnding: () => this.#late !== undefined,
+      isReady: () => this.#isReady,
+      applyFiles: (call) => outside(`apply files of ${call.by}`).applyFiles(run.pool, call),
+      readFiles: () => this.#askForFiles(),
+      wake: () => {
+        this.#isAwake = true;
+      },
+    });
+  }
+
+  /** The next run reads them at its beginning, so an ending one does not. */
+  async #askForFiles(): Promise<void> {
+    const mine = ++this.#readsAsked;
+    this.#isAwake = true;
+    await condition(() => this.#readsDone >= mine || this.isEnding);
+  }
+
+  // Life -----------------------------------------------------------------------------------------------------------
+
+  async begin(isWithoutMemory: boolean): Promise<void> {
+    const run = this.#run;
+    const { timings } = await this.#readFiles();
+    if (isWithoutMemory) {
+      const admission = await new Rebuild(run.pool, run.book, timings).run();
+      if (admission) run.restoreAdmission(admission);
+    }
+    this.#isReady = true;
+  }
+
+  /** Looked at in the loop's own condition too, so that a busy pool does not outgrow it. */
+  get isEnding(): boolean {
+    const { historyLength, historySize, continueAsNewSuggested, targetWorkerDeploymentVersionChanged, runStartTime } =
+      workflowInfo();
+    const { timings } = this.#run.facts ?? {};
+    if (this.#isFirstVersion && patched('preemption-next-run')) return true;
+    return (
+      continueAsNewSuggested ||
+      (!this.#isFirstVersion &&
+        (targetWorkerDeploymentVersionChanged || Date.now() >= runStartTime.getTime() + LONGEST_RUN_MS)) ||
+      (timings !== undefined &&
+        (historyLength >= timings.quotaHistoryEvents || historySize >= timings.quotaHistoryBytes))
+    );
+  }
+
+  async turn(): Promise<void> {
+    const run = this.#run;
+    await this.#compare();
+    this.#isAwake = this.#decide();
+    const deliveries = run.takeDeliveries(this.#isFirstVersion ? Infinity : GRANTS_PER_BATCH);
+    if (deliveries) await this.#deliver(deliveries);
+    this.#details.show(run);
+    this.#writeHistory();
+    await this.#rest();
+  }
+
+  #decide(): boolean {
+    const run = this.#run;
+    if (!this.#isFirstVersion) return run.decide(Date.now());
+    if (run.facts?.config) grantAsFirstVersion(run.book, run.facts.config, Date.now());
+    return false;
+  }
+
+  async #deliver(deliveries: Deliveries): Promise<void> {
+    const { closedJobs } = await outside(deliverySummary(deliveries)).deliver(deliveries);
+    for (const lease of closedJobs) {
+      log.info(`the job of lease ${leaseKey(lease)} is closed: taken back`);
+      this.#run.book.jobClosed(leaseKey(lease), Date.now(), `job ${lease.job} is closed`);
+      this.#run.touch(Date.now());
+    }
+  }
+
+  // Comparing ------------------------------------------------------------------------------------------------------
+
+  async #compare(): Promise<void> {
+    const isDue = Date.now() >= this.#reconcileAt;
+    if (isDue || this.#readsAsked > this.#readsDone) await this.#readFiles();
+    this.#takeStrays();
+    if (!isDue) return;
+    if (this.#isFirstVersion) await reconcileAsFirstVersion(this.#run.book, this.#pass++);
+    else this.#findStrays();
+    this.#reconcileAt = Date.now() + (this.#run.facts?.timings.reconcileMs ?? 0);
+  }
+
+  async #readFiles(): Promise<PoolFacts> {
+    const asked = this.#readsAsked;
+    const read = await outside(`read the files of pool ${this.#run.pool}`).loadPool(this.#run.pool);
+    this.#readsDone = asked;
+    return this.#run.takeFiles(read, Date.now());
+  }
+
+  /** Beside the loop: thousands of rows take seconds, and grants do not wait for it. */
+  #findStrays(): void {
+    if (this.#isComparing || this.#run.isIdle) return;
+    this.#isComparing = true;
+    const summary = `are the holders of ${this.#run.book.leased.length} leases and those who wait still open?`;
+    void poolReading(summary)
+      .findStrays(this.#run.pool)
+      .then(
+        (strays) => {
+          this.#strays = strays;
+          this.#isAwake = true;
+        },
+        (error: unknown) => log.warn(`leases could not be compared: ${String(error)}`),
+      )
+      .then(() => {
+        this.#isComparing = false;
+      });
+  }
+
+  #takeStrays(): void {
+    if (!this.#strays) return;
+    reconcile(this.#run.book, this.#strays, Date.now());
+    this.#run.touch(Date.now());
+    this.#strays = undefined;
+  }
+
+  // Resting --------------------------------------------------------------------------------------------------------
+
+  /** With nothing leased and nobody waiting there is nothing to compare: the next message wakes it. */
+  async #rest(): Promise<void> {
+    const run = this.#run;
+    const isDue = (): boolean =>
+      this.#isAwake || run.book.hasPending || this.#readsAsked > this.#readsDone || this.isEnding;
+    if (this.#isFirstVersion && run.isIdle) await condition(isDue);
+    else
+      await condition(isDue, Math.max(SHORTEST_REST_MS, this.#wakeAt() - Date.now()), {
+        summary: 'until leases are compared again, or time changes a decision',
+      });
+  }
+
+  #wakeAt(): number {
+    if (this.#isFirstVersion) return this.#reconcileAt;
+    const run = this.#run;
+    const times = [
+      run.isIdle ? undefined : this.#reconcileAt,
+      run.nextAt,
+      this.#isWriting ? undefined : run.history.dueAt,
+      workflowInfo().runStartTime.getTime() + LONGEST_RUN_MS,
+    ];
+    return Math.min(...times.filter((time) => time !== undefined));
+  }
+
+  /** Beside the loop: a store that is away stops no grant. */
+  #writeHistory(): void {
+    const { history } = this.#run;
+    if (this.#isFirstVersion || this.#isWriting || (history.dueAt ?? Infinity) > Date.now()) return;
+    const part = history.nextPart(Date.now());
+    if (!part) return;
+    this.#isWriting = true;
+    void outside(`write ${part.lines.length} lines of the pool's history`)
+      .writeHistory(part)
+      .then(
+        () => history.written(),
+        (error: unknown) => log.warn(`the pool's history could not be written: ${String(error)}`),
+      )
+      .then(() => {
+        this.#isWriting = false;
+      });
+  }
+
+  async carry(slot: number): Promise<QuotaCarry> {
+    const { pool, facts, admission } = this.#run;
+    this.#late = [];
+    const state = await carryState(pool, this.#run.carry(), slot, this.#late);
+    return { state, ...(facts === undefined ? {} : { facts }), admission, slot };
+  }
 }
 
-/** With nothing leased and nobody waiting there is nothing to reconcile: the next message wakes it. */
-async function rest(isDue: () => boolean, reconcileAt: number, book: LeaseBook): Promise<void> {
-  const isIdle = book.waiting.length === 0 && book.leased.length === 0;
-  if (isIdle) await condition(isDue);
-  else await condition(isDue, Math.max(1, reconcileAt - Date.now()), { summary: 'until leases are compared again' });
-}
-
-function isFull(facts: PoolFacts | undefined): boolean {
-  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-  if (!facts) return continueAsNewSuggested;
-  return (
-    continueAsNewSuggested ||
-    historyLength >= facts.timings.quotaHistoryEvents ||
-    historySize >= facts.timings.quotaHistoryBytes
-  );
-}
-
-/** Grants by rule, and what the book owes to jobs and slices. Undefined: nothing to say. */
-function decideNow(book: LeaseBook, facts: PoolFacts): Deliveries | undefined {
-  const now = Date.now();
-  const requests = book.waiting.map(toRequest);
-  const leases = book.leased.map(toLease);
-  const { grants } = facts.config ? decide({ config: facts.config, requests, leases }, now) : { grants: [] };
-  const granted = grants.slice(0, GRANTS_PER_BATCH).flatMap(({ id, tier }) => {
-    book.grant(id, tier, now);
-    return book.get(id)?.lease ?? [];
-  });
-  for (const { pool } of granted) meter.granted(pool);
-  const { regrants, answers, reclaims, releases } = book.takePending();
-  if (granted.length + regrants.length + answers.length + reclaims.length + releases.length === 0) return undefined;
-  return { epoch: book.epoch, grants: [...granted, ...regrants], answers, reclaims, releases, restate: [] };
-}
-
-/** A batch must fit one activity's input and time; what is left over is decided again right after. */
+/** A batch must fit one activity's input and time; the rest is told right after. */
 const GRANTS_PER_BATCH = 200;
-
-async function carryOut(book: LeaseBook, deliveries: Deliveries): Promise<void> {
-  const { closedJobs } = await outside(deliverySummary(deliveries)).deliver(deliveries);
-  for (const lease of closedJobs) {
-    log.info(`lease ${leaseKey(lease)} was granted to a job that is closed: taken back`);
-    book.jobClosed(leaseKey(lease), Date.now(), `job ${lease.job} is closed`);
-  }
-}
-
-const readFile = (pool: string): Promise<PoolFacts> => outside(`read the quota file of pool ${pool}`).loadPool(pool);
-
-/** `grant 3, answer 4 slices`: what is not in the batch is not named. */
-function deliverySummary({ grants, answers, reclaims, releases }: Deliveries): string {
-  const parts: [number, string][] = [
-    [grants.length, `grant or confirm ${count(grants.length, 'lease')}`],
-    [answers.length, `answer ${count(answers.length, 'slice')}`],
-    [releases.length, `tell ${count(releases.length, 'slice')} to go`],
-    [reclaims.length, `reclaim ${count(reclaims.length, 'slice')}`],
-  ];
-  return parts.flatMap(([number, text]) => (number > 0 ? [text] : [])).join(', ');
-}
-
-/** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
-class PoolDetails {
-  #shownAt = 0;
-  readonly #pool: string;
-
-  constructor(pool: string) {
-    this.#pool = pool;
-  }
-
-  show(book: LeaseBook, { config, problem }: PoolFacts): void {
-    const at = Date.now();
-    const { waiting, leased } = book;
-    if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
-    this.#shownAt = at;
-    const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
-    setCurrentDetails(poolDetails({ pool: this.#pool, ...file, waiting, leased, at }));
-  }
-}
-
-/** Up to so many the details are made new at each decision, and cost next to nothing. */
-const MANY_ROWS = 200;
-/** With more, at most so often; the comparison of leases makes a decision at least every `reconcileMs`. */
-const LONG_QUEUE_EVERY_MS = 5_000;
+/** A time that has just passed must not make a loop of it. */
+const SHORTEST_REST_MS = 100;
+const LONGEST_RUN_MS = 24 * 60 * 60_000;

@@ -39,7 +39,9 @@ describe("a worker's metrics", function () {
     // The SDK publishes what it has gathered a moment later.
     const page = await until('all of them are published', async () => {
       const text = await stack.metrics();
-      return Object.values(Metric).every((name) => text.includes(name)) ? text : undefined;
+      // Nothing is taken back in this test, and a counter is there from its first value on.
+      const names = Object.values(Metric).filter((name) => name !== Metric.Revocations);
+      return names.every((name) => text.includes(name)) ? text : undefined;
     });
 
     const value = (name: string, ...labels: string[]): number => total(page, name, labels);

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { leaseKey } from '../../domain/lease.js';
 import type { LeaseBookCarry, LeaseRow } from '../../workflows/quota/lease-book.js';
 import { packBook, unpackBook } from '../../workflows/quota/packed-book.js';
+import { type PackedBook2, unpackBook2 } from '../../workflows/quota/packed-book-2.js';
 
 const time = fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 });
 const name = fc.string({ minLength: 1, maxLength: 12 });
@@ -12,40 +14,68 @@ const ref = fc.record({
   mode: fc.constantFrom('queued-resources' as const, 'tpu-vm' as const),
 });
 const lease = fc.record({ pool: fc.constantFrom('p', 'q'), job: name, run: fc.uuid(), number: fc.nat(9) });
-const sequences = fc.dictionary(
-  fc.oneof(
-    fc.constant('job'),
-    name.filter((sender) => sender !== '__proto__'),
-  ),
-  time,
-  { noNullPrototype: true },
+const senders = name.filter((sender) => sender !== '__proto__' && !/^\d+$/.test(sender));
+const sequences = fc.dictionary(fc.oneof(fc.constant('job'), senders), time, { noNullPrototype: true });
+const demand = fc.record(
+  {
+    project: name,
+    user: name,
+    priority: fc.integer({ min: 1, max: 5 }),
+    submittedAt: time,
+    units: fc.dictionary(fc.constantFrom('v4', 'v6e'), fc.nat(512), { noNullPrototype: true }),
+    pricing: fc.constantFrom('spot' as const, 'reserved' as const),
+    zones: fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 }),
+  },
+  { requiredKeys: ['project', 'user', 'priority', 'submittedAt', 'units'], noNullPrototype: true },
 );
-const demand = fc.record({
-  project: name,
-  user: name,
-  priority: fc.integer({ min: 1, max: 5 }),
-  submittedAt: time,
-  units: fc.dictionary(fc.constantFrom('v4', 'v6e'), fc.nat(512), { noNullPrototype: true }),
-});
+/** Of every state what it may have. */
+const ofState: Record<LeaseRow['state'], fc.Arbitrary<Partial<LeaseRow>>> = {
+  waiting: fc.constant({}),
+  asking: fc.record({ startedAt: time, askingSince: time }),
+  held: fc.record({ startedAt: time, heldSince: time }),
+  parked: fc.record({ startedAt: time, hasChips: fc.boolean() }),
+  draining: fc.record({
+    startedAt: time,
+    revoked: fc.record({ cause: fc.constant('quota' as const), reason: name, toldAt: time }),
+  }),
+};
+const shared = fc.record(
+  {
+    lease,
+    demand,
+    tier: fc.nat(3),
+    waitingSince: time,
+    heldMs: fc.nat(),
+    zone: fc.constantFrom('us-central1-a', 'us-west4-a'),
+    isFromReservation: fc.constant(true),
+    priority: fc.integer({ min: 1, max: 5 }),
+    slices: fc.uniqueArray(ref, { maxLength: 3, selector: ({ name: one }) => one }),
+    gone: fc.array(name, { maxLength: 2 }),
+    sequences,
+  },
+  { requiredKeys: ['lease', 'demand', 'tier', 'slices', 'gone', 'sequences'], noNullPrototype: true },
+);
 const row: fc.Arbitrary<LeaseRow> = fc
-  .record(
-    {
-      lease,
-      demand,
-      state: fc.constantFrom('waiting' as const, 'held' as const, 'draining' as const),
-      tier: fc.nat(3),
-      startedAt: time,
-      slices: fc.array(ref, { maxLength: 3 }),
-      gone: fc.array(name, { maxLength: 2 }),
-      sequences,
-    },
-    { requiredKeys: ['lease', 'demand', 'state', 'tier', 'slices', 'gone', 'sequences'], noNullPrototype: true },
-  )
-  .map((value) => value as LeaseRow);
+  .constantFrom(...(Object.keys(ofState) as LeaseRow['state'][]))
+  .chain((state) => fc.tuple(fc.constant(state), ofState[state], shared))
+  .map(([state, own, all]) => ({ ...all, ...own, state }));
 const book: fc.Arbitrary<LeaseBookCarry> = fc.record({
   epoch: time,
   rows: fc.array(row, { maxLength: 20 }),
-  freed: fc.array(fc.record({ key: name, at: time, sequences }), { maxLength: 5 }),
+  freed: fc.array(
+    fc.record({
+      key: fc
+        .tuple(
+          name.filter((one) => !one.includes('/')),
+          fc.oneof(fc.uuid(), fc.constant('r')),
+          fc.nat(9),
+        )
+        .map((parts) => parts.join('/')),
+      at: time,
+      sequences,
+    }),
+    { maxLength: 5 },
+  ),
 });
 
 describe('a lease book that is carried over', () => {
@@ -63,31 +93,76 @@ describe('a lease book that is carried over', () => {
     assert.ok(withMore > 20, `only ${withMore} books had a lease with slices`);
   });
 
-  it('costs 100 bytes or less for a request that waits, and 220 for a lease with one slice', () => {
+  it('costs less than 100 bytes for a request that waits, and for a lease with one slice', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => rowOf(index));
-    const held = rows.map((waiting, index) => ({
-      ...waiting,
-      state: 'held' as const,
-      startedAt: waiting.demand.submittedAt + 5_000,
-      slices: [
-        {
-          googleProject: 'research',
-          zone: 'us-central1-a',
-          name: `jc-train-${index}-abcd-g1`,
-          mode: 'queued-resources' as const,
-        },
+    const bytesEach = (carry: Partial<LeaseBookCarry>, count: number): number =>
+      JSON.stringify(packBook({ epoch: 1, rows: [], freed: [], ...carry })).length / count;
+    const waiting = bytesEach({ rows }, rows.length);
+    const held = bytesEach({ rows: rows.map(heldRow) }, rows.length);
+    const freed = bytesEach(
+      {
+        freed: rows.map((one, index) => ({
+          key: leaseKey(one.lease),
+          at: BASE + index * 500,
+          sequences: heldRow(one, index).sequences,
+        })),
+      },
+      rows.length,
+    );
+    assert.ok(waiting <= 80, `${waiting} bytes a request`);
+    assert.ok(held <= 100, `${held} bytes a lease`);
+    assert.ok(freed <= 80, `${freed} bytes a freed lease`);
+  });
+
+  it('is read as version 0.1.0 packed it, and what was held then is held since its grant', () => {
+    const packed: PackedBook2 = {
+      v: 2,
+      epoch: 7,
+      base: 1_000,
+      pools: ['p'],
+      demands: [['a', 'u', 3, { v4: 8 }]],
+      places: [['g', 'z', 'queued-resources']],
+      rows: [
+        ['j', 'r', 1, 0, 0, 0, ['', 5], { state: 'held', tier: 1, startedAt: 20, slices: [['s', 0]], gone: ['old'] }],
+        ['k', 'r', 1, 0, 0, 3, ['', 6]],
       ],
-      sequences: { ...waiting.sequences, [`jc-train-${index}-abcd-g1`]: waiting.demand.submittedAt + 9_000 },
-    }));
-    const bytesEach = (some: readonly LeaseRow[]): number =>
-      JSON.stringify(packBook({ epoch: 1, rows: some, freed: [] })).length / some.length;
-    assert.ok(bytesEach(rows) <= 100, `${bytesEach(rows)} bytes`);
-    assert.ok(bytesEach(held) <= 220, `${bytesEach(held)} bytes`);
+      freed: [['x/r/1', 9, ['', 8]]],
+    };
+    const { epoch, rows, freed } = unpackBook2(packed);
+    assert.equal(epoch, 7);
+    assert.deepEqual(rows[0], {
+      lease: { pool: 'p', job: 'j', run: 'r', number: 1 },
+      demand: { project: 'a', user: 'u', priority: 3, submittedAt: 1_000, units: { v4: 8 } },
+      state: 'held',
+      tier: 1,
+      startedAt: 1_020,
+      heldSince: 1_020,
+      slices: [{ googleProject: 'g', zone: 'z', name: 's', mode: 'queued-resources' }],
+      gone: ['old'],
+      sequences: { job: 1_005 },
+    });
+    assert.deepEqual([rows[1]?.state, freed], ['waiting', [{ key: 'x/r/1', at: 1_009, sequences: { job: 1_008 } }]]);
   });
 });
 
+const BASE = 1_795_274_000_000;
+
+function heldRow(waiting: LeaseRow, index: number): LeaseRow {
+  const startedAt = waiting.demand.submittedAt + 5_000 + index * 300;
+  const slice = `jc-${waiting.lease.job}-g1`;
+  return {
+    ...waiting,
+    state: 'held',
+    startedAt,
+    heldSince: startedAt + 140_000 + (index % 1_000),
+    zone: 'us-central1-a',
+    slices: [{ googleProject: 'research', zone: 'us-central1-a', name: slice, mode: 'queued-resources' }],
+    sequences: { ...waiting.sequences, [slice]: startedAt + 900 },
+  };
+}
+
 function rowOf(index: number): LeaseRow {
-  const submittedAt = 1_795_274_000_000 + index * 20;
+  const submittedAt = BASE + index * 20;
   return {
     lease: {
       pool: 'default',
@@ -101,8 +176,10 @@ function rowOf(index: number): LeaseRow {
       priority: 5,
       submittedAt,
       units: { v5litepod: 16 },
+      zones: ['us-central1-a', 'us-west4-a'],
     },
     state: 'waiting',
+    waitingSince: submittedAt + 150,
     tier: 0,
     slices: [],
     gone: [],

@@ -1,10 +1,13 @@
-import { leaseKey } from '../../domain/lease.js';
+import { setCurrentDetails } from '@temporalio/workflow';
+import type { Admission, Deliveries } from '../../activities/contract.js';
 import { addUnits, type EpochMs, type QuotaUnits } from '../../domain/units.js';
 import { inLine } from '../../quota/explain.js';
-import type { QuotaConfig, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
+import type { QuotaConfig, QuotaMemory } from '../../quota/quota-config.js';
 import { formatUnits, subtractUnits } from '../../quota/quota-units.js';
 import { codeTable, count, joinBlocks, plain, utc } from '../markdown.js';
 import type { LeaseRow } from './lease-book.js';
+import { toLease, toRequest } from './lease-row.js';
+import type { PoolRun } from './pool-run.js';
 
 /** A pool after a decision. */
 export interface PoolInView {
@@ -15,6 +18,10 @@ export interface PoolInView {
   readonly problem?: string;
   readonly leased: readonly LeaseRow[];
   readonly waiting: readonly LeaseRow[];
+  /** Absent: open. */
+  readonly admission?: Admission;
+  /** Absent: nothing is remembered. */
+  readonly memory?: QuotaMemory;
   readonly at: EpochMs;
 }
 
@@ -27,7 +34,7 @@ const MOST_LEASES = 10;
  */
 export function poolDetails(view: PoolInView): string {
   return joinBlocks(
-    [headline(view), file(view), waitingTable(view), leaseTable(view)],
+    [headline(view), admission(view), file(view), waitingTable(view), leaseTable(view)],
     'There is more: the query `state` has all leases',
   );
 }
@@ -40,6 +47,22 @@ function headline({ pool, config, leased, waiting, at }: PoolInView): string {
       ? `${inUse}, ${formatUnits(subtractUnits(total(config), used))} free of ${formatUnits(total(config))}`
       : inUse;
   return `**pool ${plain(pool, 60)}:** ${units}; ${count(leased.length, 'lease')}, ${waiting.length} waiting, at ${utc(at)}`;
+}
+
+function admission({ admission: { kind, reason } = { kind: 'open' }, memory }: PoolInView): string {
+  const because = reason === undefined ? '' : `: ${plain(reason)}`;
+  const said = {
+    open: '',
+    frozen: `**Frozen by an admin**${because}. Nothing new is granted; nothing that runs is touched.`,
+    draining: `**Drained by an admin**${because}. Nothing new is granted; every lease is asked back.`,
+  }[kind];
+  const reserved = memory?.reservations.length ?? 0;
+  const cooling = memory?.coolDowns.length ?? 0;
+  const kept = [
+    ...(reserved > 0 ? [`${count(reserved, 'reservation')} for jobs that waited long`] : []),
+    ...(cooling > 0 ? [`${count(cooling, 'place')} that gave no chips`] : []),
+  ];
+  return [said, kept.length > 0 ? `The pool remembers ${kept.join(' and ')}.` : ''].filter(Boolean).join('\n\n');
 }
 
 const total = (config: Extract<QuotaConfig, { kind: 'limited' }>): QuotaUnits => config.tiers.reduce(addUnits, {});
@@ -55,9 +78,11 @@ function file({ config, problem }: PoolInView): string {
   return `**The quota file has a problem:** ${plain(problem)}\n\n${inForce}${config === undefined ? '' : ' (the last good one, in force until the file is mended)'}.`;
 }
 
-function waitingTable({ config, leased, waiting }: PoolInView): string {
+function waitingTable({ config, leased, waiting, at }: PoolInView): string {
   if (waiting.length === 0) return '';
-  const line = inLine(config ?? { kind: 'unlimited' }, waiting.map(toRequest), leased.map(toLease));
+  const requests = waiting.map((row) => ({ ...toRequest(row), job: row.lease.job }));
+  const leases = leased.map((row) => toLease(row, at));
+  const line = inLine(config ?? { kind: 'unlimited' }, requests, leases);
   const rows = line
     .slice(0, MOST_WAITING)
     .map(({ job, project, user, priority, units, submittedAt }, index) => [
@@ -80,11 +105,11 @@ function leaseTable({ leased }: PoolInView): string {
   if (leased.length === 0) return '';
   const rows = leased
     .slice(0, MOST_LEASES)
-    .map(({ lease, demand, state, startedAt }) => [
+    .map(({ lease, demand, state, startedAt, revoked }) => [
       lease.job,
       cell(demand.project),
       formatUnits(demand.units),
-      state === 'draining' ? 'draining' : 'held',
+      revoked ? 'revoked' : state,
       startedAt === undefined ? '-' : shortUtc(startedAt),
     ]);
   return section(
@@ -104,10 +129,41 @@ const shortUtc = (at: EpochMs): string => utc(at).slice(0, 16);
 /** A name in a column. */
 const cell = (text: string): string => (text.length > 16 ? `${text.slice(0, 14)}..` : text);
 
-export function toRequest({ lease, demand }: LeaseRow): QuotaRequest & { readonly job: string } {
-  return { id: leaseKey(lease), job: lease.job, ...demand };
+/** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
+export class PoolDetails {
+  #shownAt = 0;
+  readonly #pool: string;
+
+  constructor(pool: string) {
+    this.#pool = pool;
+  }
+
+  show({ book, facts, admission, memory }: PoolRun): void {
+    const at = Date.now();
+    const { waiting, leased } = book;
+    if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
+    this.#shownAt = at;
+    const { config, problem } = facts ?? {};
+    const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
+    setCurrentDetails(poolDetails({ pool: this.#pool, ...file, waiting, leased, admission, memory, at }));
+  }
 }
 
-export function toLease({ lease, demand, tier, startedAt }: LeaseRow): QuotaLease & { readonly job: string } {
-  return { id: leaseKey(lease), job: lease.job, ...demand, tier, startedAt: startedAt ?? 0 };
+/** Up to so many the details are made new at each decision, and cost next to nothing. */
+const MANY_ROWS = 200;
+/** With more, at most so often; the comparison of leases makes a decision at least every `reconcileMs`. */
+const LONG_QUEUE_EVERY_MS = 5_000;
+
+/** `grant 3, answer 4 slices`: what is not in the batch is not named. */
+export function deliverySummary(deliveries: Deliveries): string {
+  const { grants, answers, reclaims, releases, revocations = [], priorities = [] } = deliveries;
+  const parts: [number, string][] = [
+    [grants.length, `grant or confirm ${count(grants.length, 'lease')}`],
+    [revocations.length, `ask ${count(revocations.length, 'lease')} back`],
+    [priorities.length, `tell ${count(priorities.length, 'job')} of its priority`],
+    [answers.length, `answer ${count(answers.length, 'slice')}`],
+    [releases.length, `tell ${count(releases.length, 'slice')} to go`],
+    [reclaims.length, `reclaim ${count(reclaims.length, 'slice')}`],
+  ];
+  return parts.flatMap(([number, text]) => (number > 0 ? [text] : [])).join(', ');
 }

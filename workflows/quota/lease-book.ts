@@ -1,23 +1,44 @@
-import { type Demand, leaseKey, type LeaseId, type LeaseMessage } from '../../domain/lease.js';
+import type { GrantedLease, RevokedLease } from '../../activities/contract.js';
+import { type Demand, leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
 import type { EpochMs } from '../../domain/units.js';
+import type { Grant, Preemption } from '../../quota/quota-config.js';
+import { type FreedLease, FreedLeases } from './freed-leases.js';
+import {
+  addSlice,
+  adoptClaim,
+  conform,
+  drain,
+  isInUse,
+  type LeaseRow,
+  newRow,
+  noteChips,
+  notePaused,
+  startRow,
+} from './lease-row.js';
+import { isPending, nothingPending, type Pending } from './pending.js';
+
+export type { FreedLease } from './freed-leases.js';
+export type { LeaseRow } from './lease-row.js';
+export type { Pending } from './pending.js';
 
 /**
  * The leases and waiting requests of one pool, and nothing else: no decision, no clock, no I/O.
  *
- * What enters: messages of jobs and slices (`apply`), grants (`grant`), and what the reconciler found (`jobClosed`,
- * `adopt`). What leaves: `pending`, the things that somebody must be told. A row is freed in one place only (`#settle`):
- * when its job let go, or is closed, and none of its slices is still to be seen gone. That is the whole of "chips are
- * never granted twice" (DESIGN.md 2): a row that is not freed counts, whatever its state.
+ * What enters: messages of jobs and slices (`apply`), decisions (`grant`, `revoke`), people's words (`setPriority`), and what
+ * the reconciler found (`jobClosed`, `adopt`). What leaves: `pending`, the things that somebody must be told, and events for
+ * the pool's history. A row is freed in one place only (`#settle`): when its job let go, or is closed, and none of its
+ * slices is still to be seen gone. That is the whole of "chips are never granted twice" (DESIGN.md 2): a row that is not
+ * freed counts, whatever its state.
  */
 export class LeaseBook {
   readonly epoch: number;
   readonly #rows: Map<string, LeaseRow>;
-  /** Freed leases with their highest sequences: a late or doubled message must not bring one back. */
-  readonly #freed: Map<string, FreedLease>;
-  #pending: Pending = nothing();
+  readonly #freed: FreedLeases;
+  readonly #onEvent: (event: BookEvent) => void;
+  #pending: Required<Pending>;
 
-  constructor(carry: LeaseBookCarry) {
+  constructor(carry: LeaseBookCarry, onEvent: (event: BookEvent) => void = () => undefined) {
     this.epoch = carry.epoch;
     this.#rows = new Map(
       carry.rows.map((row) => [
@@ -25,35 +46,54 @@ export class LeaseBook {
         { ...row, slices: [...row.slices], gone: [...row.gone], sequences: { ...row.sequences } },
       ]),
     );
-    this.#freed = new Map(carry.freed.map((freed) => [freed.key, freed]));
-    this.#pending = carry.pending ?? nothing();
+    this.#freed = new FreedLeases(carry.freed);
+    this.#pending = { ...nothingPending(), ...carry.pending };
+    this.#onEvent = onEvent;
   }
 
   get waiting(): readonly LeaseRow[] {
     return [...this.#rows.values()].filter((row) => row.state === 'waiting');
   }
 
-  /** Everything that counts against the pool: held and draining. */
+  /** Everything that counts against the pool. */
   get leased(): readonly LeaseRow[] {
     return [...this.#rows.values()].filter((row) => row.state !== 'waiting');
   }
 
-  /** What was decided or asked since the last call, to be delivered. Questions are answered as of now. */
-  takePending(): Omit<Pending, 'asked'> & { readonly answers: readonly { slice: string; isHeld: boolean }[] } {
-    const { asked, ...pending } = this.#pending;
-    this.#pending = nothing();
-    const answers = asked.map(({ key, slice }) => ({ slice, isHeld: this.#rows.get(key)?.state === 'held' }));
-    return { ...pending, answers };
+  get(key: string): LeaseRow | undefined {
+    return this.#rows.get(key);
+  }
+
+  /** The job's row that is not only draining; a job has one. */
+  ofJob(job: string): LeaseRow | undefined {
+    return [...this.#rows.values()].find(({ lease, state }) => lease.job === job && state !== 'draining');
+  }
+
+  // What leaves ----------------------------------------------------------------------------------------------------
+
+  /** What was decided or asked since the last call, to be delivered: at most so many grants. All as of now. */
+  takePending(mostGrants = Infinity): PendingNow {
+    const { asked, regrants, revocations, ...pending } = this.#pending;
+    this.#pending = { ...nothingPending(), regrants: regrants.slice(mostGrants) };
+    return {
+      ...pending,
+      grants: eachOnce(regrants.slice(0, mostGrants)).flatMap((lease) => {
+        const row = this.#rows.get(leaseKey(lease));
+        return row && holds(row) ? [{ ...lease, tier: row.tier }] : [];
+      }),
+      revocations: eachOnce(revocations).flatMap((lease) => {
+        const revoked = this.#rows.get(leaseKey(lease))?.revoked;
+        return revoked ? [{ lease, reason: revoked.reason, cause: revoked.cause }] : [];
+      }),
+      answers: asked.map(({ key, slice }) => {
+        const row = this.#rows.get(key);
+        return { slice, isHeld: row !== undefined && holds(row) };
+      }),
+    };
   }
 
   get hasPending(): boolean {
-    return (
-      this.#pending.regrants.length +
-        this.#pending.asked.length +
-        this.#pending.reclaims.length +
-        this.#pending.releases.length >
-      0
-    );
+    return isPending(this.#pending);
   }
 
   // Facts ----------------------------------------------------------------------------------------------------------
@@ -61,113 +101,137 @@ export class LeaseBook {
   apply(message: LeaseMessage, now: EpochMs): void {
     const key = leaseKey(message.lease);
     if (this.#isOld(key, message)) return;
-    const { body } = message;
-    switch (body.kind) {
-      case 'request':
-        this.#supersedeOthers(message.lease, key, now);
-        this.#request(key, message.lease, body);
-        break;
-      case 'release':
-        this.#release(key, body.slices);
-        break;
-      case 'slice':
-        this.#register(key, body.ref);
-        break;
-      case 'gone':
-        this.#gone(key, message.sender);
-        break;
-    }
+    this.#note(key, message, now);
     this.#remember(key, message, now);
     this.#settle(key, now);
   }
 
-  grant(key: string, tier: number, now: EpochMs): void {
-    const row = this.#mustHave(key);
-    if (row.state !== 'waiting') throw new TypeError(`lease ${key} is ${row.state}, only a waiting one can be granted`);
-    Object.assign(row, { state: 'held', tier, startedAt: now });
+  #note(key: string, { lease, sender, body }: LeaseMessage, now: EpochMs): void {
+    switch (body.kind) {
+      case 'request':
+        this.#request(key, lease, { ...body, demand: this.#supersedeOthers(lease, key, body.demand, now) }, now);
+        return;
+      case 'release':
+        this.#release(key, body.slices, now);
+        return;
+      case 'slice':
+        this.#register(key, body.ref);
+        return;
+      case 'gone':
+        this.#gone(key, sender);
+        return;
+      case 'chips':
+        this.#chips(key, body.zone, now);
+        return;
+      case 'parked': {
+        const row = this.#rows.get(key);
+        if (row) notePaused(row, body.isParked, now);
+        return;
+      }
+    }
   }
 
   /** The job of this lease has ended without a word; its slices, if any, are still to be seen gone. */
   jobClosed(key: string, now: EpochMs, reason: string): void {
     const row = this.#rows.get(key);
     if (!row) return;
-    this.#release(key, []);
+    this.#release(key, [], now);
     for (const ref of row.slices) this.#pending.releases.push({ slice: ref.name, reason });
     this.#settle(key, now);
   }
 
   /** A slice that only the cloud or a closed workflow knows of: somebody must find and delete it. */
   abandoned(key: string, ref: SliceRef): void {
-    const row = this.#mustHave(key);
-    this.#pending.reclaims.push({ lease: row.lease, ref });
+    this.#pending.reclaims.push({ lease: this.#mustHave(key).lease, ref });
   }
 
   /** While rebuilding: chips are in use under a lease that no job has claimed yet. */
-  adopt(lease: LeaseId, demand: Demand, ref: SliceRef, now: EpochMs): void {
+  adopt(lease: LeaseId, demand: Demand, ref: SliceRef, now: EpochMs, tier = 0): void {
     const key = leaseKey(lease);
-    const row =
-      this.#rows.get(key) ??
-      this.#insert(key, {
-        lease,
-        demand,
-        state: 'draining',
-        tier: 0,
-        startedAt: now,
-        slices: [],
-        gone: [],
-        sequences: {},
-      });
-    addSlice(row, ref);
+    const unclaimed = (): LeaseRow =>
+      this.#insert(key, newRow(lease, demand, { state: 'draining', tier, startedAt: now }));
+    addSlice(this.#rows.get(key) ?? unclaimed(), ref);
+  }
+
+  // Decisions ------------------------------------------------------------------------------------------------------
+
+  grant({ id, tier, isFromReservation = false }: Grant, now: EpochMs): void {
+    const row = this.#mustHave(id);
+    if (row.state !== 'waiting') throw new TypeError(`lease ${id} is ${row.state}, only a waiting one can be granted`);
+    startRow(row, { tier, isFromReservation }, now);
+    this.#pending.regrants.push(row.lease);
+    this.#onEvent({ kind: 'granted', row, at: now });
+  }
+
+  /** The job is told to give its lease back; chips count until it did and they are seen gone. */
+  revoke({ id, for: winner, cause }: RevokedFor, reason: string, now: EpochMs): void {
+    const row = this.#mustHave(id);
+    if (!holds(row)) throw new TypeError(`lease ${id} is ${row.state}, only one that is held can be revoked`);
+    drain(row, now);
+    row.revoked = { cause, reason, toldAt: now };
+    this.#pending.revocations.push(row.lease);
+    this.#onEvent({ kind: 'revoked', row, at: now, reason, ...(winner === undefined ? {} : { for: winner }) });
+  }
+
+  /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
+  remind(now: EpochMs, afterMs: number): void {
+    for (const { lease, revoked } of this.#rows.values()) {
+      if (!revoked || now - revoked.toldAt < afterMs) continue;
+      revoked.toldAt = now;
+      this.#pending.revocations.push(lease);
+    }
+  }
+
+  /** @returns false where the job has no row here */
+  setPriority(job: string, priority: number, now: EpochMs, by: string): boolean {
+    const row = this.ofJob(job);
+    if (!row) return false;
+    row.priority = priority;
+    row.demand = { ...row.demand, priority };
+    this.#pending.priorities.push({ job: { id: job, run: row.lease.run }, priority });
+    this.#onEvent({ kind: 'priority', row, at: now, by, reason: `priority ${priority}` });
+    return true;
   }
 
   // Each message ---------------------------------------------------------------------------------------------------
 
-  #request(
-    key: string,
-    lease: LeaseId,
-    body: { demand: Demand; heldSince?: EpochMs; slices: readonly SliceRef[] },
-  ): void {
-    const row = this.#rows.get(key);
-    const isInUse = body.heldSince !== undefined && body.slices.length > 0;
-    if (!row) {
-      const state = isInUse ? 'held' : 'waiting';
-      this.#insert(key, {
-        lease,
-        demand: body.demand,
-        state,
-        tier: 0,
-        ...(isInUse ? { startedAt: body.heldSince } : {}),
-        slices: [...body.slices],
-        gone: [],
-        sequences: {},
-      });
-      if (isInUse) this.#pending.regrants.push(lease);
+  #request(key: string, lease: LeaseId, body: Extract<LeaseMessageBody, { kind: 'request' }>, now: EpochMs): void {
+    const row = this.#rows.get(key) ?? this.#insert(key, newRow(lease, body.demand));
+    row.waitingSince ??= body.askedAt ?? now;
+    // What a person said last holds until the job repeats it.
+    if (row.priority === body.demand.priority) delete row.priority;
+    row.demand = row.priority === undefined ? body.demand : { ...body.demand, priority: row.priority };
+    for (const ref of body.slices) addSlice(row, ref);
+    if (row.revoked) {
+      this.#pending.revocations.push(lease);
       return;
     }
-    row.demand = body.demand;
-    for (const ref of body.slices) addSlice(row, ref);
     // A draining row that its job claims again was only thought to be abandoned.
-    if (row.state === 'draining') row.state = 'held';
-    if (row.state === 'waiting' && isInUse) Object.assign(row, { state: 'held', startedAt: body.heldSince });
-    if (row.state === 'held') this.#pending.regrants.push(lease);
+    if (row.state === 'draining' || (row.state === 'waiting' && isInUse(body))) adoptClaim(row, body, now);
+    else if (row.state !== 'waiting') conform(row, body, now);
+    if (holds(row)) this.#pending.regrants.push(lease);
   }
 
-  /** A job has one lease at a time; after a reset it may ask under an old number. */
-  #supersedeOthers(lease: LeaseId, key: string, now: EpochMs): void {
+  /** A job has one lease at a time; after a reset it may ask under an old number. What a person said of it goes along. */
+  #supersedeOthers(lease: LeaseId, key: string, demand: Demand, now: EpochMs): Demand {
+    let { priority } = demand;
     for (const [otherKey, other] of this.#rows) {
       if (otherKey === key || other.lease.job !== lease.job || other.lease.run !== lease.run) continue;
+      priority = other.priority ?? priority;
       for (const ref of other.slices)
         this.#pending.releases.push({ slice: ref.name, reason: `its job asked for lease ${lease.number}` });
-      this.#release(otherKey, []);
+      this.#release(otherKey, [], now);
       this.#settle(otherKey, now);
     }
+    return { ...demand, priority };
   }
 
-  #release(key: string, slices: readonly SliceRef[]): void {
+  #release(key: string, slices: readonly SliceRef[], now: EpochMs): void {
     const row = this.#rows.get(key);
     if (!row) return;
     for (const ref of slices) addSlice(row, ref);
-    row.state = 'draining';
+    delete row.revoked;
+    drain(row, now);
   }
 
   /** Of a draining lease too: a slice that is told 'no' reports itself gone. */
@@ -177,6 +241,7 @@ export class LeaseBook {
       // Its own word, later than the 'gone' of an earlier life under this name (after a reset).
       row.gone = row.gone.filter((name) => name !== ref.name);
       addSlice(row, ref);
+      if (row.state !== 'held') row.zone = ref.zone;
     }
     this.#pending.asked.push({ key, slice: ref.name });
   }
@@ -188,40 +253,35 @@ export class LeaseBook {
     if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
   }
 
+  #chips(key: string, zone: string | undefined, now: EpochMs): void {
+    const row = this.#rows.get(key);
+    if (!row || !holds(row) || !noteChips(row, zone, now)) return;
+    this.#onEvent({ kind: zone === undefined ? 'lost-chips' : 'chips', row, at: now });
+  }
+
   // Bookkeeping ----------------------------------------------------------------------------------------------------
 
   #isOld(key: string, { sender, sequence }: LeaseMessage): boolean {
-    const sequences = this.#rows.get(key)?.sequences ?? this.#freed.get(key)?.sequences;
+    const sequences = this.#rows.get(key)?.sequences ?? this.#freed.sequences(key);
     return (sequences?.[sender] ?? 0) >= sequence;
   }
 
   #remember(key: string, { sender, sequence }: LeaseMessage, now: EpochMs): void {
     const row = this.#rows.get(key);
     if (row) row.sequences[sender] = sequence;
-    else this.#forgetLater(key, now, { ...this.#freed.get(key)?.sequences, [sender]: sequence });
+    else this.#freed.add(key, now, { ...this.#freed.sequences(key), [sender]: sequence });
   }
 
   #settle(key: string, now: EpochMs): void {
     const row = this.#rows.get(key);
-    if (row?.state !== 'draining' || row.slices.length > 0) return;
+    if (row?.state !== 'draining' || row.revoked || row.slices.length > 0) return;
     this.#rows.delete(key);
-    this.#forgetLater(key, now, row.sequences);
-  }
-
-  /** Keeps freed leases in the order of their times, so that the old ones are found without a look at the others. */
-  #forgetLater(key: string, now: EpochMs, sequences: FreedLease['sequences']): void {
-    this.#freed.delete(key);
-    this.#freed.set(key, { key, at: now, sequences });
-    for (const [old, { at }] of this.#freed) {
-      if (now - at <= REMEMBER_FREED_MS) break;
-      this.#freed.delete(old);
-    }
+    this.#freed.add(key, now, row.sequences);
+    if (row.startedAt !== undefined) this.#onEvent({ kind: 'freed', row, at: now });
   }
 
   #insert(key: string, row: LeaseRow): LeaseRow {
-    const freed = this.#freed.get(key);
-    const fresh = { ...row, sequences: { ...freed?.sequences } };
-    this.#freed.delete(key);
+    const fresh = { ...row, sequences: { ...this.#freed.take(key) } };
     this.#rows.set(key, fresh);
     return fresh;
   }
@@ -232,40 +292,43 @@ export class LeaseBook {
     return row;
   }
 
-  get(key: string): LeaseRow | undefined {
-    return this.#rows.get(key);
-  }
-
   /** Plain JSON: a Map would arrive as `{}` in the next run. */
   carry(): LeaseBookCarry {
     return {
       epoch: this.epoch,
       rows: [...this.#rows.values()],
-      freed: [...this.#freed.values()].slice(-MOST_FREED),
+      freed: this.#freed.carry(),
       pending: this.#pending,
     };
   }
 }
 
-export interface LeaseRow {
-  readonly lease: LeaseId;
-  demand: Demand;
-  /** `draining`: the job let go or is closed, slices are still to be seen gone. */
-  state: 'waiting' | 'held' | 'draining';
-  tier: number;
-  startedAt?: EpochMs;
-  /** Slices that were started, or may have been, and were not seen gone. */
-  slices: SliceRef[];
-  /** Names seen gone: a message of the job that is older than that news must not bring one back. */
-  gone: string[];
-  /** Highest sequence by sender. */
-  readonly sequences: Record<string, number>;
+const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
+  ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
+];
+
+/** Its job may use chips under it. */
+const holds = ({ state }: LeaseRow): boolean => state === 'asking' || state === 'held' || state === 'parked';
+
+/** `for` is absent where an admin drains the pool. */
+type RevokedFor = Omit<Preemption, 'for'> & { readonly for?: string };
+
+/** What the pool's history keeps. */
+export interface BookEvent {
+  readonly kind: 'granted' | 'chips' | 'lost-chips' | 'revoked' | 'freed' | 'priority';
+  readonly row: LeaseRow;
+  readonly at: EpochMs;
+  /** The request that a revoked lease's chips are for. */
+  readonly for?: string;
+  readonly reason?: string;
+  readonly by?: string;
 }
 
-export interface FreedLease {
-  readonly key: string;
-  readonly at: EpochMs;
-  readonly sequences: Readonly<Record<string, number>>;
+/** What is told in one delivery. */
+export interface PendingNow extends Omit<Required<Pending>, 'asked' | 'regrants' | 'revocations'> {
+  readonly grants: readonly GrantedLease[];
+  readonly revocations: readonly RevokedLease[];
+  readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
 }
 
 export interface LeaseBookCarry {
@@ -274,28 +337,4 @@ export interface LeaseBookCarry {
   readonly freed: readonly FreedLease[];
   /** Said to nobody yet: a handler may have run between the last delivery and the continue-as-new. */
   readonly pending?: Pending;
-}
-
-export interface Pending {
-  /** Grants that hold already, said again. */
-  readonly regrants: LeaseId[];
-  /** Slices that want to know whether their lease stands. */
-  readonly asked: { key: string; slice: string }[];
-  readonly reclaims: { lease: LeaseId; ref: SliceRef }[];
-  readonly releases: { slice: string; reason: string }[];
-}
-
-const nothing = (): Pending => ({ regrants: [], asked: [], reclaims: [], releases: [] });
-
-/** Longer than any message of ours stays on its way: an activity's retries included. */
-const REMEMBER_FREED_MS = 10 * 60_000;
-/**
- * In a carried book, of 100 bytes each: so many and 18,000 waiting requests are one payload. One that is forgotten too early
- * and asked for again by a late message is granted to a job that is closed, and taken back.
- */
-export const MOST_FREED = 5_000;
-
-function addSlice(row: LeaseRow, ref: SliceRef): void {
-  if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return;
-  row.slices.push(ref);
 }

@@ -1,152 +1,277 @@
-import type { Demand, LeaseId } from '../../domain/lease.js';
+import type { Demand } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
-import type { FreedLease, LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
+import {
+  distance,
+  entry,
+  formOf,
+  nameOf,
+  packRun,
+  packWords,
+  Table,
+  timeAt,
+  unpackRun,
+  unpackWords,
+} from './columns.js';
+import { type PackedFreed, packFreed, unpackFreed } from './packed-freed.js';
+import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 
 /**
- * A lease book as it crosses a continue-as-new: one short tuple a row, what rows share in tables beside them. As objects
- * 10,000 waiting requests were 3.7 MB, and a payload may have 2 MB (docs/adr/0011); packed, one costs less than 100 bytes.
- * Times are told from `base`.
+ * A lease book as it crosses a continue-as-new: in columns, since a row as an object is 400 bytes, and as columns a waiting
+ * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Times are distances: of a row from
+ * `base`, of what happened to it from its own submit time.
  */
 export interface PackedBook {
-  readonly v: 2;
+  readonly v: 3;
   readonly epoch: number;
   readonly base: number;
+  readonly demands: readonly PackedDemand[];
   readonly pools: readonly string[];
-  readonly demands: readonly (readonly [project: string, user: string, priority: number, units: Demand['units']])[];
   readonly places: readonly (readonly [googleProject: string, zone: string, mode: SliceRef['mode']])[];
-  readonly rows: readonly PackedRow[];
-  readonly freed: readonly PackedFreed[];
+  readonly zones: readonly string[];
+  /** Names of slices with `*` for the job's. */
+  readonly forms: readonly string[];
+  readonly rows: RowColumns;
+  readonly leases: LeaseColumns;
+  readonly slices: SliceColumns;
+  /** What few rows have, by the row's index. */
+  readonly rare: Readonly<Record<string, Rare>>;
+  readonly freed: PackedFreed;
   readonly pending?: Pending;
 }
 
-type PackedLease = readonly [job: string, run: string, number: number, pool: number];
-type PackedSequences = readonly (string | number)[];
-type PackedRow = readonly [
-  ...PackedLease,
-  demand: number,
-  submittedAt: number,
-  sequences: PackedSequences,
-  /** Only of a row that is more than a waiting request. */
-  more?: {
-    readonly state: LeaseRow['state'];
-    readonly tier: number;
-    readonly startedAt?: number;
-    readonly slices: readonly (readonly [name: string, place: number])[];
-    readonly gone: readonly string[];
-  },
-];
-type PackedFreed = readonly [key: string, at: number, sequences: PackedSequences];
+type PackedDemand = Omit<Demand, 'submittedAt'>;
+type Distances = (number | null)[];
 
-/** `job` is the sender of most messages: an empty name stands for it. */
-const USUAL_SENDER = 'job';
+interface RowColumns {
+  readonly jobs: string;
+  readonly runs: string;
+  /** One letter a row: see `LETTERS`. */
+  readonly states: string;
+  readonly numbers: number[];
+  readonly demands: number[];
+  readonly submitted: number[];
+  readonly waiting: Distances;
+  /** Of the job's last message. */
+  readonly sequences: Distances;
+}
+
+/** Of rows that are more than a waiting request, in the order of the rows. */
+interface LeaseColumns {
+  readonly tiers: number[];
+  readonly started: Distances;
+  /** `heldSince` of a held lease, `askingSince` of one that asks; from its start. */
+  readonly since: Distances;
+  /** Index of `zones` plus one; 0: none. */
+  readonly zones: number[];
+  readonly sliceCounts: number[];
+}
+
+interface SliceColumns {
+  readonly forms: number[];
+  readonly places: number[];
+  /** Of the slice's last message, from the start of its lease. */
+  readonly sequences: Distances;
+}
+
+type Rare = Pick<LeaseRow, 'heldMs' | 'hasChips' | 'isFromReservation' | 'priority' | 'revoked'> & {
+  readonly pool?: number;
+  readonly gone?: readonly string[];
+  /** Of senders that are neither the job nor a slice that is there. */
+  readonly sequences?: Readonly<Record<string, number>>;
+};
+
+const JOB = 'job';
+/** `w` is a waiting request and nothing else; `W` one that has slices, or had a lease. */
+const LETTERS = { waiting: 'W', asking: 'a', held: 'h', draining: 'd', parked: 'p' } as const;
+const PLAIN = 'w';
+const STATES = new Map(
+  Object.entries(LETTERS).map(([state, letter]) => [letter as string, state as LeaseRow['state']]),
+);
+
+// Packing ------------------------------------------------------------------------------------------------------------
 
 export function packBook({ epoch, rows, freed, pending }: LeaseBookCarry): PackedBook {
   const base = rows[0]?.demand.submittedAt ?? freed[0]?.at ?? 0;
-  const pools = new Table<string>();
-  const demands = new Table<PackedBook['demands'][number]>();
-  const places = new Table<PackedBook['places'][number]>();
-  const packRow = (row: LeaseRow): PackedRow => {
-    const { lease, demand, state, tier, startedAt, slices, gone, sequences } = row;
-    const head = [
-      lease.job,
-      lease.run,
-      lease.number,
-      pools.indexOf(lease.pool),
-      demands.indexOf([demand.project, demand.user, demand.priority, demand.units]),
-      demand.submittedAt - base,
-      packSequences(sequences, base),
-    ] as const;
-    const isPlain = state === 'waiting' && tier === 0 && startedAt === undefined && slices.length + gone.length === 0;
-    if (isPlain) return head;
-    const refs = slices.map(
-      ({ name, googleProject, zone, mode }) => [name, places.indexOf([googleProject, zone, mode])] as const,
-    );
-    const started = startedAt === undefined ? {} : { startedAt: startedAt - base };
-    return [...head, { state, tier, ...started, slices: refs, gone }];
-  };
-  const packedRows = rows.map(packRow);
+  const forms = new Table<string>();
   return {
-    v: 2,
+    v: 3,
     epoch,
     base,
-    pools: pools.values,
-    demands: demands.values,
-    places: places.values,
-    rows: packedRows,
-    freed: freed.map(({ key, at, sequences }) => [key, at - base, packSequences(sequences, base)] as const),
+    ...new BookPacker(base, forms).pack(rows),
+    freed: packFreed(freed, base, forms),
+    forms: forms.values,
     ...(pending === undefined ? {} : { pending }),
   };
 }
 
+class BookPacker {
+  readonly #base: number;
+  readonly #forms: Table<string>;
+  readonly #demands = new Table<PackedDemand>();
+  readonly #pools = new Table<string>();
+  readonly #places = new Table<PackedBook['places'][number]>();
+  readonly #zones = new Table<string>();
+  readonly #leases: LeaseColumns = { tiers: [], started: [], since: [], zones: [], sliceCounts: [] };
+  readonly #slices: SliceColumns = { forms: [], places: [], sequences: [] };
+  readonly #rare: Record<string, Rare> = {};
+
+  constructor(base: number, forms: Table<string>) {
+    this.#base = base;
+    this.#forms = forms;
+  }
+
+  pack(rows: readonly LeaseRow[]): Omit<PackedBook, 'v' | 'epoch' | 'base' | 'freed' | 'forms' | 'pending'> {
+    const columns = { numbers: [], demands: [], submitted: [], waiting: [], sequences: [] } as RowNumbers;
+    const states = rows.map((row, index) => this.#row(row, index, columns)).join('');
+    return {
+      rows: {
+        jobs: packWords(rows.map(({ lease }) => lease.job)),
+        runs: packWords(rows.map(({ lease }) => packRun(lease.run))),
+        states,
+        ...columns,
+      },
+      leases: this.#leases,
+      slices: this.#slices,
+      rare: this.#rare,
+      demands: this.#demands.values,
+      pools: this.#pools.values,
+      places: this.#places.values,
+      zones: this.#zones.values,
+    };
+  }
+
+  /** @returns the row's letter */
+  #row(row: LeaseRow, index: number, columns: RowNumbers): string {
+    const { lease, demand, state, waitingSince, sequences } = row;
+    const { submittedAt, ...shared } = demand;
+    columns.numbers.push(lease.number);
+    columns.demands.push(this.#demands.indexOf(shared));
+    columns.submitted.push(submittedAt - this.#base);
+    columns.waiting.push(distance(waitingSince, submittedAt));
+    columns.sequences.push(distance(sequences[JOB], submittedAt));
+    const rare = this.#rareOf(row);
+    if (Object.keys(rare).length > 0) this.#rare[index] = rare;
+    if (state === 'waiting' && isPlain(row)) return PLAIN;
+    this.#lease(row);
+    return LETTERS[state];
+  }
+
+  #lease({ lease, demand, state, tier, startedAt, heldSince, askingSince, zone, slices, sequences }: LeaseRow): void {
+    const start = startedAt ?? demand.submittedAt;
+    const columns = this.#leases;
+    columns.tiers.push(tier);
+    columns.started.push(distance(startedAt, demand.submittedAt));
+    columns.since.push(distance(state === 'held' ? heldSince : askingSince, start));
+    columns.zones.push(zone === undefined ? 0 : this.#zones.indexOf(zone) + 1);
+    columns.sliceCounts.push(slices.length);
+    for (const { name, googleProject, zone: place, mode } of slices) {
+      this.#slices.forms.push(this.#forms.indexOf(formOf(name, lease.job)));
+      this.#slices.places.push(this.#places.indexOf([googleProject, place, mode]));
+      this.#slices.sequences.push(distance(sequences[name], start));
+    }
+  }
+
+  #rareOf({ lease, heldMs, hasChips, isFromReservation, priority, revoked, gone, slices, sequences }: LeaseRow): Rare {
+    const pool = this.#pools.indexOf(lease.pool);
+    const isThere = new Set(slices.map(({ name }) => name));
+    const others = Object.entries(sequences).filter(([sender]) => sender !== JOB && !isThere.has(sender));
+    return {
+      ...(pool === 0 ? {} : { pool }),
+      ...(heldMs === undefined ? {} : { heldMs }),
+      ...(hasChips === undefined ? {} : { hasChips }),
+      ...(isFromReservation === undefined ? {} : { isFromReservation }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(revoked === undefined ? {} : { revoked }),
+      ...(gone.length === 0 ? {} : { gone }),
+      ...(others.length === 0 ? {} : { sequences: Object.fromEntries(others) }),
+    };
+  }
+}
+
+type RowNumbers = Omit<RowColumns, 'jobs' | 'runs' | 'states'>;
+
+const isPlain = ({ tier, startedAt, zone, slices }: LeaseRow): boolean =>
+  tier === 0 && startedAt === undefined && zone === undefined && slices.length === 0;
+
+// Unpacking ----------------------------------------------------------------------------------------------------------
+
+/** @throws RangeError where it is not a packed book */
 export function unpackBook(packed: PackedBook): LeaseBookCarry {
-  const { epoch, base, freed, pending } = packed;
+  const { epoch, base, freed, forms, pending } = packed;
   return {
     epoch,
-    rows: packed.rows.map((row) => unpackRow(packed, row)),
-    freed: freed.map(([key, at, sequences]): FreedLease => ({
-      key,
-      at: at + base,
-      sequences: unpackSequences(sequences, base),
-    })),
+    rows: new BookUnpacker(packed).rows(),
+    freed: unpackFreed(freed, base, forms),
     ...(pending === undefined ? {} : { pending }),
   };
 }
 
-function unpackRow({ base, pools, demands, places }: PackedBook, row: PackedRow): LeaseRow {
-  const [job, run, number, pool, demand, submittedAt, sequences, more] = row;
-  const [project, user, priority, units] = at(demands, demand);
-  const lease: LeaseId = { pool: at(pools, pool), job, run, number };
-  const slices = (more?.slices ?? []).map(([name, place]): SliceRef => {
-    const [googleProject, zone, mode] = at(places, place);
-    return { googleProject, zone, name, mode };
-  });
-  return {
-    lease,
-    demand: { project, user, priority, submittedAt: submittedAt + base, units },
-    state: more?.state ?? 'waiting',
-    tier: more?.tier ?? 0,
-    ...(more?.startedAt === undefined ? {} : { startedAt: more.startedAt + base }),
-    slices,
-    gone: [...(more?.gone ?? [])],
-    sequences: unpackSequences(sequences, base),
-  };
-}
+class BookUnpacker {
+  readonly #packed: PackedBook;
+  #lease = 0;
+  #slice = 0;
 
-/** Sequences are workflow times, so they are short from `base` too. */
-function packSequences(sequences: Readonly<Record<string, number>>, base: number): PackedSequences {
-  return Object.entries(sequences).flatMap(([sender, sequence]) => [
-    sender === USUAL_SENDER ? '' : sender,
-    sequence - base,
-  ]);
-}
-
-function unpackSequences(packed: PackedSequences, base: number): Record<string, number> {
-  const pairs = packed.flatMap((sender, index) =>
-    index % 2 === 0 ? [[sender === '' ? USUAL_SENDER : sender, (packed[index + 1] as number) + base]] : [],
-  );
-  return Object.fromEntries(pairs) as Record<string, number>;
-}
-
-function at<T>(table: readonly T[], index: number): T {
-  const value = table[index];
-  if (value === undefined) throw new RangeError(`packed lease book: its table has no entry ${index}`);
-  return value;
-}
-
-/** Values that many rows share, each once. */
-class Table<T> {
-  readonly #values: T[] = [];
-  readonly #indexes = new Map<string, number>();
-
-  get values(): readonly T[] {
-    return this.#values;
+  constructor(packed: PackedBook) {
+    this.#packed = packed;
   }
 
-  indexOf(value: T): number {
-    const key = JSON.stringify(value);
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
-    this.#indexes.set(key, this.#values.length);
-    return this.#values.push(value) - 1;
+  rows(): LeaseRow[] {
+    const { jobs, runs, states } = this.#packed.rows;
+    const jobNames = unpackWords(jobs, states.length);
+    const runIds = unpackWords(runs, states.length);
+    return states
+      .split('')
+      .map((letter, index) => this.#row(index, letter, jobNames[index] ?? '', runIds[index] ?? ''));
   }
+
+  #row(index: number, letter: string, job: string, run: string): LeaseRow {
+    const { rows, rare, demands, pools, base } = this.#packed;
+    const submittedAt = base + entry(rows.submitted, index);
+    const { pool = 0, gone = [], sequences = {}, ...seldom } = rare[index] ?? {};
+    const waitingSince = timeAt(rows.waiting[index], submittedAt);
+    const sequence = timeAt(rows.sequences[index], submittedAt);
+    const row: LeaseRow = {
+      lease: { pool: entry(pools, pool), job, run: unpackRun(run), number: entry(rows.numbers, index) },
+      demand: { ...entry(demands, rows.demands[index]), submittedAt },
+      state: letter === PLAIN ? 'waiting' : stateOf(letter),
+      tier: 0,
+      ...(waitingSince === undefined ? {} : { waitingSince }),
+      ...seldom,
+      slices: [],
+      gone: [...gone],
+      sequences: { ...(sequence === undefined ? {} : { [JOB]: sequence }), ...sequences },
+    };
+    if (letter !== PLAIN) this.#readLease(row);
+    return row;
+  }
+
+  #readLease(row: LeaseRow): void {
+    const { leases, zones } = this.#packed;
+    const index = this.#lease++;
+    const startedAt = timeAt(leases.started[index], row.demand.submittedAt);
+    const start = startedAt ?? row.demand.submittedAt;
+    const since = timeAt(leases.since[index], start);
+    const zone = entry(leases.zones, index);
+    row.tier = entry(leases.tiers, index);
+    if (startedAt !== undefined) row.startedAt = startedAt;
+    if (since !== undefined) row[row.state === 'held' ? 'heldSince' : 'askingSince'] = since;
+    if (zone > 0) row.zone = entry(zones, zone - 1);
+    for (let count = entry(leases.sliceCounts, index); count > 0; count--) this.#readSlice(row, start);
+  }
+
+  #readSlice(row: LeaseRow, start: number): void {
+    const { slices, places, forms } = this.#packed;
+    const index = this.#slice++;
+    const name = nameOf(entry(forms, slices.forms[index]), row.lease.job);
+    const [googleProject, zone, mode] = entry(places, slices.places[index]);
+    row.slices.push({ googleProject, zone, name, mode });
+    const sequence = timeAt(slices.sequences[index], start);
+    if (sequence !== undefined) row.sequences[name] = sequence;
+  }
+}
+
+function stateOf(letter: string): LeaseRow['state'] {
+  const state = STATES.get(letter);
+  if (state === undefined) throw new RangeError(`packed lease book: no state has the letter '${letter}'`);
+  return state;
 }

@@ -1,5 +1,5 @@
 import { condition, log, setCurrentDetails, sleep } from '@temporalio/workflow';
-import type { JobRef, OpenWork } from '../../activities/contract.js';
+import type { Admission, JobRef, OpenWork } from '../../activities/contract.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
 import { pool as outside, poolReading } from '../activity-options.js';
@@ -23,7 +23,8 @@ export class Rebuild {
     this.#timings = timings;
   }
 
-  async run(): Promise<void> {
+  /** @returns an admin's word, as it was published last */
+  async run(): Promise<Admission | undefined> {
     setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
     let open = await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
     if (open.jobs.length + open.slices.length > 0) {
@@ -36,23 +37,24 @@ export class Rebuild {
     log.info(`rebuilt: ${this.#book.leased.length} leases, ${this.#book.waiting.length} waiting`, {
       epoch: this.#book.epoch,
     });
+    return open.admission;
   }
 
   #adopt({ slices }: OpenWork): void {
-    for (const { lease, demand, ref, isWorkflowOpen } of slices) {
-      this.#book.adopt(lease, demand, ref, Date.now());
+    for (const { lease, demand, ref, isWorkflowOpen, tier } of slices) {
+      this.#book.adopt(lease, demand, ref, Date.now(), tier);
       if (!isWorkflowOpen) this.#book.abandoned(leaseKey(lease), ref);
     }
   }
 
   async #hearAll({ jobs }: OpenWork): Promise<void> {
-    let unheard = jobs.filter(({ job, isQueued }) => !isQueued && !this.#hasHeard(job));
+    let unheard = this.#unheardOf(jobs.filter(({ isQueued }) => !isQueued));
     await this.#ask(jobs.map(({ job }) => job));
     while (unheard.length > 0) {
       setCurrentDetails(
         `rebuilding: ${unheard.length} open jobs have not said what they hold, ${unheard[0]?.job.id} among them`,
       );
-      await condition(() => unheard.every(({ job }) => this.#hasHeard(job)), this.#timings.reconcileMs, {
+      await condition(() => this.#unheardOf(unheard).length === 0, this.#timings.reconcileMs, {
         summary: 'until open jobs are asked again',
       });
       const stillOpen = new Set(
@@ -60,7 +62,7 @@ export class Rebuild {
           ({ job }) => job.id,
         ),
       );
-      unheard = unheard.filter(({ job }) => stillOpen.has(job.id) && !this.#hasHeard(job));
+      unheard = this.#unheardOf(unheard.filter(({ job }) => stillOpen.has(job.id)));
       await this.#ask(unheard.map(({ job }) => job));
     }
   }
@@ -79,10 +81,14 @@ export class Rebuild {
     }
   }
 
-  #hasHeard(job: JobRef): boolean {
-    return [...this.#book.waiting, ...this.#book.leased].some(
-      ({ lease, sequences }) => lease.job === job.id && lease.run === job.run && 'job' in sequences,
+  /** Those that have not said what they hold. */
+  #unheardOf(jobs: OpenWork['jobs']): OpenWork['jobs'] {
+    const heard = new Set(
+      [...this.#book.waiting, ...this.#book.leased]
+        .filter(({ sequences }) => 'job' in sequences)
+        .map(({ lease }) => `${lease.job}/${lease.run}`),
     );
+    return jobs.filter(({ job }) => !heard.has(`${job.id}/${job.run}`));
   }
 }
 

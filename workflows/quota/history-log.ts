@@ -1,0 +1,88 @@
+import type { HistoryPart } from '../../activities/contract.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { HistoryLine } from '../../quota/pool-history.js';
+import type { BookEvent } from './lease-book.js';
+
+/** What a pool's history did not keep yet; crosses a continue-as-new. */
+export interface HistoryCarry {
+  /** Of the next part: parts of one epoch are numbered. */
+  readonly number: number;
+  readonly lines: readonly string[];
+  /** Given out to be written, perhaps written already: its name and lines stay as they are. */
+  readonly part?: HistoryPart;
+}
+
+/**
+ * Who got what when, on its way to the store (docs/adr/0019). What enters: `add`. What leaves: `nextPart`, one at a time,
+ * until `written` says that it is kept. Lines are kept in order, each once: a part's name tells its epoch and number.
+ */
+export class HistoryLog {
+  readonly #pool: string;
+  readonly #epoch: number;
+  #number: number;
+  #lines: string[];
+  #oldestAt: EpochMs | undefined;
+  #part: HistoryPart | undefined;
+
+  constructor(pool: string, epoch: number, now: EpochMs, carry: HistoryCarry = { number: 0, lines: [] }) {
+    this.#pool = pool;
+    this.#epoch = epoch;
+    this.#number = carry.number;
+    this.#lines = [...carry.lines];
+    this.#part = carry.part;
+    if (this.#lines.length > 0) this.#oldestAt = now;
+  }
+
+  add(line: HistoryLine): void {
+    this.#oldestAt ??= line.at;
+    this.#lines.push(JSON.stringify(line));
+    // A store that is away for long must not stop the pool: what is oldest is given up.
+    if (this.#lines.length > MOST_LINES) this.#lines.shift();
+  }
+
+  /** When there is something to write; undefined: nothing, or a part is on its way. */
+  get dueAt(): EpochMs | undefined {
+    if (this.#oldestAt === undefined) return undefined;
+    return this.#lines.length >= LINES_AT_ONCE ? 0 : this.#oldestAt + WRITE_AFTER_MS;
+  }
+
+  /** A part that an earlier run had given out comes first: it may not have been written. */
+  nextPart(now: EpochMs): HistoryPart | undefined {
+    if (this.#part !== undefined || this.#lines.length === 0) return this.#part;
+    const lines = this.#lines.splice(0, LINES_AT_ONCE);
+    if (this.#lines.length === 0) this.#oldestAt = undefined;
+    const { at } = JSON.parse(lines[0] ?? '{}') as Partial<HistoryLine>;
+    this.#part = {
+      pool: this.#pool,
+      day: new Date(at ?? now).toISOString().slice(0, 10),
+      name: `${this.#epoch}-${String(this.#number).padStart(NUMBER_DIGITS, '0')}`,
+      lines,
+    };
+    this.#number += 1;
+    return this.#part;
+  }
+
+  written(): void {
+    this.#part = undefined;
+  }
+
+  carry(): HistoryCarry {
+    return {
+      number: this.#number,
+      lines: this.#lines,
+      ...(this.#part === undefined ? {} : { part: this.#part }),
+    };
+  }
+}
+
+export function lineOf({ kind, row, at, ...more }: BookEvent): HistoryLine {
+  const { lease, demand, tier } = row;
+  const { project, user, units } = demand;
+  return { at, kind, job: lease.job, lease: lease.number, project, user, tier, units, ...more };
+}
+
+/** Seldom enough for a store that charges per write, often enough for `quota history`. */
+const WRITE_AFTER_MS = 30_000;
+const LINES_AT_ONCE = 200;
+const MOST_LINES = 5_000;
+const NUMBER_DIGITS = 8;

@@ -1,0 +1,163 @@
+import { type Demand, leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
+import type { SliceRef } from '../../domain/slice.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
+
+/** One lease of the pool's book, or the request for it. */
+export interface LeaseRow {
+  readonly lease: LeaseId;
+  demand: Demand;
+  state: 'waiting' | LeaseState;
+  tier: number;
+  /** When its job first asked under this number; absent: said to an older version. */
+  waitingSince?: EpochMs;
+  /** The time of the grant. */
+  startedAt?: EpochMs;
+  /** For how long it had its chips before `heldSince`, in ms, in every phase but paused. */
+  heldMs?: number;
+  /** Of a held lease: since when it has its chips. */
+  heldSince?: EpochMs;
+  /** Of an asking lease: since when it has none. */
+  askingSince?: EpochMs;
+  /** Of a parked lease: its slices were ready when it was paused, or came since. */
+  hasChips?: boolean;
+  /** Where its last slice asked, or is. */
+  zone?: string;
+  isFromReservation?: boolean;
+  /** Given by a person, and not yet repeated by the job: it holds whatever the job says. */
+  priority?: number;
+  /** Draining because the pool wants it back, and its job has not let go yet. */
+  revoked?: Revocation;
+  /** Slices that were started, or may have been, and were not seen gone. */
+  slices: SliceRef[];
+  /** Names seen gone: a message of the job that is older than that news must not bring one back. */
+  gone: string[];
+  /** Highest sequence by sender. */
+  readonly sequences: Record<string, number>;
+}
+
+export interface Revocation {
+  readonly cause: Preemption['cause'];
+  /** One sentence, for the job's user. */
+  readonly reason: string;
+  /** When the job was told last. */
+  toldAt: EpochMs;
+}
+
+type Request = Extract<LeaseMessageBody, { kind: 'request' }>;
+
+/** A job of version 0.1.0 never says that its chips came: its lease counts as held from the grant on. */
+const saysWhenChipsCame = ({ zones }: Demand): boolean => zones !== undefined;
+
+/** Whether the job uses chips under this lease; one that was granted and has started nothing yet just waits again. */
+export const isInUse = ({ heldSince, slices }: Request): boolean => heldSince !== undefined && slices.length > 0;
+
+export function newRow(lease: LeaseId, demand: Demand, more: Partial<LeaseRow> = {}): LeaseRow {
+  return { lease, demand, state: 'waiting', tier: 0, slices: [], gone: [], sequences: {}, ...more };
+}
+
+export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromReservation'>, now: EpochMs): void {
+  row.tier = grant.tier;
+  row.startedAt = now;
+  delete row.heldMs;
+  if (grant.isFromReservation) row.isFromReservation = true;
+  else delete row.isFromReservation;
+  if (saysWhenChipsCame(row.demand)) Object.assign(row, { state: 'asking', askingSince: now });
+  else Object.assign(row, { state: 'held', heldSince: now });
+}
+
+/** All of its slices are ready in `zone`; without one, it has lost chips and asks again. True: that is news. */
+export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs): boolean {
+  if (zone !== undefined) row.zone = zone;
+  if (row.state === 'parked') row.hasChips = zone !== undefined;
+  if (row.state === 'asking' && zone !== undefined) {
+    hold(row, now);
+    return true;
+  }
+  if (row.state === 'held' && zone === undefined && saysWhenChipsCame(row.demand)) {
+    pauseClock(row, now);
+    Object.assign(row, { state: 'asking', askingSince: now });
+    return true;
+  }
+  return false;
+}
+
+/** Its job is paused, or resumed; held time stands still in between. */
+export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void {
+  if (isParked && (row.state === 'held' || row.state === 'asking')) {
+    row.hasChips = row.state === 'held';
+    pauseClock(row, now);
+    row.state = 'parked';
+  } else if (!isParked && row.state === 'parked') {
+    if (row.hasChips) hold(row, now);
+    else Object.assign(row, { state: 'asking', askingSince: now });
+    delete row.hasChips;
+  }
+}
+
+/** Brings the row to what its job says that it holds; for a pool without memory, or one that missed a message. */
+export function conform(row: LeaseRow, said: Request, now: EpochMs): void {
+  if (said.tier !== undefined) row.tier = said.tier;
+  if (!saysWhenChipsCame(row.demand)) return;
+  notePaused(row, said.isParked ?? false, now);
+  noteChips(row, said.zone, now);
+}
+
+/** A row that only its job's word is known of, from the time of its grant on. */
+export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs): void {
+  startRow(row, { tier: said.tier ?? row.tier }, said.heldSince ?? now);
+  if (said.zone === undefined && row.state === 'asking') row.askingSince = now;
+  if (said.zone !== undefined) noteChips(row, said.zone, said.heldSince ?? now);
+  notePaused(row, said.isParked ?? false, now);
+}
+
+/** It counts until its slices are seen gone, and not as its project's. */
+export function drain(row: LeaseRow, now: EpochMs): void {
+  pauseClock(row, now);
+  delete row.hasChips;
+  row.state = 'draining';
+}
+
+export function addSlice(row: LeaseRow, ref: SliceRef): void {
+  if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return;
+  row.slices.push(ref);
+}
+
+/** For how long it has held its chips, in ms. */
+export const heldMsOf = ({ heldMs = 0, heldSince }: LeaseRow, now: EpochMs): number =>
+  heldMs + (heldSince === undefined ? 0 : Math.max(0, now - heldSince));
+
+function hold(row: LeaseRow, now: EpochMs): void {
+  row.state = 'held';
+  row.heldSince = now;
+  delete row.askingSince;
+}
+
+function pauseClock(row: LeaseRow, now: EpochMs): void {
+  const heldMs = heldMsOf(row, now);
+  if (heldMs > 0) row.heldMs = heldMs;
+  delete row.heldSince;
+  delete row.askingSince;
+}
+
+// As a decision sees it ----------------------------------------------------------------------------------------------
+
+export function toRequest({ lease, demand, waitingSince }: LeaseRow): QuotaRequest {
+  return { id: leaseKey(lease), ...demand, ...(waitingSince === undefined ? {} : { waitingSince }) };
+}
+
+/** @param row not waiting */
+export function toLease(row: LeaseRow, now: EpochMs): QuotaLease {
+  const { lease, demand, tier, startedAt = 0, askingSince, zone, isFromReservation } = row;
+  return {
+    id: leaseKey(lease),
+    ...demand,
+    tier,
+    startedAt,
+    state: row.state === 'waiting' ? 'asking' : row.state,
+    heldMs: heldMsOf(row, now),
+    ...(askingSince === undefined ? {} : { askingSince }),
+    ...(zone === undefined ? {} : { zone }),
+    ...(isFromReservation === undefined ? {} : { isFromReservation }),
+  };
+}
