@@ -125,6 +125,25 @@ describe('the pool file', function () {
     await nothingLeft();
   });
 
+  it('a job is submitted when its workflow starts, whatever its starter says', async () => {
+    const { workflow } = stack.client;
+    const early = { submittedAt: 1 };
+    const lies = [
+      ['early', early, /submittedAt: no such key/],
+      ['carried', { carry: early }, /input\.carry: is set by the workflow/],
+    ] as const;
+    for (const [workflowId, more, why] of lies) {
+      const input = { v: 1, job: job('true'), ...more };
+      const started = workflow.execute('job', { workflowId, taskQueue: stack.taskQueue, args: [input] });
+      await assert.rejects(started, ({ cause }: Error) => why.test((cause as Error).message));
+    }
+    const id = await submit(job('true'));
+    await stack.jobs.wait(id);
+    const { startTime } = await workflow.getHandle(id).describe();
+    assert.equal((await stack.jobs.describe(id)).submittedAt, startTime.getTime());
+    await nothingLeft();
+  });
+
   it('what a job leaves in another Google project is seen by the audit and reclaimed by the janitor', async () => {
     const id = await submit(job('sleep 60', { project: 'far-project' }));
     const [slice] = (await running(id)).slices;

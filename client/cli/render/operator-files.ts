@@ -1,6 +1,7 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
-import type { QuotaConfig } from '../../../quota/quota-config.js';
+import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
+import { formatDuration } from './duration.js';
 import { renderTable } from './table.js';
 
 /** What a pool file comes to. */
@@ -15,18 +16,46 @@ export function poolEssentials({ googleProject, zones, tpu = {} }: PoolDefaults)
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
+/** What the rules of a pool come to beside its tiers and projects. */
+export function ruleEssentials(config: QuotaConfig): readonly string[] {
+  return config.kind === 'limited' && config.rules ? timeEssentials(config.rules) : [];
+}
+
+export function timeEssentials(rules: PoolRules): readonly string[] {
+  const limits = (byProject: PoolRules['lendingLimits']): string =>
+    Object.entries(byProject)
+      .map(([name, units]) => `${name} ${unitsOf(units)}`)
+      .join('; ') || 'none';
+  return renderTable([
+    ['  minimum runtime', formatDuration(rules.minRuntimeMs)],
+    ['  aging', formatDuration(rules.agingMs)],
+    ['  guarantee delay', `${formatDuration(rules.maxGuaranteeDelayMs)} at most`],
+    ['  asking timeout', formatDuration(rules.askingTimeoutMs)],
+    ['  cool-down', `${formatDuration(rules.coolDownMs)}, doubling to ${formatDuration(rules.coolDownMaxMs)}`],
+    ['  largest slice', limits(rules.largestSlice)],
+    ['  borrowing limits', limits(rules.borrowingLimits)],
+    ['  lending limits', limits(rules.lendingLimits)],
+    ['  project', rules.requireProject ? 'required' : 'not required'],
+    ['  admins', rules.admins.join(', ') || 'everybody'],
+  ]);
+}
+
 /** What a quota file comes to: tiers, and each project's whole units in them, best tier first. */
 export function quotaEssentials(config: QuotaConfig): readonly string[] {
   if (config.kind === 'unlimited') return ['  no limit'];
   const { tiers, projects } = config;
   return renderTable([
-    ...tiers.map((units, index) => [`  tier ${index + 1}`, unitsOf(units), '']),
+    ...tiers.map((units, index) => [`  tier ${index + 1}`, unitsOf(units), boughtAs(config.rules?.tiers[index])]),
     ...projects.map(({ name, nominal, members }) => [
       `  ${name}`,
       nominal.map(unitsOf).join('; '),
       members.length === 0 ? 'nobody' : members.join(' '),
     ]),
   ]);
+}
+
+function boughtAs({ pricing, reservation }: TierRule = {}): string {
+  return [pricing, reservation].filter((word) => word !== undefined).join(', ');
 }
 
 function unitsOf(units: QuotaUnits): string {

@@ -1,12 +1,12 @@
-import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
 import { formatProblems } from '../../../domain/problem.js';
+import type { ParsedPoolFile } from '../../../quota/pool-file.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type GoodJob, readJobFile, readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { commandSummary, count } from '../render/job-header.js';
-import { poolEssentials, quotaEssentials } from '../render/operator-files.js';
+import { poolEssentials, timeEssentials } from '../render/operator-files.js';
 import { renderTable } from '../render/table.js';
 
 export interface ValidateFlags extends OutputFlag {
@@ -17,25 +17,35 @@ export interface ValidateFlags extends OutputFlag {
 type FileKind = 'job' | 'pool' | 'quota';
 
 /** What a good file comes to: as lines, and as JSON. */
-interface Verdict {
-  readonly warnings: readonly string[];
+export interface Verdict {
+  /** For stderr: each says that it is a warning, and where. */
+  readonly notes: readonly string[];
   readonly lines: readonly string[];
-  readonly json: object;
+  readonly json: { readonly warnings: readonly string[]; readonly [key: string]: unknown };
 }
 
 export async function validate(file: string, flags: ValidateFlags): Promise<number> {
-  if (flags.output === 'json') return validateAsJson(file, flags);
-  const { warnings, lines } = await judge(file, flags);
-  for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
-  process.stdout.write(`${file}: ok\n${lines.join('\n')}\n`);
+  return printVerdict(file, flags.output, () => judge(file, flags));
+}
+
+/** @param named the file, or files, for the first line */
+export async function printVerdict(
+  named: string,
+  output: OutputFlag['output'],
+  judgement: () => Verdict | Promise<Verdict>,
+): Promise<number> {
+  if (output === 'json') return printAsJson(judgement);
+  const { notes, lines } = await judgement();
+  for (const note of notes) process.stderr.write(`${note}\n`);
+  process.stdout.write(`${named}: ok\n${lines.join('\n')}\n`);
   return ExitCode.Done;
 }
 
 /** Problems are the answer here, so they go to stdout too. */
-async function validateAsJson(file: string, flags: ValidateFlags): Promise<number> {
+async function printAsJson(judgement: () => Verdict | Promise<Verdict>): Promise<number> {
   try {
-    const { json, warnings } = await judge(file, flags);
-    print({ ok: true, ...json, warnings });
+    const { json } = await judgement();
+    print({ ok: true, ...json });
     return ExitCode.Done;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
@@ -55,11 +65,14 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
     case 'job':
       return judgeJob(file, flags);
     case 'pool': {
-      const defaults = await readPoolFile(file);
-      return { warnings: [], lines: poolEssentials(defaults), json: { pool: defaults } };
+      const { defaults, rules } = await readPoolFile(file);
+      const lines = [...poolEssentials(defaults), ...(rules === undefined ? [] : timeEssentials(rules))];
+      return { notes: [], lines, json: { pool: defaults, ...(rules && { rules }), warnings: [] } };
     }
-    case 'quota':
-      return judgeQuota(file);
+    case 'quota': {
+      const { judgeFiles } = await import('./quota-validate.js');
+      return judgeFiles(file);
+    }
   }
 }
 
@@ -73,25 +86,18 @@ function kindOf(file: string): FileKind {
 }
 
 async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
-  const pool = poolFile === undefined ? {} : { pool: await readPoolFile(poolFile) };
+  const pool = poolFile === undefined ? {} : { pool: (await readPoolFile(poolFile)).defaults };
   const job = readJobFile(file, { set, ...pool });
   const { spec, warnings, leftToPool } = job;
-  return { warnings, lines: jobEssentials(job), json: { spec, leftToPool } };
+  const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
+  return { notes, lines: jobEssentials(job), json: { spec, leftToPool, warnings } };
 }
 
-async function readPoolFile(file: string): Promise<PoolDefaults> {
+async function readPoolFile(file: string): Promise<Extract<ParsedPoolFile, { ok: true }>> {
   const { parsePoolFile } = await import('../../../quota/pool-file.js');
   const parsed = parsePoolFile(readText(file, WANTED), file, 'default');
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  return parsed.defaults;
-}
-
-async function judgeQuota(file: string): Promise<Verdict> {
-  const { parseQuotaFile } = await import('../../../quota/quota-file.js');
-  const parsed = parseQuotaFile(readText(file, WANTED), file);
-  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  const { config, warnings } = parsed;
-  return { warnings, lines: quotaEssentials(config), json: { quota: config } };
+  return parsed;
 }
 
 function jobEssentials({ spec, leftToPool }: GoodJob): readonly string[] {

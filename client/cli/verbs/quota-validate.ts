@@ -1,0 +1,36 @@
+import { formatProblems } from '../../../domain/problem.js';
+import { checkFiles, type PoolFiles } from '../../../quota/pool-files.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { readText } from '../job-file.js';
+import type { OutputFlag } from '../options.js';
+import { poolEssentials, quotaEssentials, ruleEssentials } from '../render/operator-files.js';
+import { printVerdict, type Verdict } from './validate.js';
+
+export interface QuotaValidateFlags extends OutputFlag {
+  /** Path of the pool file beside it. */
+  readonly poolFile?: string;
+}
+
+const WANTED = 'jobctl quota validate takes the path of a quota file (TOML), and of a pool file with --pool-file';
+
+/** Says whether the files can be put in force, and what they come to. @throws CliError with all that is wrong, in text */
+export async function quotaValidate(file: string, { poolFile, output }: QuotaValidateFlags): Promise<number> {
+  const named = poolFile === undefined ? file : `${file} with ${poolFile}`;
+  return printVerdict(named, output, () => judgeFiles(file, poolFile));
+}
+
+/** @throws CliError with all that is wrong */
+export function judgeFiles(file: string, poolFile?: string): Verdict {
+  const read = (name: string): { name: string; text: string } => ({ name, text: readText(name, WANTED) });
+  const files: PoolFiles = { quotaFile: read(file), ...(poolFile !== undefined && { poolFile: read(poolFile) }) };
+  const checked = checkFiles(files);
+  if (!checked.ok) throw new CliError(ExitCode.Usage, formatProblems(checked.problems));
+  const { config, defaults, warnings } = checked;
+  const ofPool = poolFile === undefined ? [] : [...poolEssentials(defaults), ...ruleEssentials(config)];
+  return {
+    notes: warnings.map((warning) => `warning: ${warning}`),
+    lines: [...quotaEssentials(config), ...ofPool],
+    json: { quota: config, ...(poolFile !== undefined && { pool: defaults }), warnings },
+  };
+}
