@@ -79,8 +79,10 @@ describe('tables', () => {
 });
 
 describe('jobctl list', () => {
+  const NO_PLACES = { byJob: new Map() };
+
   it('says that there are none', () => {
-    assert.deepEqual(renderJobList({ rows: [], total: 0, open: 0 }, T0), ['no jobs']);
+    assert.deepEqual(renderJobList({ rows: [], total: 0, open: 0 }, NO_PLACES, T0), ['no jobs']);
   });
   it('one row a job, then how many there are', () => {
     const rows = [
@@ -89,7 +91,7 @@ describe('jobctl list', () => {
       row({ id: 'gone-1', phase: 'terminated', endedAt: T0 + 9 * S }),
       row({ id: 'eval-1', phase: 'failed', endedAt: T0 + 9 * S, why: 'the command exited with code 7 on host 2' }),
     ];
-    assert.deepEqual(renderJobList({ rows, total: 4, open: 2 }, T0 + 190 * S), [
+    assert.deepEqual(renderJobList({ rows, total: 4, open: 2 }, NO_PLACES, T0 + 190 * S), [
       'JOB         PROJECT  USER   SLICE         PHASE       FOR     TRIES  WHY',
       'train-7f3k  vision   alice  v5litepod-16  running     3m 10s  1      attempt 1 on 4 hosts in us-central1-a',
       'sweep-0q1d  vision   alice  v5litepod-16  queued      3m 10s  0      waits for quota',
@@ -98,8 +100,16 @@ describe('jobctl list', () => {
       '4 of 4 jobs, 1 running',
     ]);
   });
+  it('a queued job stands somewhere in line, and waits for what the pool says', () => {
+    const rows = [row({ phase: 'queued', attempts: 0 }), row({ id: 'other-1' })];
+    const byJob = new Map([['train-7f3k', { position: 2, of: 5, why: 'the pool: 32 short' }]]);
+    const lines = renderJobList({ rows, total: 2, open: 2 }, { byJob, missing: 'the store\nis away' }, T0);
+    assert.match(lines[1] ?? '', / {2}queued \(2nd\) {2}0s {3}0 {6}the pool: 32 short$/);
+    assert.match(lines[2] ?? '', / {2}running {7}0s /);
+    assert.deepEqual(lines.slice(-1), ['places in line are not known: the store is away']);
+  });
   it('a rehearsal is said in the first line and in its row', () => {
-    const lines = renderJobList({ rows: [row({ label: 'REHEARSAL' }), row()], total: 9, open: 4 }, T0);
+    const lines = renderJobList({ rows: [row({ label: 'REHEARSAL' }), row()], total: 9, open: 4 }, NO_PLACES, T0);
     assert.deepEqual(lines, [
       'REHEARSAL: rows so labelled did not run on real Cloud TPUs',
       'JOB         LABEL      PROJECT  USER   SLICE         PHASE    FOR  TRIES  WHY',
@@ -154,6 +164,14 @@ describe('jobctl status', () => {
       '',
       '  slices and events are missing: no worker answered within 5 s',
       '  is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)',
+    ]);
+  });
+  it('of a queued job: its place in line, and where all reasons are', () => {
+    const queued = { ...row({ phase: 'queued', why: 'the pool: 32 short' }), position: 2, of: 5 };
+    const lines = renderJobStatus(queued, { missing: 'x' }, place, T0 + 5 * S);
+    assert.deepEqual(lines.slice(1, 3), [
+      '  phase      queued for 5s, 2nd of 5 in line: the pool: 32 short',
+      '  why        jobctl why train-7f3k   every reason, and the earliest time',
     ]);
   });
   it('shows slices with their hosts and the last events', () => {

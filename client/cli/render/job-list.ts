@@ -2,28 +2,39 @@ import type { JobPage, JobRow } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration } from './duration.js';
 import { count, reasonOf } from './job-header.js';
+import type { PlaceInLine } from '../../places-in-line.js';
+import { ordinal } from '../../../quota/explain-words.js';
+import type { Places } from '../quota/places.js';
 import { renderTable } from './table.js';
+import { oneLine } from './width.js';
 
 const TITLES = ['JOB', 'PROJECT', 'USER', 'SLICE', 'PHASE', 'FOR', 'TRIES', 'WHY'];
 
 /**
  * `jobctl list`. Rows with a label (REHEARSAL) have it in a column of its own, and a first line that says what it means:
  * nobody is to take them for real.
+ * @param places of those that are queued
  * @param width of the terminal; absent in a pipe
  */
-export function renderJobList({ rows, total, open }: JobPage, now: EpochMs, width?: number): readonly string[] {
+export function renderJobList(
+  { rows, total, open }: JobPage,
+  { byJob, missing }: Places,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
   if (rows.length === 0) return ['no jobs'];
   const labels = [...new Set(rows.flatMap(({ label }) => label ?? []))];
   const isLabelled = labels.length > 0;
   const titles = isLabelled ? TITLES.toSpliced(1, 0, 'LABEL') : TITLES;
   const cells = rows.map((row) => {
-    const own = rowCells(row, now);
+    const own = rowCells(row, byJob.get(row.id), now);
     return isLabelled ? own.toSpliced(1, 0, row.label ?? '-') : own;
   });
   return [
     ...labels.map((label) => `${label}: rows so labelled did not run on real Cloud TPUs`),
     ...renderTable([titles, ...cells], width),
     totals(rows, total, open),
+    ...(missing === undefined ? [] : [`places in line are not known: ${oneLine(missing)}`]),
   ];
 }
 
@@ -34,9 +45,11 @@ function totals(rows: readonly JobRow[], total: number, open: number): string {
   return `${rows.length} of ${count(total, 'job')}, ${last}`;
 }
 
-function rowCells(row: JobRow, now: EpochMs): string[] {
+function rowCells(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): string[] {
   const { id, project, user, slice, phase, phaseSince, submittedAt, endedAt, attempts } = row;
   // Of an ended job: how long it took.
   const lasted = endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
-  return [id, project, user, slice, phase, formatDuration(lasted), String(attempts), reasonOf(row)];
+  const where = place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
+  const why = place?.why === undefined ? reasonOf(row) : oneLine(place.why);
+  return [id, project, user, slice, where, formatDuration(lasted), String(attempts), why];
 }

@@ -1,4 +1,6 @@
 import type { JobRow } from '../../job-rows.js';
+import type { PlaceInLine } from '../../places-in-line.js';
+import { ordinal } from '../../../quota/explain-words.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';
@@ -19,7 +21,7 @@ const SHOWN_EVENTS = 12;
  * @param detail what the workflow says, or why it says nothing
  */
 export function renderJobStatus(
-  row: JobRow,
+  row: JobRow & Partial<PlaceInLine>,
   detail: { readonly view: JobView } | { readonly missing: string },
   place: StatusPlace,
   now: EpochMs,
@@ -40,15 +42,17 @@ export function renderJobStatus(
 
 type Fact = readonly [string, string];
 
-function rowFacts(row: JobRow, now: EpochMs): Fact[] {
+function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
   const { phase, phaseSince, project, user, pool, slice, submittedAt, endedAt, attempts, outcome } = row;
   const reason = reasonOf(row);
+  const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
   const since =
     endedAt === undefined
       ? `for ${formatDuration(now - phaseSince)}`
       : `in ${formatExactDuration(endedAt - submittedAt)}`;
   return [
-    ['phase', `${phase} ${since}${reason === '' ? '' : `: ${reason}`}`],
+    ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
+    ...(place === '' ? [] : [['why', `jobctl why ${row.id}   every reason, and the earliest time`] as const]),
     ['project', `${project} (pool ${pool}), user ${user}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],

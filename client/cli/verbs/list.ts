@@ -3,6 +3,7 @@ import { resolveContext } from '../context.js';
 import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
+import { placesOf } from '../quota/places.js';
 import { renderJobList } from '../render/job-list.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag {
@@ -20,14 +21,17 @@ export function list(flags: ListFlags): Promise<number> {
     ...(user === undefined ? {} : { user }),
     ...(phase === undefined ? {} : { phase }),
   };
-  return withClient(resolveContext(flags), async (client) => {
+  const context = resolveContext(flags);
+  return withClient(context, async (client) => {
     const page = await client.list(filter);
+    const places = await placesOf(page.rows, context);
     if (output === 'json') {
-      process.stdout.write(`${JSON.stringify({ jobs: page.rows, total: page.total, open: page.open }, null, 2)}\n`);
+      const jobs = page.rows.map((row) => ({ ...row, ...places.byJob.get(row.id) }));
+      process.stdout.write(`${JSON.stringify({ jobs, total: page.total, open: page.open }, null, 2)}\n`);
       return ExitCode.Done;
     }
     const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-    process.stdout.write(`${renderJobList(page, Date.now(), width).join('\n')}\n`);
+    process.stdout.write(`${renderJobList(page, places, Date.now(), width).join('\n')}\n`);
     return ExitCode.Done;
   });
 }

@@ -5,6 +5,7 @@ import { resolveContext } from '../context.js';
 import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
+import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
 
 export type StatusFlags = ContextFlags & OutputFlag;
@@ -16,15 +17,16 @@ export function status(id: string, flags: StatusFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const row = await client.row(id);
-    const view = await viewOf(client, id);
+    const [view, places] = await Promise.all([viewOf(client, id), placesOf([row], context)]);
+    const standing = places.byJob.get(id);
     const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
     if (flags.output === 'json') {
       process.stdout.write(
-        `${JSON.stringify({ ...row, ...('view' in view ? { view: view.view } : { missing: view.missing }) }, null, 2)}\n`,
+        `${JSON.stringify({ ...row, ...standing, ...('view' in view ? { view: view.view } : { missing: view.missing }) }, null, 2)}\n`,
       );
     } else {
       const width = process.stdout.isTTY ? process.stdout.columns : undefined;
-      process.stdout.write(`${renderJobStatus(row, view, place, Date.now(), width).join('\n')}\n`);
+      process.stdout.write(`${renderJobStatus({ ...row, ...standing }, view, place, Date.now(), width).join('\n')}\n`);
     }
     return ExitCode.Done;
   });
