@@ -33,10 +33,8 @@ function serve(waiting: Waiting, means: Means): void {
   }
   const free = tiers.find((tier) => state.room.isFree(kind.shape, tier)) ?? freeElsewhere(waiting, tiers, means);
   if (free !== undefined) state.grant(waiting, free);
-  else if (!isHeldBack(waiting, tiers, means, false) && !claim(waiting, tiers, state)) {
-    if (!isHeldBack(waiting, tiers, means, true) && !waitForProtected(waiting, tiers, state)) {
-      kind.blocked = { kind: 'passed-over' };
-    }
+  else if (!claim(waiting, tiers, state) && !isHeldBack(waiting, tiers, means)) {
+    if (!waitForProtected(waiting, tiers, state)) kind.blocked = { kind: 'passed-over' };
   }
 }
 
@@ -51,24 +49,14 @@ function freeElsewhere({ kind }: Waiting, inQuota: readonly number[], { state, l
   );
 }
 
-/** Rule 8: what has collected for reservations would do, alone or with victims; nobody is evicted instead. */
-function isHeldBack(
-  { kind }: Waiting,
-  tiers: readonly number[],
-  { state, holdBacks }: Means,
-  isWithVictims: boolean,
-): boolean {
-  const tier = tiers.find((each) =>
-    isWithVictims ? victimsIn(each) !== undefined : state.room.isFreeWithReserved(kind.shape, each),
+/** Rule 8: what has collected for reservations would do, alone or with victims; both are left alone (docs/adr/0018). */
+function isHeldBack({ kind }: Waiting, tiers: readonly number[], { state, holdBacks }: Means): boolean {
+  const tier = tiers.find(
+    (each) => state.room.hasReserved(kind.shape, each) && victimsFor(kind, each, state, true) !== undefined,
   );
   if (tier === undefined) return false;
   kind.blocked = holdBacks.holdBack(kind, tier);
   return true;
-
-  function victimsIn(each: number): readonly Laid[] | undefined {
-    if (!state.room.hasReserved(kind.shape, each)) return undefined;
-    return victimsFor(kind, each, state, true);
-  }
 }
 
 /** Rule 7: chips that come free anyway, else, with those of victims. */

@@ -54,12 +54,6 @@ export class Room {
     return true;
   }
 
-  /** Whether it would fit if reservations gave back what has collected for them. */
-  isFreeWithReserved({ types, amounts }: Shape, tier: number): boolean {
-    const { free, reserved } = this.of(tier);
-    return types.every((type, index) => (amounts[index] ?? 0) <= (free[type] ?? 0) + (reserved[type] ?? 0));
-  }
-
   /** Whether reservations keep any of its types. */
   hasReserved({ types }: Shape, tier: number): boolean {
     const { reserved } = this.of(tier);
