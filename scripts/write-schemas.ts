@@ -1,0 +1,16 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { format, resolveConfig } from 'prettier';
+import { poolFileJsonSchema } from '../quota/pool-file-form.js';
+import { quotaFileJsonSchema } from '../quota/quota-file-schema.js';
+
+/** docs/schemas: JSON Schemas for editors, as the code has them (test/quota/file-schemas.test.ts compares). */
+const FOLDER = 'docs/schemas';
+
+mkdirSync(FOLDER, { recursive: true });
+const schemas = { 'quota-file': quotaFileJsonSchema(), 'pool-file': poolFileJsonSchema() };
+for (const [name, schema] of Object.entries(schemas)) {
+  const file = `${FOLDER}/${name}.schema.json`;
+  const style = await resolveConfig(file);
+  writeFileSync(file, await format(JSON.stringify(schema), { ...style, parser: 'json' }));
+  process.stdout.write(`${file}\n`);
+}
