@@ -4,9 +4,11 @@ import type { Invocation } from '../invocation.js';
 import { durationOption, outputOption, wholeNumber, withConnection } from '../options.js';
 import type { QuotaAdmissionFlags } from '../verbs/quota-admission.js';
 import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
+import type { QuotaFmtFlags } from '../verbs/quota-fmt.js';
 import type { QuotaHistoryFlags } from '../verbs/quota-history.js';
 import type { QuotaPriorityFlags } from '../verbs/quota-priority.js';
 import type { QuotaShowFlags } from '../verbs/quota-show.js';
+import type { QuotaValidateFlags } from '../verbs/quota-validate.js';
 
 const GROUP_NOTES = `
 A pool is what one quota file divides; who gets chips by which rule: docs/quota.md
@@ -23,6 +25,8 @@ export function registerQuota(program: Command, invocation: Invocation): void {
     .addHelpText('after', GROUP_NOTES);
   registerShow(group, invocation);
   registerHistory(group, invocation);
+  registerValidate(group, invocation);
+  registerFmt(group, invocation);
   registerApply(group, invocation);
   registerAdmission(group, invocation);
   registerPriority(group, invocation);
@@ -83,6 +87,37 @@ function registerHistory(group: Command, invocation: Invocation): void {
     const { quotaHistory } = await import('../verbs/quota-history.js');
     invocation.exitCode = await quotaHistory(flags);
   });
+}
+
+function registerValidate(group: Command, invocation: Invocation): void {
+  group
+    .command('validate')
+    .summary('check a quota file')
+    .description(
+      'Checks a quota file, alone or together with its pool file, and says what it comes to. Needs no server.',
+    )
+    .argument('<file>', "the quota file (Bastion's TOML)")
+    .option('--pool-file <file>', 'the pool file beside it (TOML)')
+    .addOption(outputOption())
+    .addHelpText('after', '\nExample:\n  jobctl quota validate quota.toml --pool-file pool.toml\n')
+    .action(async (file: string, flags: QuotaValidateFlags) => {
+      const { quotaValidate } = await import('../verbs/quota-validate.js');
+      invocation.exitCode = await quotaValidate(file, flags);
+    });
+}
+
+function registerFmt(group: Command, invocation: Invocation): void {
+  group
+    .command('fmt')
+    .summary('normal spacing; comments and order stay')
+    .description('Prints a quota or pool file in its normal spacing. Comments, order and values stay as they are.')
+    .argument('<file>', 'a quota file or a pool file (TOML)')
+    .option('-w, --write', 'into the file itself')
+    .addHelpText('after', '\nExample:\n  jobctl quota fmt quota.toml --write\n')
+    .action(async (file: string, flags: QuotaFmtFlags) => {
+      const { quotaFmt } = await import('../verbs/quota-fmt.js');
+      invocation.exitCode = await quotaFmt(file, flags);
+    });
 }
 
 const APPLY_NOTES = `
