@@ -49,7 +49,10 @@ export interface Outcome {
   readonly cause?: OutcomeCause;
   /** Starts of the command. 0 where it never started. */
   readonly attempts: number;
+  /** By the provider. */
   readonly preemptions: number;
+  /** By quota: how often its lease was taken back for others. Absent: never. */
+  readonly quotaPreemptions?: number;
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

@@ -91,9 +91,11 @@ export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
 });
 
 /** Bounded by the grace of the job and what a dead host may cost; repeated while hosts cannot be reached is pointless. */
-export function stopping(graceMs: number): Calls<Pick<JobActivities, 'stopAttempt'>> {
+export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'stopAttempt'>> {
   return calls({
     startToCloseTimeout: graceMs + 30_000,
+    // A worker that dies in a long grace: another one stops the command.
+    heartbeatTimeout: heartbeatTimeoutMs,
     retry: { maximumAttempts: 2 },
   });
 }

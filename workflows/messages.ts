@@ -124,7 +124,10 @@ export interface JobView {
   readonly why?: string;
   readonly submittedAt: EpochMs;
   readonly attempt: number;
+  /** By the provider. */
   readonly preemptions: number;
+  /** By quota. Absent: never. */
+  readonly quotaPreemptions?: number;
   readonly slices: readonly SliceView[];
   readonly outcome?: Outcome;
   /** What jobctl did for the job, oldest first; the store keeps the whole. */

@@ -1,27 +1,15 @@
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  CancellationScope,
-  isCancellation,
-  sleep,
-  TimeoutFailure,
-} from '@temporalio/workflow';
-import type {
-  AttemptEnd,
-  AttemptInput,
-  HostPlace,
-  JobActivities,
-  JobRef,
-  ReadySlice,
-  SetUpEnd,
-} from '../../activities/contract.js';
+import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, SetUpEnd, StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { EpochMs } from '../../domain/units.js';
-import { attemptRecord, bookkeeping, onClaimedWorker, stopping } from '../activity-options.js';
-import { count } from '../markdown.js';
+import { attemptRecord } from '../activity-options.js';
 import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
+import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
+import { ClaimedWorker, reasonOf } from './claimed-worker.js';
+import { type Revocation, revocationNotice, revocationText } from './revocation.js';
+import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
 
 export interface AttemptsCarry {
@@ -35,11 +23,17 @@ export interface AttemptsCarry {
   readonly previousEnd?: string;
 }
 
+/** Its lease was revoked: the command was stopped, or had not begun. */
+interface Revoked {
+  readonly kind: 'revoked';
+}
+
 /** How an attempt ended, as the job decides on it. `pause`: nothing ended; the job may continue as new here. */
 export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
   | Extract<SetUpEnd, { kind: 'module-failed' }>
   | { readonly kind: 'worker-failed'; readonly message: string }
+  | Revoked
   | { readonly kind: 'pause' };
 
 /**
@@ -56,8 +50,8 @@ export class Attempts {
   #isSetUp: boolean;
   /** The open attempt was supervised before: its command may run, also while nobody watches it. */
   #hasBegun: boolean;
-  #queue: string | undefined;
-  #workerErrors = 0;
+  readonly #worker: ClaimedWorker;
+  readonly #revocation: () => Revocation | undefined;
   readonly #job: JobRef;
   readonly #spec: JobSpec;
   readonly #settings: JobSettings;
@@ -70,6 +64,8 @@ export class Attempts {
     this.#settings = context.settings;
     this.#files = context.files;
     this.#story = context.story;
+    this.#revocation = context.revocation;
+    this.#worker = new ClaimedWorker(context.settings.timings, context.story);
     this.#number = carry?.attempt ?? 0;
     this.#isOpen = carry?.isOpen ?? false;
     this.#isSetUp = carry?.isSetUp ?? false;
@@ -82,6 +78,17 @@ export class Attempts {
 
   get number(): number {
     return this.#number;
+  }
+
+  /** Its command may run, also while nobody watches it: it is to be stopped before its slices go. */
+  get isRunning(): boolean {
+    return this.#isOpen && this.#hasBegun;
+  }
+
+  /** The slices of the open attempt are gone; nothing of it can be stopped any more. */
+  abandon(): void {
+    if (this.#isOpen) this.#previousEnd = 'revoked';
+    this.#isOpen = false;
   }
 
   /** When the command was first started. */
@@ -119,12 +126,9 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     while (!this.#isSetUp) {
-      this.#story.move(
-        JobPhase.SettingUp,
-        `modules ${input.spec.modules.join(', ')} on ${count(hostCount(input), 'host')}`,
-      );
+      this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-      const end = await this.#onWorker(summary, (worker) => worker.setUpHosts(input));
+      const end = await this.#setUpUntilRevoked(input, summary);
       if (end === undefined || end.kind === 'handed-over') continue;
       if (end.kind !== 'ready') return end;
       this.#isSetUp = true;
@@ -132,50 +136,79 @@ export class Attempts {
     return this.#supervise(input);
   }
 
+  /** Modules have nothing to save: what they did is done again on other hosts anyway. */
+  async #setUpUntilRevoked(input: AttemptInput, summary: string): Promise<SetUpEnd | Revoked | undefined> {
+    const settingUp = this.#worker.call(this.#number, summary, (worker) => worker.setUpHosts(input));
+    const end = await Promise.race([settingUp, this.#whenRevoked()]);
+    if (end?.kind === 'revoked') this.#worker.giveUp();
+    return end;
+  }
+
   async #supervise(input: AttemptInput): Promise<AttemptResult> {
     this.#attemptStartedAt ??= Date.now();
     this.#startedAt ??= this.#attemptStartedAt;
     this.#story.move(
       JobPhase.Running,
-      `attempt ${this.#number} on ${count(hostCount(input), 'host')} in ${input.slices[0]?.ref.zone}`,
+      `attempt ${this.#number} on ${hostCount(input)} in ${input.slices[0]?.ref.zone}`,
       { attempts: this.#number },
     );
     await this.#record(input);
-    const end = await this.#superviseUntilCancelled(input);
+    const end = await this.#superviseUntilStopped(input);
     if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'pause' };
     if (end.kind === 'fenced') {
       // The job was reset to before that attempt; what runs on the hosts goes on under its own number.
       this.#story.note(`the hosts run attempt ${end.epoch} already; going on with it`);
       this.#number = end.epoch;
+      this.#hasBegun = true;
       return { kind: 'pause' };
     }
     return end;
   }
 
   /**
-   * The supervision goes on over a cancel: the command is stopped by an activity of its own, at once, while the supervision
-   * ships the last lines and then ends by itself.
+   * The supervision goes on over a cancel and a revocation: the command is stopped by an activity of its own, at once, while the
+   * supervision ships the last lines and then ends by itself.
    */
-  async #superviseUntilCancelled(input: AttemptInput): Promise<AttemptEnd | undefined> {
+  async #superviseUntilStopped(input: AttemptInput): Promise<AttemptEnd | Revoked | undefined> {
     this.#hasBegun = true;
-    const watching = this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input));
+    const watching = this.#watch(input);
     const cancelled = CancellationScope.current().cancelRequested;
+    let first: AttemptEnd | Revoked | undefined;
     try {
-      return await Promise.race([watching, cancelled]);
+      first = await Promise.race([watching, cancelled, this.#whenRevoked()]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      await CancellationScope.nonCancellable(() => this.#stopWatched(input, watching));
+      await CancellationScope.nonCancellable(() => this.#stopWatched(input, watching, CANCELLED));
       throw error;
     }
+    if (first?.kind !== 'revoked') return first;
+    return CancellationScope.nonCancellable(() => this.#stopRevoked(input, watching));
   }
 
-  async #stopWatched(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<void> {
-    await this.#stop(input);
-    await Promise.race([
-      this.#shipLastLines(input, watching),
-      sleep(LAST_LINES_MS, { summary: 'time for the last lines' }),
-    ]);
+  /** What ended by itself before it was told has ended so, and a job that was done has succeeded. */
+  async #stopRevoked(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<AttemptEnd | Revoked> {
+    const revocation = this.#revocation();
+    if (revocation === undefined) throw new TypeError('no revocation to stop the command for');
+    const { graceSeconds, command } = this.#spec;
+    const save = command === undefined ? '' : `; its command has ${graceSeconds} s to save`;
+    this.#story.move(JobPhase.Evicting, `${revocationText(revocation)}${save}`);
+    const end =
+      command === undefined ? undefined : await this.#stopWatched(input, watching, revocationNotice(revocation));
     this.#hasBegun = false;
+    this.#worker.giveUp();
+    return end !== undefined && isEndOfItsOwn(end) ? end : { kind: 'revoked' };
+  }
+
+  /** See `stopCommand`. */
+  async #stopWatched(
+    input: AttemptInput,
+    watching: Promise<AttemptEnd | undefined>,
+    notice: StopNotice,
+  ): Promise<AttemptEnd | undefined> {
+    const watchAgain = (): Promise<AttemptEnd | undefined> => this.#watch(input);
+    const end = await stopCommand({ input, notice, watching, watchAgain, story: this.#story });
+    this.#hasBegun = false;
+    return end;
   }
 
   /**
@@ -185,65 +218,18 @@ export class Attempts {
   async stopUnwatched(slices: readonly ReadySlice[]): Promise<void> {
     if (!this.#isOpen || !this.#hasBegun || slices.length === 0) return;
     const input = this.#input(slices);
-    await this.#stopWatched(
-      input,
-      this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input)),
-    );
+    await this.#stopWatched(input, this.#watch(input), CANCELLED);
     await this.#close(input, { kind: 'cancelled' });
   }
 
-  /** A supervision that only made a pause, or whose worker went away, is followed by one that sees the command's end. */
-  async #shipLastLines(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<void> {
-    try {
-      let end = await watching;
-      while (end === undefined || end.kind === 'still-running' || end.kind === 'handed-over') {
-        end = await this.#onWorker(watchSummary(input), (worker) => worker.superviseAttempt(input));
-      }
-    } catch (error) {
-      this.#story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
-    }
+  #whenRevoked(): Promise<Revoked> {
+    const revoked = (): Promise<void> => condition(() => this.#revocation() !== undefined);
+    // A cancel is waited for in its own way, or not at all.
+    return CancellationScope.nonCancellable(revoked).then(() => ({ kind: 'revoked' }));
   }
 
-  async #stop(input: AttemptInput): Promise<void> {
-    try {
-      const { graceSeconds } = this.#spec;
-      const summary = `stop the command of attempt ${input.attempt} on ${hostsOf(input)}, grace ${graceSeconds} s`;
-      await stopping(graceSeconds * 1000)(summary).stopAttempt(input);
-    } catch (error) {
-      // Hosts that cannot be reached lose their processes with their slice.
-      this.#story.note(`the command could not be stopped on every host: ${reasonOf(error)}`);
-    }
-  }
-
-  /** Undefined: the claimed worker is gone, or lost the activity. */
-  async #onWorker<T>(
-    summary: string,
-    call: (worker: Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>) => Promise<T>,
-  ): Promise<T | undefined> {
-    this.#queue ??= (await bookkeeping(`find a worker for attempt ${this.#number}`).claimWorker()).taskQueue;
-    const worker = onClaimedWorker(this.#queue, this.#settings.timings)(summary);
-    try {
-      // The user's cancel must not reach it: see #untilCancelled. Set-up ends with its slices.
-      return await CancellationScope.nonCancellable(() => call(worker));
-    } catch (error) {
-      this.#queue = undefined;
-      await this.#afterWorkerError(error);
-      return undefined;
-    }
-  }
-
-  /** A worker that went away costs nothing; one that reports errors again and again ends the attempt. */
-  async #afterWorkerError(error: unknown): Promise<void> {
-    if (!(error instanceof ActivityFailure)) throw error;
-    if (error.cause instanceof TimeoutFailure) {
-      this.#story.note(`the worker that served the attempt is gone (${error.cause.timeoutType}); another one goes on`);
-      return;
-    }
-    this.#workerErrors += 1;
-    const isFinal = error.cause instanceof ApplicationFailure && error.cause.nonRetryable === true;
-    if (isFinal || this.#workerErrors > MOST_WORKER_ERRORS) throw error;
-    this.#story.note(`a worker reported: ${reasonOf(error)}; trying again`);
-    await sleep(WORKER_ERROR_PAUSE_MS * this.#workerErrors, { summary: 'after an error of a worker' });
+  #watch(input: AttemptInput): Promise<AttemptEnd | undefined> {
+    return this.#worker.call(this.#number, watchSummary(input), (worker) => worker.superviseAttempt(input));
   }
 
   async #close(input: AttemptInput, result: AttemptResult | { readonly kind: 'cancelled' }): Promise<void> {
@@ -301,34 +287,14 @@ export interface AttemptsContext {
   readonly settings: JobSettings;
   readonly files: Readonly<Record<string, string>>;
   readonly story: JobStory;
+  /** Of the lease that the slices are under. */
+  readonly revocation: () => Revocation | undefined;
 }
 
-const MOST_WORKER_ERRORS = 5;
-const WORKER_ERROR_PAUSE_MS = 2_000;
-
-/** How long the supervision may take to ship what was printed before the stop. */
-const LAST_LINES_MS = 20_000;
-
-const watchSummary = (input: AttemptInput): string =>
-  input.spec.command === undefined
-    ? `hold the slices, attempt ${input.attempt} on ${hostsOf(input)}`
-    : `run and watch the command, attempt ${input.attempt} on ${hostsOf(input)}`;
-
-/** `4 hosts of jc-train-7f3k-g1`. */
-const hostsOf = (input: AttemptInput): string =>
-  `${count(hostCount(input), 'host')} of ${input.slices.map(({ ref }) => ref.name).join(', ')}`;
-
-const hostCount = ({ slices }: AttemptInput): number => slices.reduce((sum, { hosts }) => sum + hosts.length, 0);
-
-function reasonOf(error: unknown): string {
-  return error instanceof ActivityFailure ? (error.cause?.message ?? error.message) : String(error);
-}
+const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };
 
 /** An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible. */
 function workerFailure(error: unknown): AttemptResult {
   if (!(error instanceof ActivityFailure)) throw error;
   return { kind: 'worker-failed', message: reasonOf(error) };
 }
-
-export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
-  slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;

@@ -13,6 +13,8 @@ export interface JobCarry {
   readonly submittedAt: EpochMs;
   readonly story: StoryCarry;
   readonly spent: Spent;
+  /** How often quota took its chips back; no budget ends it. Absent: never. */
+  readonly quotaPreemptions?: number;
   readonly lease: LeaseCarry;
   readonly gang: { readonly slices: readonly SliceView[]; readonly zoneTry: number };
   readonly attempts: AttemptsCarry;

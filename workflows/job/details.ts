@@ -19,6 +19,7 @@ export interface JobFacts {
   readonly outcome?: Outcome;
   readonly attempt: number;
   readonly spent: Spent;
+  readonly quotaPreemptions?: number;
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
   readonly slices: readonly SliceView[];
@@ -77,7 +78,7 @@ function nextStep(facts: JobFacts): string {
         ? 'There is no command: it holds its slices until it is cancelled.'
         : `It waits for the command to end ${commandNow(spec.command)}.`;
     case JobPhase.Evicting:
-      return 'It waits until the slices that it lost are seen gone, then asks for new ones. Nothing is to be done.';
+      return 'It waits until the slices that it lost or gave up are seen gone, then asks for new ones. Nothing is to be done.';
     case JobPhase.Finishing:
       return 'It stores its outcome and lets its slices go. Nothing is to be done.';
     case JobPhase.Succeeded:
@@ -147,12 +148,15 @@ const more = (number: number, noun: string, id: string): string =>
 
 // The rest ---------------------------------------------------------------------------------------------------------
 
-function budgets({ spec: { retries }, spent, attempt }: JobFacts): string {
-  return [
+function budgets({ spec: { retries }, spent, attempt, quotaPreemptions = 0 }: JobFacts): string {
+  const budgeted = [
     `**Attempts:** ${attempt}. Used of its budgets: ${spent.preemption} of ${retries.preemption} preemptions by the provider`,
     `${spent.infrastructure} of ${retries.infrastructure} failures of the infrastructure`,
     `${spent.task} of ${retries.task} repetitions after a failure of the command`,
   ].join(', ');
+  return quotaPreemptions === 0
+    ? budgeted
+    : `${budgeted}. Preempted by quota, which no budget ends: ${quotaPreemptions}`;
 }
 
 function places({ id, settings, phase }: JobFacts): string {

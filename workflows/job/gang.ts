@@ -4,7 +4,6 @@ import {
   getExternalWorkflowHandle,
   ParentClosePolicy,
   setHandler,
-  sleep,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -93,13 +92,18 @@ export class Gang {
     return zones[this.#zoneTry % zones.length] as string;
   }
 
-  /** Starts what is missing; resolves when all slices are ready, or with the first loss. */
-  async bringUp(): Promise<GangLoss | undefined> {
-    for (let index = 0; index < this.#spec.slices; index++) {
+  /** All slices are ready. */
+  get isWhole(): boolean {
+    return this.#slices.length === this.#spec.slices && this.#slices.every(({ state }) => state === 'ready');
+  }
+
+  /** Starts what is missing; resolves when all slices are ready, with the first loss, or when it is no longer wanted. */
+  async bringUp(isUnwanted: () => boolean): Promise<GangLoss | undefined> {
+    for (let index = 0; index < this.#spec.slices && !isUnwanted(); index++) {
       const member = this.#slices[index];
       if (!member || member.state === 'gone') await this.#start(index, (member?.generation ?? 0) + 1);
     }
-    await condition(() => this.#loss() !== undefined || this.#slices.every(({ state }) => state === 'ready'));
+    await condition(() => this.#loss() !== undefined || this.isWhole || isUnwanted());
     return this.#loss();
   }
 
@@ -119,14 +123,19 @@ export class Gang {
     );
   }
 
-  /** To the next zone, waiting before a new round through all of them. */
-  async nextZone(): Promise<void> {
+  /** The next slices are asked for in the next zone. */
+  leaveZone(): void {
     this.#zoneTry += 1;
+  }
+
+  /** To the next zone, waiting before a new round through all of them, unless that is no longer wanted. */
+  async nextZone(isUnwanted: () => boolean): Promise<void> {
+    this.leaveZone();
     const count = this.#spec.tpu.zones.length;
     const round = Math.floor(this.#zoneTry / count);
     if (this.#zoneTry % count !== 0) return;
     const { zoneBackoffMs, zoneBackoffMaxMs } = this.#settings.timings;
-    await sleep(Math.min(zoneBackoffMs * 2 ** (round - 1), zoneBackoffMaxMs), {
+    await condition(isUnwanted, Math.min(zoneBackoffMs * 2 ** (round - 1), zoneBackoffMaxMs), {
       summary: 'no capacity in any zone: waiting',
     });
   }
@@ -134,6 +143,7 @@ export class Gang {
   markLost(lost: readonly LostSlice[]): void {
     for (const { index, cause, message } of lost)
       this.#onNews(this.#slices[index]?.ref.name ?? '', { kind: 'lost', cause, message });
+    this.#onChange();
   }
 
   // ----------------------------------------------------------------------------------------------------------------
@@ -143,8 +153,8 @@ export class Gang {
     const { ref } = plan;
     this.#slices[index] = { index, generation, ref, state: 'starting', hosts: [], detail: `asking ${ref.zone}` };
     this.#onChange();
-    const { id: lease, demand } = this.#lease();
-    const memo: SliceMemo = { lease, demand, ref };
+    const { id: lease, demand, tier } = this.#lease();
+    const memo: SliceMemo = { lease, demand, ref, ...(tier === undefined ? {} : { tier }) };
     const label = this.#settings.label === undefined ? '' : `${this.#settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
     // job closes (facts/temporal.md, end).
@@ -176,7 +186,8 @@ export class Gang {
       ...(this.#spec.slices > 1 ? { slice: index } : {}),
       generation,
     });
-    return slicePlan(this.#spec, { ...this.#settings, zone, name, job, run: chainRunId(), generation });
+    const place = { ...this.#settings, zone, name, job, run: chainRunId(), generation };
+    return slicePlan(this.#spec, { ...place, bought: this.#lease().bought });
   }
 
   #onNews(name: string, news: SliceNews): void {

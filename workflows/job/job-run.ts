@@ -1,50 +1,51 @@
-import { log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { setHandler, workflowInfo } from '@temporalio/workflow';
 import { contentHash } from '../../domain/content-hash.js';
-import { formatSlices, unitsOfJob } from '../../domain/job-units.js';
+import { formatSlices } from '../../domain/job-units.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
-import { lastRecord } from '../activity-options.js';
 import { meter } from '../meter.js';
-import { describeQuery, type JobInput, type JobView } from '../messages.js';
-import { placeName, Attempts, type AttemptResult } from './attempts.js';
+import { describeQuery, type JobInput, type JobView, prioritySignal } from '../messages.js';
+import { placeName } from './attempt-words.js';
+import { Attempts, type AttemptResult } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
 import { jobDetails, type JobFacts } from './details.js';
+import { tellEnd } from './ending.js';
 import { Gang, type GangLoss } from './gang.js';
+import { demandOf } from './demand.js';
 import { LeaseHold } from './lease-hold.js';
-import { tellOfEnd } from './notify.js';
+import { isPreemptionByQuota, type Revocation, revocationText } from './revocation.js';
 import { chainRunId, JobStory } from './story.js';
 
 export type LiveEnd = { readonly kind: 'outcome'; readonly outcome: Outcome } | { readonly kind: 'renew' };
+
+const PRIORITIES = [1, 2, 3, 4, 5] as const;
 
 /** What was submitted, as `contentHash` takes it. */
 type JobSource = Pick<JobInput, 'job'> & { readonly files: NonNullable<JobInput['files']> };
 
 /** One run of a job's chain: puts lease, slices and attempts together and decides what an end of one of them means. */
 export class JobRun {
-  readonly #carried: JobCarry;
+  #carried: JobCarry;
   readonly #story: JobStory;
   readonly #lease: LeaseHold;
   readonly #gang: Gang;
   readonly #attempts: Attempts;
   #spent: Spent;
+  #quotaPreemptions: number;
 
   constructor(carry: JobCarry, source: JobSource) {
     const { spec, settings } = carry;
     this.#carried = carry;
     this.#spent = carry.spent;
+    this.#quotaPreemptions = carry.quotaPreemptions ?? 0;
     this.#story = new JobStory(carry.story);
-    const onChange = (): void => this.#story.show();
+    const onChange = (): void => this.#onSlices();
     this.#gang = new Gang({ spec, settings, lease: () => this.#lease, onChange }, carry.gang);
-    const demand = {
-      project: settings.project,
-      user: settings.user,
-      priority: spec.priority,
-      submittedAt: carry.submittedAt,
-      units: unitsOfJob(spec),
-    };
-    this.#lease = new LeaseHold(spec.pool, demand, () => this.#gang.present, carry.lease);
+    this.#lease = new LeaseHold(spec.pool, demandOf(carry), () => this.#gang.present, carry.lease);
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
-    this.#attempts = new Attempts({ job, spec, settings, files: source.files, story: this.#story }, carry.attempts);
+    const context = { job, spec, settings, files: source.files, story: this.#story };
+    this.#attempts = new Attempts({ ...context, revocation: () => this.#lease.revocation }, carry.attempts);
     setHandler(describeQuery, () => this.#view());
+    setHandler(prioritySignal, (news) => this.#onPriority(news));
     if (!workflowInfo().continuedFromExecutionRunId) this.#begin(source);
     this.#story.describeBy(() => jobDetails(this.#facts()));
   }
@@ -52,15 +53,13 @@ export class JobRun {
   /** Until the job has an outcome, or its history is long enough for a new run. */
   async live(): Promise<LiveEnd> {
     for (;;) {
-      if (!this.#lease.isHeld) {
-        this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}`);
-        const askedAt = Date.now();
-        await this.#lease.acquire();
-        meter.queued(this.#carried.spec.pool, Date.now() - askedAt);
-      }
+      await this.#obtainLease();
       const outcome = await this.#useLease();
       if (outcome) return { kind: 'outcome', outcome };
-      if (workflowInfo().historyLength >= this.#carried.settings.timings.jobHistoryEvents) return { kind: 'renew' };
+      if (!this.#isRevoked() && workflowInfo().historyLength >= this.#carried.settings.timings.jobHistoryEvents) {
+        await this.#lease.settled();
+        return { kind: 'renew' };
+      }
     }
   }
 
@@ -72,35 +71,7 @@ export class JobRun {
     await this.#lease.letGo();
     this.#story.end(outcome);
     meter.ended(outcome);
-    const isStored = await this.#store(outcome);
-    if (!(await this.#notify(outcome)) || !isStored) return;
-    // Once more, for the lines that say who was told.
-    await this.#store(outcome);
-  }
-
-  /** After the outcome was stored, so that who is told finds it. False: nobody is named. */
-  async #notify(outcome: Outcome): Promise<boolean> {
-    const { notify = [] } = this.#carried.spec;
-    const { result } = outcome;
-    const notice = { v: 1, job: workflowInfo().workflowId, run: chainRunId(), result, outcome } as const;
-    for (const line of await tellOfEnd(notify, notice)) this.#story.note(line);
-    return notify.length > 0;
-  }
-
-  /** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. False: it was not. */
-  async #store(outcome: Outcome): Promise<boolean> {
-    const job = { id: workflowInfo().workflowId, run: chainRunId() };
-    try {
-      await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({
-        job,
-        outcome,
-        events: this.#story.events,
-      });
-      return true;
-    } catch (error) {
-      log.error(`the outcome could not be stored: ${String(error)}`);
-      return false;
-    }
+    await tellEnd(this.#carried.spec.notify ?? [], outcome, this.#story);
   }
 
   cancelledOutcome(): Outcome {
@@ -131,12 +102,62 @@ export class JobRun {
     this.#story.note(settings.quotaNote);
   }
 
+  readonly #isRevoked = (): boolean => this.#lease.revocation !== undefined;
+
+  #onSlices(): void {
+    this.#lease.chips(this.#gang.isWhole ? this.#gang.zone : undefined);
+    this.#story.show();
+  }
+
+  #onPriority({ run, priority }: { readonly run: string; readonly priority: number }): void {
+    const { spec } = this.#carried;
+    const named = PRIORITIES.find((known) => known === priority);
+    if (run !== chainRunId() || named === undefined || named === spec.priority) return;
+    this.#carried = { ...this.#carried, spec: { ...spec, priority: named } };
+    this.#lease.reprioritize(priority);
+    this.#story.note(`its priority is ${priority} from now on; it was ${spec.priority}`);
+  }
+
+  /** Gives back what was revoked, then waits until a lease is held. A command that may run is left to be stopped first. */
+  async #obtainLease(): Promise<void> {
+    for (;;) {
+      const { revocation } = this.#lease;
+      if (revocation && !(this.#attempts.isRunning && this.#gang.isWhole)) await this.#giveBack(revocation);
+      else if (this.#lease.isHeld) return;
+      else await this.#waitForLease();
+    }
+  }
+
+  async #waitForLease(): Promise<void> {
+    const again = this.#quotaPreemptions > 0 ? ' again, with its first submit time' : '';
+    this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}${again}`);
+    const askedAt = Date.now();
+    await this.#lease.acquire();
+    meter.queued(this.#carried.spec.pool, Date.now() - askedAt);
+  }
+
+  /** The slices go, then the lease: its pool counts it until both are gone. */
+  async #giveBack(revocation: Revocation): Promise<void> {
+    const why = revocationText(revocation);
+    this.#story.setBack(why);
+    if (isPreemptionByQuota(revocation)) this.#quotaPreemptions += 1;
+    this.#attempts.abandon();
+    if (this.#gang.present.length > 0) {
+      this.#story.move(JobPhase.Evicting, why);
+      await this.#gang.evict(why);
+    } else this.#story.note(why);
+    // The zone that gave nothing cools down: another comes first.
+    if (revocation.cause === 'asking') this.#gang.leaveZone();
+    await this.#lease.giveBack();
+  }
+
   /** One go at a running command under the lease. Undefined: go on, in whatever state things are now. */
   async #useLease(): Promise<Outcome | undefined> {
     const { spec } = this.#carried;
     if (this.#gang.ready.length < spec.slices) {
       this.#story.move(JobPhase.Provisioning, `${spec.slices} x ${spec.tpu.accelerator} in ${this.#gang.zone}`);
-      const loss = await this.#gang.bringUp();
+      const loss = await this.#gang.bringUp(this.#isRevoked);
+      if (this.#isRevoked()) return undefined;
       if (loss) return this.#afterLoss(loss);
     }
     return this.#afterAttempt(await this.#attempts.run(this.#gang.ready));
@@ -155,7 +176,7 @@ export class JobRun {
         this.#story.move(JobPhase.Evicting, `no capacity in ${this.#gang.zone}: ${loss.message}`);
         // A gang lies in one zone: what it has here already goes too.
         await this.#gang.evict('no capacity for the whole gang in this zone');
-        await this.#gang.nextZone();
+        await this.#gang.nextZone(this.#isRevoked);
         return undefined;
       case 'lease':
         this.#story.move(JobPhase.Evicting, loss.message);
@@ -176,11 +197,14 @@ export class JobRun {
     const { spec } = this.#carried;
     switch (result.kind) {
       case 'pause':
+      case 'revoked':
         return undefined;
       case 'exited':
         return this.#afterExit(result);
       case 'slices-lost': {
         this.#gang.markLost(result.slices);
+        // Whoever took them, they were to go: no budget is charged.
+        if (this.#isRevoked()) return undefined;
         const [first] = result.slices;
         const what = `slice ${first?.index ?? 0} was ${first?.cause === 'preempted' ? 'preempted by the provider' : 'lost'}: ${first?.message ?? ''}`;
         return this.#spend(
@@ -238,10 +262,16 @@ export class JobRun {
       ...(cause ? { cause } : {}),
       attempts: this.#attempts.number,
       preemptions: this.#spent.preemption,
+      ...this.#takenByQuota,
       submittedAt: this.#carried.submittedAt,
       ...(startedAt === undefined ? {} : { startedAt }),
       endedAt: Date.now(),
     };
+  }
+
+  /** Left out of a job that it never happened to. */
+  get #takenByQuota(): { readonly quotaPreemptions?: number } {
+    return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
   }
 
   #view(): JobView {
@@ -254,6 +284,7 @@ export class JobRun {
       submittedAt,
       attempt: this.#attempts.number,
       preemptions: this.#spent.preemption,
+      ...this.#takenByQuota,
       slices: this.#gang.views,
       ...this.#story.view(),
     };
@@ -268,6 +299,7 @@ export class JobRun {
       settings,
       attempt: this.#attempts.number,
       spent: this.#spent,
+      ...this.#takenByQuota,
       slices: this.#gang.views,
       ...(setback === undefined ? {} : { setback }),
       ...this.#story.view(),
@@ -279,6 +311,7 @@ export class JobRun {
       ...this.#carried,
       story: this.#story.carry(),
       spent: this.#spent,
+      ...this.#takenByQuota,
       lease: this.#lease.carry(),
       gang: { slices: this.#gang.views, zoneTry: this.#gang.zoneTry },
       attempts: this.#attempts.carry(),

@@ -1,37 +1,56 @@
 import { condition, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
+import type { TierPurchase } from '../../domain/slice-plan.js';
 import { formatUnits } from '../../quota/quota-units.js';
 import { quotaMail } from '../activity-options.js';
-import { grantedSignal, restateSignal } from '../messages.js';
+import { grantedSignal, restateSignal, revokedSignal, type LeaseNews } from '../messages.js';
 import { Sequence } from '../sequence.js';
+import type { Revocation } from './revocation.js';
 import { chainRunId } from './story.js';
 
-/** The job's side of its lease: asks, holds, says again to a new epoch, lets go. */
+/**
+ * The job's side of its lease: asks, holds, hears that it is revoked, says again to a new epoch, gives back and asks under the
+ * next number, lets go. It moves nothing else of the job: who uses the lease looks at `isHeld` and `revocation`.
+ */
 export class LeaseHold {
   #number: number;
-  #heldSince: number | undefined;
+  #held: Held;
   #epoch: number;
+  #askedAt: number | undefined;
+  #revocation: Revocation | undefined;
   #hasLetGo = false;
+  #demand: Demand;
+  /** News that nobody waits for, and that are not acknowledged yet. */
+  #newsUnderWay = 0;
   readonly #pool: string;
-  readonly #demand: Demand;
   /** Slices of this job that are not seen gone. */
   readonly #slices: () => readonly SliceRef[];
   readonly #sequence = new Sequence();
 
   constructor(pool: string, demand: Demand, slices: () => readonly SliceRef[], carry?: LeaseCarry) {
+    const { number, epoch, askedAt, revocation, ...held }: LeaseCarry = carry ?? { number: 1, epoch: 0 };
     this.#pool = pool;
     this.#demand = demand;
     this.#slices = slices;
-    this.#number = carry?.number ?? 1;
-    this.#heldSince = carry?.heldSince;
-    this.#epoch = carry?.epoch ?? 0;
+    this.#number = number;
+    this.#epoch = epoch;
+    this.#askedAt = askedAt;
+    this.#revocation = revocation;
+    // Slices that a job of 0.1.0 took along were bought as the job says.
+    this.#held = held.heldSince === undefined ? {} : { bought: {}, ...held };
     setHandler(grantedSignal, (grant) => this.#onGranted(grant));
-    setHandler(restateSignal, ({ epoch }) => this.#restate(epoch));
+    setHandler(revokedSignal, (revoked) => this.#onRevoked(revoked));
+    setHandler(restateSignal, ({ epoch: current }) => this.#restate(current));
   }
 
   get isHeld(): boolean {
-    return this.#heldSince !== undefined;
+    return this.#held.heldSince !== undefined;
+  }
+
+  /** The pool wants it back, whatever the job does with it: to be answered by `giveBack`. */
+  get revocation(): Revocation | undefined {
+    return this.#revocation;
   }
 
   get id(): LeaseId {
@@ -42,66 +61,166 @@ export class LeaseHold {
     return this.#demand;
   }
 
-  /** Resolves when the lease is held. */
+  /** Absent: the grant did not say. */
+  get tier(): number | undefined {
+    return this.#held.tier;
+  }
+
+  /** What slices under this lease are bought as. */
+  get bought(): TierPurchase {
+    return this.#held.bought ?? {};
+  }
+
+  /** The pool knows already: it is the pool that says so. */
+  reprioritize(priority: number): void {
+    this.#demand = { ...this.#demand, priority };
+  }
+
+  /** Resolves when the lease is held, or revoked before the job heard of its grant. */
   async acquire(): Promise<void> {
     if (this.isHeld) return;
     await this.#ask();
-    await condition(() => this.isHeld);
+    await condition(() => this.isHeld || this.#revocation !== undefined);
   }
 
   /** A slice was told that its lease does not stand: a quota workflow without memory did not know of it. */
   lost(): void {
-    this.#heldSince = undefined;
+    this.#held = {};
+  }
+
+  /** Tells the pool where all slices are ready, or that some are lost again. Nobody waits until it knows; see `settled`. */
+  chips(zone: string | undefined): void {
+    if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
+    const { chipsIn: _, ...held } = this.#held;
+    this.#held = { ...held, ...(zone === undefined ? {} : { chipsIn: zone }) };
+    this.#tellOfChips();
+  }
+
+  /** A continue-as-new would drop what is still on its way. */
+  async settled(): Promise<void> {
+    await condition(() => this.#newsUnderWay === 0);
+  }
+
+  /** Answers a revocation, once no slice of the job is left. The job asks again under the next number. */
+  async giveBack(): Promise<void> {
+    const given = this.id;
+    this.#number += 1;
+    this.#held = {};
+    this.#askedAt = undefined;
+    this.#revocation = undefined;
+    await this.#release(given);
   }
 
   /** For good: free once all slices that are left are seen gone. Repeating is safe. */
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
-    this.#heldSince = undefined;
-    await this.#release();
+    this.#held = {};
+    await this.#release(this.id);
   }
 
-  #onGranted({ run, number, epoch }: { run: string; number: number; epoch: number }): void {
-    if (run !== chainRunId() || number !== this.#number || epoch < this.#epoch || this.#hasLetGo) return;
+  // What the pool says ---------------------------------------------------------------------------------------------
+
+  #isNews({ run, number, epoch }: LeaseNews): boolean {
+    return run === chainRunId() && number === this.#number && epoch >= this.#epoch && !this.#hasLetGo;
+  }
+
+  #onGranted(grant: GrantNews): void {
+    if (!this.#isNews(grant)) return;
+    const { epoch, tier, pricing, reservation } = grant;
     this.#epoch = epoch;
-    this.#heldSince ??= Date.now();
+    const isTierNew = this.#held.tier === undefined && tier !== undefined;
+    // Said again, the first word counts: what is there was bought by it, and a lease changes its tier only with a new attempt.
+    this.#held = {
+      heldSince: Date.now(),
+      bought: { ...(pricing === undefined ? {} : { pricing }), ...(reservation === undefined ? {} : { reservation }) },
+      ...(tier === undefined ? {} : { tier }),
+      ...this.#held,
+    };
+    if (isTierNew && this.#held.chipsIn !== undefined) this.#tellOfChips();
+  }
+
+  #onRevoked(revoked: LeaseNews & Revocation): void {
+    if (!this.#isNews(revoked)) return;
+    const { epoch, reason, cause } = revoked;
+    this.#epoch = epoch;
+    // Said until it is answered: what the command was told first stays true.
+    this.#revocation ??= { reason, cause };
   }
 
   async #restate(epoch: number): Promise<void> {
     if (epoch < this.#epoch) return;
     this.#epoch = epoch;
-    if (this.#hasLetGo) await this.#release();
+    if (this.#hasLetGo) await this.#release(this.id);
     else await this.#ask();
   }
 
+  // What the pool is told ------------------------------------------------------------------------------------------
+
   #ask(): Promise<void> {
-    const held = this.#heldSince === undefined ? {} : { heldSince: this.#heldSince };
+    this.#askedAt ??= Date.now();
+    const { heldSince, tier, chipsIn } = this.#held;
     const units = formatUnits(this.#demand.units);
     const summary = this.isHeld
       ? `tell quota pool ${this.#pool} again that the job holds ${units}`
       : `ask quota pool ${this.#pool} for ${units} of project ${this.#demand.project}`;
-    return this.#send(summary, { kind: 'request', demand: this.#demand, ...held, slices: this.#slices() });
+    return this.#send(summary, {
+      kind: 'request',
+      demand: this.#demand,
+      slices: this.#slices(),
+      askedAt: this.#askedAt,
+      ...(heldSince === undefined ? {} : { heldSince }),
+      ...(tier === undefined ? {} : { tier }),
+      ...(chipsIn === undefined ? {} : { zone: chipsIn }),
+    });
   }
 
-  #release(): Promise<void> {
-    return this.#send(`let the lease of quota pool ${this.#pool} go`, { kind: 'release', slices: this.#slices() });
+  #tellOfChips(): void {
+    const { tier, chipsIn: zone } = this.#held;
+    // A pool of 0.1.0 grants without a tier and knows no such message: so histories of then hold none either, and replay.
+    if (tier === undefined) return;
+    const what = zone === undefined ? 'that some of its chips are lost' : `that all of its chips are there, in ${zone}`;
+    this.#newsUnderWay += 1;
+    void this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'chips', ...(zone === undefined ? {} : { zone }) })
+      // Only a cancel ends it, and then the lease goes back anyway.
+      .catch(() => undefined)
+      .finally(() => (this.#newsUnderWay -= 1));
   }
 
-  #send(summary: string, body: LeaseMessageBody): Promise<void> {
-    return quotaMail(summary).sendLease({ lease: this.id, sender: 'job', sequence: this.#sequence.next(), body });
+  #release(lease: LeaseId): Promise<void> {
+    const body = { kind: 'release', slices: this.#slices() } as const;
+    return this.#send(`let the lease of quota pool ${this.#pool} go`, body, lease);
+  }
+
+  #send(summary: string, body: LeaseMessageBody, lease = this.id): Promise<void> {
+    return quotaMail(summary).sendLease({ lease, sender: 'job', sequence: this.#sequence.next(), body });
   }
 
   carry(): LeaseCarry {
     return {
       number: this.#number,
       epoch: this.#epoch,
-      ...(this.#heldSince === undefined ? {} : { heldSince: this.#heldSince }),
+      ...this.#held,
+      ...(this.#askedAt === undefined ? {} : { askedAt: this.#askedAt }),
+      ...(this.#revocation === undefined ? {} : { revocation: this.#revocation }),
     };
   }
 }
 
-export interface LeaseCarry {
+type GrantNews = LeaseNews & TierPurchase & { readonly tier?: number };
+
+/** What is known of the present lease, while it is held. */
+interface Held {
+  readonly heldSince?: number;
+  readonly tier?: number;
+  readonly bought?: TierPurchase;
+  /** All slices are ready, in this zone. */
+  readonly chipsIn?: string;
+}
+
+export interface LeaseCarry extends Held {
   readonly number: number;
   readonly epoch: number;
-  readonly heldSince?: number;
+  /** When it was first asked for. */
+  readonly askedAt?: number;
+  readonly revocation?: Revocation;
 }
