@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { BastionInput, BastionVerdict } from './bastion.js';
 
 export interface PythonPass {
-  /** One figure a round, measured inside Python. */
+  /** CPU time, one figure a round, measured inside Python. */
   readonly ms: readonly number[];
   readonly verdicts: readonly BastionVerdict[];
 }
