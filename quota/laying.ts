@@ -1,4 +1,5 @@
 import type { EpochMs } from '../domain/units.js';
+import { inLayingOrder } from './nominal-quota.js';
 import type { QuotaLease } from './quota-config.js';
 import { add } from './room.js';
 import type { Shape } from './shapes.js';
@@ -121,10 +122,6 @@ export class Lot {
     this.#left.set(priority, left);
     return left;
   }
-}
-
-function inLayingOrder(a: Laid, b: Laid): number {
-  return a.priority - b.priority || a.startedAt - b.startedAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
 
 function isWithin({ types, amounts }: Shape, left: readonly number[]): boolean {

@@ -1,5 +1,4 @@
-import type { EpochMs, QuotaUnits } from '../domain/units.js';
-import { isWithin, subtractUnits } from './quota-units.js';
+import type { EpochMs } from '../domain/units.js';
 import type { QuotaLease } from './quota-config.js';
 
 /** A share as an exact fraction: what was written, not what a double makes of it. */
@@ -65,17 +64,3 @@ export function inLayingOrder(a: Laid, b: Laid): number {
   return a.priority - b.priority || a.startedAt - b.startedAt || compare(a.id, b.id);
 }
 type Laid = Pick<QuotaLease, 'id' | 'priority'> & { readonly startedAt: EpochMs };
-
-/**
- * What is left of a project's nominal quota in one tier for a request of `priority` that would start now: leases of a
- * better priority, and of the same one, lie below it. A lease that does not fit whole is borrowed and takes nothing.
- * @param leases the project's leases in this tier, in laying order
- */
-export function nominalLeft(nominal: QuotaUnits, leases: readonly QuotaLease[], priority: number): QuotaUnits {
-  let left = nominal;
-  for (const lease of leases) {
-    if (lease.priority > priority) break;
-    if (isWithin(lease.units, left)) left = subtractUnits(left, lease.units);
-  }
-  return left;
-}
