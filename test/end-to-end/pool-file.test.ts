@@ -27,6 +27,22 @@ data_disks = [{ source = "corpus", mode = "read-only" }]
 team = "vision"
 [tpu.metadata]
 cost-center = 7
+[[tiers]]
+pricing = "ondemand"
+[largest_slice.us-east5-a]
+v5litepod = 16
+[largest_slice.us-east5-b]
+v5litepod = 8
+`;
+const QUOTA_FILE = `
+[toml-schema]
+version = "1"
+[[total_resources]]
+v5litepod = 64
+[project_membership]
+vision = [".*"]
+[project_resources.vision]
+v5litepod = 1
 `;
 const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
 
@@ -37,7 +53,12 @@ describe('the pool file', function () {
 
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start({ pool: POOL, poolFile: 'zones = ["us-east5"]\n', isNotReady: true });
+    stack = await TestStack.start({
+      pool: POOL,
+      quota: QUOTA_FILE,
+      poolFile: 'zones = ["us-east5"]\n',
+      isNotReady: true,
+    });
     admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
   });
   after(() => stack.stop());
@@ -123,6 +144,21 @@ describe('the pool file', function () {
     });
     stack.writePoolFile(POOL_FILE);
     await nothingLeft();
+  });
+
+  it('a job that could never start is refused, with the zones of its pool and the pricing that it names', async () => {
+    const refusals: [object, RegExp][] = [
+      [
+        { accelerator: 'v5litepod-32' },
+        /v5litepod-32 can never start: a slice of 32 v5litepod asked, the largest of us-east5-a, us-east5-b is 16/,
+      ],
+      [{ pricing: 'spot' }, /v5litepod-1 can never start: no tier of the pool is bought as spot/],
+      [{ accelerator: 'v6e-1' }, /v6e-1 can never start: the pool has no v6e \(it has v5litepod\)/],
+    ];
+    for (const [tpu, why] of refusals) {
+      const id = await submit(job('true', tpu));
+      await assert.rejects(stack.jobs.wait(id), (error) => error instanceof JobInvalid && why.test(error.message));
+    }
   });
 
   it('a job is submitted when its workflow starts, whatever its starter says', async () => {
