@@ -38,7 +38,12 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
       for (const pool of poolsOf(batch)) publisher.changed(Context.current(), pool);
       return report;
     },
-    loadPool: async (pool) => ({ ...(await quota.load(pool)), timings: installation.timings }),
+    loadPool: async (pool) => {
+      const loaded = await quota.load(pool);
+      // Of a pool with neither jobs nor leases this is all that is ever heard.
+      publisher.changed(Context.current(), pool);
+      return { ...loaded, timings: installation.timings };
+    },
     applyFiles: (pool, call) => quota.applyFiles(pool, call),
     readOpenWork: (pool) => readOpenWork(client(), dependencies, pool),
     inspectHolders: (questions) => inspectHolders(client(), questions),

@@ -76,6 +76,8 @@ async function admit(run: PoolRun, around: CallSurroundings, call: AdmissionCall
   const reason = call.reason === undefined ? {} : { reason: call.reason };
   const message = run.admit({ kind: call.admission, ...reason }, call.by, Date.now());
   around.wake();
+  // What a worker reads it publishes: an idle pool would go on being shown as it was.
+  await around.readFiles();
   return { message };
 }
 

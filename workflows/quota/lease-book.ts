@@ -16,6 +16,7 @@ import {
   notePaused,
   startRow,
 } from './lease-row.js';
+import { LeaseRows } from './lease-rows.js';
 import { isPending, nothingPending, type Pending } from './pending.js';
 
 export type { FreedLease } from './freed-leases.js';
@@ -33,18 +34,20 @@ export type { Pending } from './pending.js';
  */
 export class LeaseBook {
   readonly epoch: number;
-  readonly #rows: Map<string, LeaseRow>;
+  readonly #rows: LeaseRows;
   readonly #freed: FreedLeases;
   readonly #onEvent: (event: BookEvent) => void;
   #pending: Required<Pending>;
 
   constructor(carry: LeaseBookCarry, onEvent: (event: BookEvent) => void = () => undefined) {
     this.epoch = carry.epoch;
-    this.#rows = new Map(
-      carry.rows.map((row) => [
-        leaseKey(row.lease),
-        { ...row, slices: [...row.slices], gone: [...row.gone], sequences: { ...row.sequences } },
-      ]),
+    this.#rows = new LeaseRows(
+      carry.rows.map((row) => ({
+        ...row,
+        slices: [...row.slices],
+        gone: [...row.gone],
+        sequences: { ...row.sequences },
+      })),
     );
     this.#freed = new FreedLeases(carry.freed);
     this.#pending = { ...nothingPending(), ...carry.pending };
@@ -52,12 +55,12 @@ export class LeaseBook {
   }
 
   get waiting(): readonly LeaseRow[] {
-    return [...this.#rows.values()].filter((row) => row.state === 'waiting');
+    return this.#rows.all().filter((row) => row.state === 'waiting');
   }
 
   /** Everything that counts against the pool. */
   get leased(): readonly LeaseRow[] {
-    return [...this.#rows.values()].filter((row) => row.state !== 'waiting');
+    return this.#rows.all().filter((row) => row.state !== 'waiting');
   }
 
   get(key: string): LeaseRow | undefined {
@@ -66,7 +69,7 @@ export class LeaseBook {
 
   /** The job's row that is not only draining; a job has one. */
   ofJob(job: string): LeaseRow | undefined {
-    return [...this.#rows.values()].find(({ lease, state }) => lease.job === job && state !== 'draining');
+    return this.#rows.ofJob(job).find(({ state }) => state !== 'draining');
   }
 
   // What leaves ----------------------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ export class LeaseBook {
 
   /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
   remind(now: EpochMs, afterMs: number): void {
-    for (const { lease, revoked } of this.#rows.values()) {
+    for (const { lease, revoked } of this.#rows.all()) {
       if (!revoked || now - revoked.toldAt < afterMs) continue;
       revoked.toldAt = now;
       this.#pending.revocations.push(lease);
@@ -215,8 +218,9 @@ export class LeaseBook {
   /** A job has one lease at a time; after a reset it may ask under an old number. What a person said of it goes along. */
   #supersedeOthers(lease: LeaseId, key: string, demand: Demand, now: EpochMs): Demand {
     let { priority } = demand;
-    for (const [otherKey, other] of this.#rows) {
-      if (otherKey === key || other.lease.job !== lease.job || other.lease.run !== lease.run) continue;
+    for (const other of this.#rows.ofJob(lease.job)) {
+      const otherKey = leaseKey(other.lease);
+      if (otherKey === key || other.lease.run !== lease.run) continue;
       priority = other.priority ?? priority;
       for (const ref of other.slices)
         this.#pending.releases.push({ slice: ref.name, reason: `its job asked for lease ${lease.number}` });
@@ -296,7 +300,7 @@ export class LeaseBook {
   carry(): LeaseBookCarry {
     return {
       epoch: this.epoch,
-      rows: [...this.#rows.values()],
+      rows: this.#rows.all(),
       freed: this.#freed.carry(),
       pending: this.#pending,
     };
