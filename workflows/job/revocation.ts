@@ -14,9 +14,9 @@ export function revocationText({ cause, reason }: Revocation): string {
     case 'quota':
       return `preempted by quota: ${reason}`;
     case 'asking':
-      return `no chips in time, so its lease goes back to the pool: ${reason}`;
+      return `its lease goes back to the pool: ${reason}`;
     case 'parked':
-      return `its lease was taken while it was paused: ${reason}`;
+      return `its lease was taken: ${reason}`;
   }
 }
 
