@@ -1,7 +1,7 @@
 import type { EpochMs } from '../domain/units.js';
-import type { Holder } from './explanation.js';
+import type { Holder, ProjectUnits } from './explanation.js';
 import { inLayingOrder } from './nominal-quota.js';
-import { DEFAULT_RULES } from './quota-config.js';
+import { DEFAULT_RULES, isSameProject } from './quota-config.js';
 import type { LimitedQuota, QuotaLease } from './quota-config.js';
 import { isWithin, subtractUnits, unitsOf } from './quota-units.js';
 
@@ -11,8 +11,9 @@ interface Holding {
   /** Most units first, then by id. */
   readonly leases: readonly QuotaLease[];
   readonly draining: readonly QuotaLease[];
-  /** Not of those that drain. */
-  readonly borrowed: readonly QuotaLease[];
+  readonly drainingUnits: number;
+  /** By project, most units first; not of those that drain. */
+  readonly borrowed: readonly ProjectUnits[];
   /** When the first lease without chips may be taken back. */
   readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
 }
@@ -26,6 +27,7 @@ export class LeaseHolders {
   readonly #tiers: readonly QuotaLease[][];
   readonly #borrowed: (ReadonlySet<string> | undefined)[];
   readonly #holdings = new Map<string, Holding>();
+  readonly #laid = new Map<string, readonly QuotaLease[]>();
 
   constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
     this.#config = config;
@@ -61,7 +63,11 @@ export class LeaseHolders {
       inUse: leases.reduce((sum, lease) => sum + units(lease), 0),
       leases: leases.filter((lease) => !isDraining(lease)),
       draining,
-      borrowed: leases.filter((lease) => borrowed.has(lease.id)),
+      drainingUnits: draining.reduce((sum, lease) => sum + units(lease), 0),
+      borrowed: byProject(
+        leases.filter((lease) => borrowed.has(lease.id)),
+        type,
+      ),
       ...(askingEnd === undefined ? {} : { askingEnd }),
     };
   }
@@ -84,15 +90,32 @@ export class LeaseHolders {
 
   /** The project's leases that lie on its nominal quota before a request of this priority, in laying order. */
   laidBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
-    const own = (this.#tiers[tier] ?? []).filter((lease) => isOf(lease, project) && lease.priority <= priority);
+    const key = `${tier}/${project.toLowerCase()}`;
+    const known = this.#laid.get(key);
+    const laid = known ?? this.#laidOf(tier, project);
+    if (known === undefined) this.#laid.set(key, laid);
+    return laid.filter((lease) => lease.priority <= priority);
+  }
+
+  #laidOf(tier: number, project: string): readonly QuotaLease[] {
     const borrowed = this.#borrowedIn(tier);
+    const own = (this.#tiers[tier] ?? []).filter((lease) => isSameProject(lease.project, project));
     return own.filter((lease) => !isDraining(lease) && !borrowed.has(lease.id)).toSorted(inLayingOrder);
   }
 }
 
 const isDraining = ({ state }: QuotaLease): boolean => state === 'draining';
-const isOf = (lease: QuotaLease, project: string): boolean => lease.project.toLowerCase() === project.toLowerCase();
 
 export function holder({ id, project, units }: QuotaLease, type: string): Holder {
   return { id, project, units: unitsOf(units, type) };
+}
+
+/** Most units first. */
+function byProject(leases: readonly QuotaLease[], type: string): readonly ProjectUnits[] {
+  const units = new Map<string, ProjectUnits>();
+  for (const { project, units: all } of leases) {
+    const key = project.toLowerCase();
+    units.set(key, { project, units: (units.get(key)?.units ?? 0) + unitsOf(all, type) });
+  }
+  return [...units.values()].toSorted((a, b) => b.units - a.units || (a.project < b.project ? -1 : 1));
 }

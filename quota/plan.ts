@@ -2,8 +2,9 @@ import type { EpochMs } from '../domain/units.js';
 import { plainWording, reasonText } from './explain-words.js';
 import type { Wording } from './explain-words.js';
 import { Explainer } from './explain.js';
-import type { Reason } from './explanation.js';
+import type { Explanation, Reason } from './explanation.js';
 import type { Pool } from './quota-config.js';
+import { renamedReason } from './renamed.js';
 
 /**
  * What one decision would do: the answer of `quota plan --output json`. Other tools read it (docs/quota.md, "What if"): keys
@@ -26,18 +27,27 @@ export interface PlannedWait {
   readonly details: readonly Reason[];
 }
 
-/** @param wording of the reasons; absent: ids as they are, times in ISO 8601 */
+/** @param wording of ids and reasons; absent: ids as they are, times in ISO 8601 */
 export function planOf(pool: Pool, now: EpochMs, wording: Wording = plainWording(pool.config)): Plan {
   const explainer = new Explainer(pool, now);
   const { decision, line } = explainer.pass;
+  const nameOf = (id: string): string => wording.nameOf(id);
   return {
-    grants: decision.grants.map(({ id, tier }) => ({ id, tier })),
-    preemptions: decision.preemptions.map(({ id, for: whom }) => ({ id, for: whom })),
+    grants: decision.grants.map(({ id, tier }) => ({ id: nameOf(id), tier })),
+    preemptions: decision.preemptions.map(({ id, for: whom }) => ({ id: nameOf(id), for: nameOf(whom) })),
     waiting: line.flatMap(({ id }) => {
       const why = explainer.of(id);
-      if (why === undefined) return [];
-      const { position, reasons } = why;
-      return [{ id, position, reasons: reasons.map((reason) => reasonText(reason, why, wording)), details: reasons }];
+      return why === undefined ? [] : [plannedWait(why, wording)];
     }),
+  };
+}
+
+function plannedWait(why: Explanation, wording: Wording): PlannedWait {
+  const nameOf = (id: string): string => wording.nameOf(id);
+  return {
+    id: nameOf(why.id),
+    position: why.position,
+    reasons: why.reasons.map((reason) => reasonText(reason, why, wording)),
+    details: why.reasons.map((reason) => renamedReason(reason, nameOf)),
   };
 }

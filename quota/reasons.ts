@@ -1,6 +1,6 @@
 import type { EpochMs } from '../domain/units.js';
 import { unitsOf } from './quota-units.js';
-import type { Holder, ProjectUnits, Reason } from './explanation.js';
+import type { Holder, Reason } from './explanation.js';
 import { holder } from './lease-holders.js';
 import type { LeaseHolders } from './lease-holders.js';
 import { findProject } from './quota-config.js';
@@ -88,14 +88,15 @@ export class Reasons {
 
   #ofRoom(room: Extract<TierProblem, { kind: 'room' }>, { request, isInQuota, outcome }: Verdict): readonly Reason[] {
     const { tier, type, asked, free, reserved, claimed } = room;
-    const { inUse, draining, borrowed } = this.#holders.of(tier, type);
+    const { inUse, draining, drainingUnits, borrowed } = this.#holders.of(tier, type);
     const total = unitsOf(this.#config.tiers[tier] ?? {}, type);
     const isForIt = outcome.kind === 'claimed' && outcome.tier === tier;
     const reservation = this.#reservations.find((each) => each.tier === tier && each.types.includes(type));
     const isOwn = reservation?.id === request.id;
     const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
-    // What has collected for it is as good as free.
-    const usable = free + (isOwn ? reserved : 0);
+    // What has collected for it is as good as free; so is what it alone claims, as far as it is free.
+    const isOnlyClaim = isForIt && claimed <= asked;
+    const usable = isOnlyClaim ? Math.max(0, Math.min(asked, total - inUse - reserved)) : free + (isOwn ? reserved : 0);
     return [
       ...(usable < asked
         ? [{ code: 'short', tier, type, total, inUse, free: usable, short: asked - usable } as const]
@@ -105,11 +106,9 @@ export class Reasons {
         : []),
       ...(claimed > 0 && !isForIt ? [{ code: 'claimed', tier, type, units: claimed } as const] : []),
       ...(draining.length > 0
-        ? [{ code: 'draining', tier, type, units: sum(draining, type), by: named(draining, type), isForIt } as const]
+        ? [{ code: 'draining', tier, type, units: drainingUnits, by: named(draining, type), isForIt } as const]
         : []),
-      ...(!isInQuota && borrowed.length > 0
-        ? [{ code: 'borrowers', tier, type, by: byProject(borrowed, type) } as const]
-        : []),
+      ...(!isInQuota && borrowed.length > 0 ? [{ code: 'borrowers', tier, type, by: borrowed } as const] : []),
     ];
   }
 
@@ -167,13 +166,3 @@ const sum = (leases: readonly QuotaLease[], type: string): number =>
 
 const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =>
   leases.slice(0, MOST_NAMED).map((lease) => holder(lease, type));
-
-/** Most units first. */
-function byProject(leases: readonly QuotaLease[], type: string): readonly ProjectUnits[] {
-  const units = new Map<string, ProjectUnits>();
-  for (const { project, units: all } of leases) {
-    const key = project.toLowerCase();
-    units.set(key, { project, units: (units.get(key)?.units ?? 0) + unitsOf(all, type) });
-  }
-  return [...units.values()].toSorted((a, b) => b.units - a.units || (a.project < b.project ? -1 : 1));
-}

@@ -9,6 +9,7 @@ import type { StatusFlags } from './verbs/status.js';
 import type { SubmitFlags } from './verbs/submit.js';
 import type { ValidateFlags } from './verbs/validate.js';
 import type { WaitFlags } from './verbs/wait.js';
+import type { WhyFlags } from './verbs/why.js';
 
 /** The verbs for people with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
@@ -16,6 +17,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerValidate(program, invocation);
   registerList(program, invocation);
   registerStatus(program, invocation);
+  registerWhy(program, invocation);
   registerLogs(program, invocation);
   registerWait(program, invocation);
   registerCancel(program, invocation);
@@ -129,6 +131,30 @@ function registerStatus(program: Command, invocation: Invocation): void {
   withConnection(command).action(async (job: string, flags: StatusFlags) => {
     const { status } = await import('./verbs/status.js');
     invocation.exitCode = await status(job, flags);
+  });
+}
+
+const WHY_NOTES = `
+Of a job that waits it reads what a worker published of its pool, and asks no workflow; the last line tells how old that is. Chips
+"come free" when the jobs that have them end, pause or give them back; (48) behind a job's name are its quota units.
+
+Example:
+  jobctl why sweep-0q1d
+`;
+
+function registerWhy(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('why')
+    .summary('why a job waits, or is where it is')
+    .description(
+      'Explains a job: its place in line, every reason why it waits, who has the chips, what would help, and when rules do.',
+    )
+    .argument('<job>', "the job's id")
+    .addOption(outputOption())
+    .addHelpText('after', WHY_NOTES);
+  withConnection(command).action(async (job: string, flags: WhyFlags) => {
+    const { why } = await import('./verbs/why.js');
+    invocation.exitCode = await why(job, flags);
   });
 }
 

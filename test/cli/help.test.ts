@@ -31,7 +31,7 @@ describe('help', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
       [
-        ...['submit', 'validate', 'list', 'status', 'logs', 'wait', 'cancel', 'quota'],
+        ...['submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'cancel', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'dev', 'rehearsal', 'rehearse'],
       ],
     );

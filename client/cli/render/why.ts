@@ -1,0 +1,116 @@
+import { jobOfLeaseKey } from '../../../domain/lease.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { amountOf, andList, demandOf, dueText, ordinal, reasonText } from '../../../quota/explain-words.js';
+import type { Wording } from '../../../quota/explain-words.js';
+import type { Remedy } from '../../../quota/remedies.js';
+import type { JobView, SliceView } from '../../../workflows/messages.js';
+import type { JobRow } from '../../job-rows.js';
+import type { WhyWaiting } from '../quota/why-waiting.js';
+import { formatDuration, formatExactDuration } from './duration.js';
+import { count, reasonOf } from './job-header.js';
+import { oneLine, wrapToWidth } from './width.js';
+
+/** Jobs by their ids, times of today by the clock of who looks, others with their date. */
+export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
+  return { nameOf: jobOfLeaseKey, timeOf: (at) => clockTime(at, now), hasTiers };
+}
+
+function clockTime(at: EpochMs, now: EpochMs): string {
+  const [then, today] = [new Date(at), new Date(now)];
+  const pad = (value: number): string => String(value).padStart(2, '0');
+  const clock = `${pad(then.getHours())}:${pad(then.getMinutes())}`;
+  if (then.toDateString() === today.toDateString()) return clock;
+  return `${then.getFullYear()}-${pad(then.getMonth() + 1)}-${pad(then.getDate())} ${clock}`;
+}
+
+/** `jobctl why` of a job that waits for its pool. */
+export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
+  const { why, pool, at, admission, admissionReason, problem } = waiting;
+  const words = wordingFor(waiting.hasTiers, now);
+  const behind = why.behind === undefined ? '' : `, behind ${words.nameOf(why.behind)}`;
+  const place = why.position === 0 ? 'it starts now' : `${ordinal(why.position)} of ${why.of} in line${behind}`;
+  const reasons = why.reasons.map((reason) => reasonText(reason, why, words));
+  const byAdmin =
+    admission === 'open' || admissionReason === undefined ? [] : [`the admin's reason: ${admissionReason}`];
+  return [
+    ...wrapped(`${row.id} waits for ${demandOf(why.units)} in project ${why.project} (${place}).`, width, ''),
+    ...[...reasons, ...byAdmin].flatMap((text, index) => numbered(index + 1, oneLine(text), width)),
+    ...wrapped(outlook(waiting, words), width, ''),
+    ...(problem === undefined ? [] : wrapped(`The pool's files have a problem: ${oneLine(problem)}`, width, '')),
+    ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
+  ];
+}
+
+/** What would help, and what happens by itself. */
+function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
+  const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
+  const ends = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [] : [endsText(remedy, words)]));
+  const priority = remedies.flatMap((remedy) => (remedy.kind === 'priority' ? [priorityText(remedy)] : []));
+  const needs = [[least, ...ends].filter((part) => part !== '').join(': ')].filter((part) => part !== '');
+  const due = why.due.map((time) => dueText(time, words));
+  return [...needs, ...priority, ...due].map(asSentence).join(' ');
+}
+
+function endsText(remedy: Exclude<Remedy, { kind: 'priority' }>, words: Wording): string {
+  const names = remedy.of.map(({ id, units }) => `${words.nameOf(id)} (${units})`);
+  if (remedy.kind === 'all-end') return `the end of ${andList(names)} together would do`;
+  return `the end of ${names.length === 1 ? names.join('') : `one of ${names.join(', ')}`} would do`;
+}
+
+function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }>): string {
+  return `with priority ${priority} it would ${starts ? 'start' : 'be 1st'}`;
+}
+
+const asSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/** `jobctl why` of a job that does not wait for its pool, or of whose waiting nothing more is known. */
+export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, width?: number): readonly string[] {
+  const reason = reasonOf(row);
+  const because = reason === '' ? '' : `: ${reason}`;
+  return [
+    ...wrapped(`${row.id} ${doing(row, now)}${because}${because.endsWith('.') ? '' : '.'}${labelOf(row)}`, width, ''),
+    ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
+    ...(view?.slices ?? []).filter(isUnsettled).flatMap((slice) => wrapped(sliceText(slice), width, '  ')),
+  ];
+}
+
+function doing({ phase, phaseSince, submittedAt, endedAt, attempts }: JobRow, now: EpochMs): string {
+  const since = formatDuration(now - phaseSince);
+  if (endedAt !== undefined) return `${phase} after ${formatExactDuration(endedAt - submittedAt)}`;
+  if (phase === 'queued') return `waits for its pool, for ${since}`;
+  const attempt = attempts > 0 ? `, attempt ${attempts}` : '';
+  return `is ${phase.replace('-', ' ')}${attempt}, for ${since}`;
+}
+
+function causeOf({ outcome }: JobRow): readonly string[] {
+  if (outcome === undefined) return [];
+  const { cause, preemptions, quotaPreemptions = 0 } = outcome;
+  const lost = [
+    ...(preemptions > 0 ? [`${count(preemptions, 'preemption')} by the provider`] : []),
+    ...(quotaPreemptions > 0 ? [`${count(quotaPreemptions, 'preemption')} by quota`] : []),
+  ];
+  return [
+    ...(cause === undefined ? [] : [`On account of the ${cause.by}: ${oneLine(cause.message)}`]),
+    ...(lost.length === 0 ? [] : [`It had ${andList(lost)}.`]),
+  ];
+}
+
+const isUnsettled = ({ state }: SliceView): boolean => state !== 'ready' && state !== 'gone';
+
+function sliceText({ ref, state, detail }: SliceView): string {
+  return `${ref.name} in ${ref.zone}: ${state}${detail === undefined ? '' : `, ${oneLine(detail)}`}`;
+}
+
+const labelOf = ({ label }: JobRow): string => (label === undefined ? '' : ` ${label}: not on real Cloud TPUs.`);
+
+function numbered(number: number, text: string, width: number | undefined): readonly string[] {
+  const head = `${String(number).padStart(2)}. `;
+  const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - head.length));
+  return lines.map((line, index) => `${index === 0 ? head : ' '.repeat(head.length)}${line}`);
+}
+
+function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
+  if (text === '') return [];
+  const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - indent.length));
+  return lines.map((line) => `${indent}${line}`);
+}

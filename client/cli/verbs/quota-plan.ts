@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { jobOfLeaseKey } from '../../../domain/lease.js';
+import { formatProblems } from '../../../domain/problem.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { plainWording } from '../../../quota/explain-words.js';
+import { parsePlanState } from '../../../quota/plan-state.js';
+import { planOf } from '../../../quota/plan.js';
+import { checkFiles } from '../../../quota/pool-files.js';
+import type { Pool, QuotaConfig } from '../../../quota/quota-config.js';
+import { CliError } from '../cli-error.js';
+import { type ContextFlags, resolveContext } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { readText } from '../job-file.js';
+import type { OutputFlag } from '../options.js';
+import { publishedPool } from '../quota/published-pool.js';
+import { renderPlan } from '../render/quota-plan.js';
+import { wordingFor } from '../render/why.js';
+
+export interface QuotaPlanFlags extends ContextFlags, OutputFlag {
+  /** The quota file. */
+  readonly quota?: string;
+  /** A pool that is made up, as JSON; `-`: standard input. Absent: a pool as it was published last. */
+  readonly state?: string;
+  /** With `state`: the pool file, as `poolFile`. Without: the name of the pool; absent: `default`. */
+  readonly pool?: string;
+  readonly poolFile?: string;
+}
+
+/** A pool, the time, and what to call it. */
+interface Planned {
+  readonly view: Pool;
+  readonly now: EpochMs;
+  readonly headline: string;
+  /** Of an id in the answer. */
+  nameOf(id: string): string;
+}
+
+/** What one decision would do. Reads files, and without `--state` one object of the bucket; it changes nothing. */
+export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
+  const planned = flags.state === undefined ? await published(flags) : madeUp(flags.state, flags);
+  const { view, now, nameOf, headline } = planned;
+  const isJson = flags.output === 'json';
+  const wording = isJson ? plainWording(view.config) : wordingFor(hasTiers(view.config), Date.now());
+  const plan = planOf(view, now, { ...wording, nameOf });
+  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const text = isJson ? JSON.stringify(plan, null, 2) : renderPlan(plan, view, headline, nameOf, width).join('\n');
+  process.stdout.write(`${text}\n`);
+  return ExitCode.Done;
+}
+
+const hasTiers = (config: QuotaConfig): boolean => config.kind === 'limited' && config.tiers.length > 1;
+const sameName = (id: string): string => id;
+
+/** Needs no server and no bucket. */
+function madeUp(file: string, { quota, pool, poolFile }: QuotaPlanFlags): Planned {
+  if (quota === undefined) {
+    throw usage('quota plan: --state needs the quota file beside it', 'name it with --quota FILE');
+  }
+  if (pool !== undefined && poolFile !== undefined) {
+    throw usage('quota plan: with --state, --pool and --pool-file are both the pool file', 'name it once');
+  }
+  const config = readConfig(quota, poolFile ?? pool);
+  const parsed = parsePlanState(readState(file), file === '-' ? 'standard input' : file);
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  const { now, waiting, leases } = parsed.state;
+  return { view: { config, requests: waiting, leases }, now, headline: `${file}, at ${iso(now)}`, nameOf: sameName };
+}
+
+/** As the pool stood when it was published: a decision then is what its own workflow would decide. */
+async function published(flags: QuotaPlanFlags): Promise<Planned> {
+  const { quota, pool = 'default', poolFile } = flags;
+  if (quota === undefined && poolFile !== undefined) {
+    throw usage('quota plan: --pool-file needs the quota file beside it', 'name it with --quota FILE');
+  }
+  const given = quota === undefined ? undefined : readConfig(quota, poolFile);
+  const { view, at } = await publishedPool(resolveContext(flags), pool);
+  const config = given === undefined ? view.config : withRulesOf(given, view.config, poolFile !== undefined);
+  const changed = quota === undefined ? 'its files in force' : [quota, poolFile].filter((name) => name).join(' and ');
+  const headline = `pool ${pool} as of ${iso(at)}, under ${changed}`;
+  return { view: { ...view, config }, now: at, headline, nameOf: jobOfLeaseKey };
+}
+
+/** Where no pool file is named, the rules in force stay. */
+function withRulesOf(config: QuotaConfig, inForce: QuotaConfig, hasPoolFile: boolean): QuotaConfig {
+  if (hasPoolFile || config.kind === 'unlimited' || inForce.kind === 'unlimited' || !inForce.rules) return config;
+  return { ...config, rules: inForce.rules };
+}
+
+const WANTED = 'jobctl quota plan takes the path of a quota file (TOML), and of a pool file beside it';
+
+function readConfig(quota: string, poolFile: string | undefined): QuotaConfig {
+  const read = (name: string): { name: string; text: string } => ({ name, text: readText(name, WANTED) });
+  const checked = checkFiles({
+    quotaFile: read(quota),
+    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
+  });
+  if (!checked.ok) throw new CliError(ExitCode.Usage, formatProblems(checked.problems));
+  for (const warning of checked.warnings) process.stderr.write(`warning: ${warning}\n`);
+  return checked.config;
+}
+
+/** States of ten thousand jobs are some MB: they have no limit of size. */
+function readState(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw usage(
+      `${file}: ${(error as Error).message}`,
+      'jobctl quota plan --state takes the path of a JSON file, or -',
+    );
+  }
+}
+
+const iso = (at: EpochMs): string => new Date(at).toISOString();
+const usage = (what: string, ...rest: readonly string[]): CliError => new CliError(ExitCode.Usage, what, ...rest);

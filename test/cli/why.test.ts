@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { renderPlan } from '../../client/cli/render/quota-plan.js';
+import { renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
+import { textWidth } from '../../client/cli/render/width.js';
+import { whyWaiting } from '../../client/cli/quota/why-waiting.js';
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import { planOf } from '../../quota/plan.js';
+import type { PoolSnapshot } from '../../quota/published-state.js';
+import type { JobView } from '../../workflows/messages.js';
+import { lease, pool, project, request } from '../quota/builders.js';
+import { row, T0 } from './rows.js';
+
+const MINUTE = 60_000;
+const ago = (minutes: number): number => T0 - minutes * MINUTE;
+const key = (job: string): string => `${job}/0192f3c4-1111-7aaa-8bbb-0123456789ab/1`;
+const config = pool({ v5litepod: 128 }, project('vision', { v5litepod: 32 }), project('speech', { v5litepod: 32 }));
+
+/** The team of facts/cli-shapes.md. */
+function team(more: Partial<PoolSnapshot> = {}): PoolSnapshot {
+  const leases = [
+    lease(key('train-7f3k'), { v5litepod: 16 }, { project: 'vision', startedAt: ago(90) }),
+    lease(key('tune-3b'), { v5litepod: 16 }, { project: 'vision', startedAt: ago(80) }),
+    lease(key('asr'), { v5litepod: 16 }, { project: 'speech', startedAt: ago(100) }),
+    lease(key('eval-11'), { v5litepod: 48 }, { project: 'speech', startedAt: ago(70) }),
+  ];
+  const requests = [
+    request(key('sweep-0q1d'), { v5litepod: 64 }, { project: 'vision', submittedAt: ago(20) }),
+    request(key('tune-9c'), { v5litepod: 64 }, { project: 'vision', submittedAt: ago(40), user: 'alice' }),
+  ];
+  return { pool: 'default', at: T0, epoch: 1, admission: 'open', view: { config, requests, leases }, ...more };
+}
+
+/** Times as minutes from T0: the clock of the computer is not the test's. */
+function shown(state: PoolSnapshot, job: string, width?: number): readonly string[] {
+  const waiting = whyWaiting(state, job);
+  assert.ok(waiting, `${job} waits`);
+  const clock = (minutes: number): string => wordingFor(false, T0).timeOf(T0 + minutes * MINUTE);
+  return renderWaiting(row({ id: job, phase: 'queued' }), waiting, T0 + 3_000, width).map((line) =>
+    line.replaceAll(clock(20), '+20m').replaceAll(clock(40), '+40m'),
+  );
+}
+
+describe('jobctl why of a job that waits', () => {
+  it('place in line, reasons by number, what would help, when a rule does, and how old that is', () => {
+    assert.deepEqual(shown(team(), 'sweep-0q1d'), [
+      'sweep-0q1d waits for 64 chips of v5litepod in project vision (2nd of 2 in line, behind tune-9c).',
+      " 1. vision's quota: 32 nominal, 32 in use (train-7f3k 16, tune-3b 16), so all 64 chips would be borrowed",
+      ' 2. the pool: 128 chips, 96 in use, 32 free: 32 short',
+      ' 3. speech uses 48 borrowed; a borrower is not preempted for a borrower',
+      '32 chips have to come free at least. With priority 2 it would be 1st. It can have a reservation from +40m, if no older job has one.',
+      'Pool default as of 3s ago.',
+    ]);
+  });
+  it('the first in line is told whose end would do', () => {
+    assert.equal(
+      shown(team(), 'tune-9c').at(-2),
+      '32 chips have to come free at least: the end of eval-11 (48) would do. It can have a reservation from +20m, if no older job has one.',
+    );
+  });
+  it('an admin who froze the pool is quoted, and a problem of its files is shown', () => {
+    const state = team({
+      admission: 'frozen',
+      admissionReason: 'maintenance until 14:00',
+      problem: 'quota.toml:3:1: bad',
+    });
+    const lines = shown({ ...state, view: { ...state.view, isFrozen: true } }, 'tune-9c');
+    assert.equal(lines[1], ' 1. the pool is frozen: nothing new is granted, nothing that runs is touched');
+    assert.equal(lines.filter((line) => line.endsWith("the admin's reason: maintenance until 14:00")).length, 1);
+    assert.equal(lines.at(-2), "The pool's files have a problem: quota.toml:3:1: bad");
+  });
+  it('on a terminal no line is wider than it, and the text of a reason stands under itself', () => {
+    const lines = shown(team(), 'sweep-0q1d', 60);
+    assert.deepEqual(
+      lines.filter((line) => textWidth(line) > 60),
+      [],
+    );
+    assert.match(lines.find((line) => line.includes('borrowed')) ?? '', /^ {4}/);
+  });
+  it('a job that the pool does not know of is not explained', () => {
+    assert.equal(whyWaiting(team(), 'train-7f3k'), undefined);
+  });
+});
+
+describe('jobctl why of a job that does not wait', () => {
+  it('a running one: what it does', () => {
+    assert.deepEqual(renderWhy(row(), undefined, T0 + 70_000), [
+      'train-7f3k is running, attempt 1, for 1m 10s: attempt 1 on 4 hosts in us-central1-a.',
+    ]);
+  });
+  it('one that has no slice yet: what each slice does', () => {
+    const slice = { state: 'waiting', detail: 'no capacity', ref: { name: 'jc-train-g1', zone: 'us-east1-d' } };
+    const view = { slices: [slice] } as unknown as JobView;
+    assert.deepEqual(renderWhy(row({ phase: 'provisioning', attempts: 0, why: 'asking' }), view, T0 + 40_000), [
+      'train-7f3k is provisioning, for 40s: asking.',
+      '  jc-train-g1 in us-east1-d: waiting, no capacity',
+    ]);
+  });
+  it('one that failed: on whose account, and what it had to bear', () => {
+    const outcome = {
+      result: 'failed',
+      cause: { by: 'task', message: 'host 0 ended with exit code 7' },
+      attempts: 3,
+      preemptions: 2,
+      quotaPreemptions: 1,
+      submittedAt: T0,
+      endedAt: T0 + 600_000,
+    } as const;
+    assert.deepEqual(
+      renderWhy(
+        row({ phase: 'failed', why: 'exit code 7', endedAt: T0 + 600_000, outcome, label: 'REHEARSAL' }),
+        undefined,
+        T0,
+      ),
+      [
+        'train-7f3k failed after 10m 00s: exit code 7. REHEARSAL: not on real Cloud TPUs.',
+        'On account of the task: host 0 ended with exit code 7',
+        'It had 2 preemptions by the provider and 1 preemption by quota.',
+      ],
+    );
+  });
+});
+
+describe('jobctl quota plan, for people', () => {
+  it('jobs by their own names, granted, preempted and waiting', () => {
+    const { view } = team();
+    const requests = [
+      ...view.requests,
+      request(key('small'), { v5litepod: 32 }, { project: 'ads', user: 'zoe', submittedAt: ago(1) }),
+    ];
+    const plan = planOf({ ...view, requests }, T0, wordingFor(false, T0));
+    assert.deepEqual(
+      renderPlan(plan, { ...view, requests }, 'pool default', jobOfLeaseKey).map((line) => line.slice(0, 60)),
+      [
+        'pool default: 1 job granted, 0 preempted, 2 waiting',
+        '',
+        '  GRANTED  PROJECT  USER  UNITS',
+        '  small    ads      zoe   32 v5litepod',
+        '',
+        '  WAITING     PROJECT  USER   UNITS         PLACE  WHY',
+        "  tune-9c     vision   alice  64 v5litepod  1      vision's ",
+        "  sweep-0q1d  vision   u      64 v5litepod  2      vision's ",
+      ],
+    );
+  });
+});
