@@ -1,11 +1,13 @@
 /**
  * `npm run bench:quota`: what a decision costs, beside Bastion's pass on the same jobs in the same run, and what quota costs
  * through a Temporal server. Aims: issue "Quota" (in docs/runs.md with what was seen). It needs python3.
- *   -- --only pass,temporal        some of: pass, growth, explain, rate, memory
+ *   -- --only pass,rate        some of: pass, growth, explain, bytes, histories, rate
  */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { carriedBytes } from './quota/carried-bytes.js';
 import { comparedPasses, explanation, growth } from './quota/pass-rows.js';
+import { poolHistories } from './quota/pool-histories.js';
 import { grantRate } from './quota/rate-rows.js';
 import { printRow, type Row } from './quota/row.js';
 
@@ -13,6 +15,8 @@ const PARTS: Readonly<Record<string, () => readonly Row[] | Promise<readonly Row
   pass: comparedPasses,
   growth,
   explain: explanation,
+  bytes: carriedBytes,
+  histories: poolHistories,
   rate: grantRate,
 };
 

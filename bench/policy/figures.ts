@@ -7,6 +7,7 @@ import { type Played, sum } from './play.js';
 export interface Waits {
   readonly p50: number;
   readonly p95: number;
+  readonly p99: number;
 }
 
 /** By the neutral definition of entitled.ts. */
@@ -68,5 +69,5 @@ function waits(
 function percentiles(waitsMs: readonly number[]): Waits {
   const sorted = waitsMs.toSorted((a, b) => a - b);
   const at = (part: number): number => (sorted[Math.floor(part * (sorted.length - 1))] ?? 0) / MINUTE;
-  return { p50: at(0.5), p95: at(0.95) };
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }

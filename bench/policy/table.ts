@@ -21,7 +21,7 @@ const whole = (count: number): string => count.toFixed(0);
 
 const MEASURES: readonly Measure[] = [
   { what: 'chips held by jobs', figure: (all) => all.utilisation, shown: percent, better: 'more', aim: 1 },
-  { what: '  less work done again', figure: (all) => all.goodput, shown: percent, better: 'more' },
+  { what: '  at work that is kept', figure: (all) => all.goodput, shown: percent, better: 'more', aim: 1 },
   ...waitMeasures('submit to first grant', ({ firstWait }) => firstWait),
   ...waitMeasures('all time in the queue', ({ allWait }) => allWait),
   {
@@ -48,6 +48,7 @@ function waitMeasures(what: string, waits: (figures: Figures) => Figures['firstW
   return [
     line('in quota p50', ({ inQuota }) => inQuota.p50),
     line('in quota p95', ({ inQuota }) => inQuota.p95, 0.5),
+    line('in quota p99', ({ inQuota }) => inQuota.p99),
     line('over quota p50', ({ overQuota }) => overQuota.p50),
     line('over quota p95', ({ overQuota }) => overQuota.p95),
   ];

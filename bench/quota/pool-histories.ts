@@ -1,0 +1,109 @@
+import { performance } from 'node:perf_hooks';
+import type { Client } from '@temporalio/client';
+import type { QuotaActivities } from '../../activities/contract.js';
+import { LeaseOutbox } from '../../activities/lease-outbox.js';
+import type { LeaseMessage } from '../../domain/lease.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { DEFAULT_RULES, type QuotaConfig } from '../../quota/quota-config.js';
+import { quotaStateQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { poolHistory } from '../load/pool-history.js';
+import { BENCH_QUEUE, withPoolWorker } from '../start/pool-worker.js';
+import { leaseTraffic } from './lease-traffic.js';
+import type { Row } from './row.js';
+
+const ROWS = 10_000;
+const EVENT_LIMIT = 51_200;
+const HISTORY_LIMIT = 50_000_000;
+const PAYLOAD_LIMIT = 2 * 1024 * 1024;
+
+/**
+ * The history of a pool that takes 10,000 requests of which none fits, and of one that grants 10,000 leases whose slices then
+ * come: lease messages through the real outbox, a real server, the real workflow and store. There are no jobs behind them, so
+ * whoever would be told of a grant, or asked whether it is still open, is answered for.
+ */
+export function poolHistories(): Promise<readonly Row[]> {
+  return withPoolWorker(async (client) => {
+    const waiting = await fill(client, 'waiting', [({ request }) => request]);
+    const leases = await fill(client, 'leases', [({ request }) => request, ({ slice }) => slice, ({ chips }) => chips]);
+    return [...waiting, ...leases];
+  }, WITHOUT_JOBS);
+}
+
+const WITHOUT_JOBS: Partial<QuotaActivities> = {
+  deliver: async () => ({ closedJobs: [] }),
+  findStrays: async () => ({ closedJobs: [], lostSlices: [] }),
+  loadPool: async (pool) => ({ config: configOf(pool), timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 } }),
+};
+
+/** Of the pool `waiting` nothing is ever granted: it has half of what one job asks. */
+function configOf(pool: string): QuotaConfig {
+  const units = pool === 'waiting' ? 4 : ROWS * 8;
+  const projects = Array.from({ length: 20 }, (_, index) => ({
+    name: `project-${index}`,
+    shares: { v5litepod: 0.05 },
+    nominal: [{ v5litepod: Math.floor(units / 20) }],
+    members: ['.*'],
+  }));
+  return { kind: 'limited', tiers: [{ v5litepod: units }], projects, rules: DEFAULT_RULES };
+}
+
+type Said = (job: ReturnType<typeof leaseTraffic>[number]) => LeaseMessage;
+
+async function fill(client: Client, pool: string, rounds: readonly Said[]): Promise<readonly Row[]> {
+  const jobs = leaseTraffic(pool, ROWS, Date.now());
+  const outbox = new LeaseOutbox(BENCH_QUEUE);
+  const start = performance.now();
+  for (const said of rounds) {
+    await Promise.all(jobs.map((job) => outbox.send(client as never, said(job))));
+    // Answered once all that was sent before it is noted, which may take longer than the server lets a query wait.
+    while (!(await isNoted(client, pool))) console.error(`${pool}: still noting`);
+  }
+  const seconds = (performance.now() - start) / 1000;
+  return rowsOf(client, pool, rounds.length, seconds);
+}
+
+async function isNoted(client: Client, pool: string): Promise<boolean> {
+  const handle = client.workflow.getHandle(quotaWorkflowId(pool));
+  return handle.query(quotaStateQuery).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function rowsOf(client: Client, pool: string, rounds: number, seconds: number): Promise<readonly Row[]> {
+  const history = await poolHistory(client, pool);
+  const messages = ROWS * rounds;
+  const count = messages.toLocaleString('en-US');
+  return [
+    {
+      what: `pool of 10,000 ${pool === 'waiting' ? 'waiting requests' : 'leases'}`,
+      figure: `${seconds.toFixed(1)} s`,
+      note: `${count} messages in ${history.signals} signals`,
+    },
+    {
+      what: '  most events in a run',
+      figure: String(history.mostEvents),
+      aim: `limit ${EVENT_LIMIT}`,
+      isMet: history.mostEvents < EVENT_LIMIT,
+      note: `${history.runs} runs, ${history.events} events in all`,
+    },
+    {
+      what: '  most bytes in a run',
+      figure: `${(history.mostBytes / 1000).toFixed(0)} kB`,
+      aim: `limit ${HISTORY_LIMIT / 1_000_000} MB`,
+      isMet: history.mostBytes < HISTORY_LIMIT,
+    },
+    {
+      what: '  biggest payload',
+      figure: `${(history.biggest.bytes / 1000).toFixed(0)} kB`,
+      aim: `limit ${(PAYLOAD_LIMIT / 1000).toFixed(0)} kB`,
+      isMet: history.biggest.bytes < PAYLOAD_LIMIT,
+      note: history.biggest.where,
+    },
+    {
+      what: '  workflow task, longest',
+      figure: `${history.taskMs.most.toFixed(0)} ms`,
+      note: `median ${history.taskMs.median.toFixed(0)} ms, ${history.lostTasks} lost`,
+    },
+  ];
+}

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { QuotaActivities } from '../../activities/contract.js';
+import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import { quotaActivities } from '../../activities/quota.js';
+import { quotaSource } from '../../activities/quota-source.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { startRehearsal } from '../../rehearsal/index.js';
+import { startTestServer } from '../../test/temporal-server.js';
+
+export const BENCH_QUEUE = 'bench';
+
+const INSTALLATION = {
+  owner: 'bench',
+  googleProject: 'bench',
+  sshKey: { privateKey: '' },
+  publicKey: '',
+  taskQueue: BENCH_QUEUE,
+  claimedQueue: 'bench-claimed',
+  timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 },
+};
+
+/**
+ * Runs `work` beside one server (file database, as `dev up` runs it), a rehearsed store and cloud, and one worker with the
+ * quota workflow and `quickJob`; all are gone afterwards.
+ * @param instead activities that are not the real ones, where what they would ask about is not there
+ */
+export async function withPoolWorker<T>(
+  work: (client: Client) => Promise<T>,
+  instead: Partial<QuotaActivities> = {},
+): Promise<T> {
+  // The runtime is one for the process: a second bench in it finds it there.
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const directory = mkdtempSync(join(tmpdir(), 'jobctl-bench-quota-'));
+  const server = await startTestServer({ databaseFile: join(directory, 'temporal.db') });
+  const rehearsal = await startRehearsal({ stateDir: join(directory, 'rehearsal'), subnetOctet: 126, sshPort: 2299 });
+  const connection = await NativeConnection.connect({ address: server.address });
+  const [host = '', port] = rehearsal.endpoints.tpu.split(':');
+  const tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
+  const storeOptions = { endpoint: rehearsal.endpoints.store, bucket: 'bench-quota', projectId: 'bench' };
+  await ensureBucket(storeOptions);
+  const store = createStore(storeOptions);
+  const quota = quotaSource(new PoolFileReader({ places: {}, store, openBucket: () => store }), store);
+  const worker = await Worker.create({
+    connection,
+    taskQueue: BENCH_QUEUE,
+    workflowsPath: fileURLToPath(new URL('./quick-jobs.ts', import.meta.url)),
+    activities: {
+      ...quotaActivities({ installation: INSTALLATION, quota, tpu, store } as never),
+      ...instead,
+      step: async () => undefined,
+    },
+    maxCachedWorkflows: 1_000,
+  });
+  try {
+    return await worker.runUntil(work(new Client({ connection: server.connection, namespace: server.namespace })));
+  } finally {
+    await tpu.close();
+    await connection.close();
+    await rehearsal.stop();
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
