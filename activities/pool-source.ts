@@ -1,7 +1,9 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { formatProblems } from '../domain/problem.js';
 import { parsePoolFile } from '../quota/pool-file.js';
+import type { ParsedPoolFile } from '../quota/pool-file.js';
 import { messageOf } from './failures.js';
+import type { ReadFile } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
 
 export interface LoadedPool {
@@ -22,9 +24,10 @@ export interface PoolSource {
  */
 export function poolSource(files: PoolFileReader): PoolSource {
   const lastGood = new Map<string, PoolDefaults>();
+  const parse = unlessSame();
   return {
     load: async (pool) => {
-      const read = await readDefaults(files, pool);
+      const read = await readDefaults(files, pool, parse);
       if (read.defaults) lastGood.set(pool, read.defaults);
       const defaults = lastGood.get(pool);
       return { ...read, ...(defaults && { defaults }) };
@@ -32,11 +35,25 @@ export function poolSource(files: PoolFileReader): PoolSource {
   };
 }
 
-async function readDefaults(files: PoolFileReader, pool: string): Promise<LoadedPool> {
+type Parse = (file: ReadFile, pool: string) => ParsedPoolFile;
+
+/** A file that is as it was is not parsed again for each job. */
+function unlessSame(): Parse {
+  const before = new Map<string, { readonly file: ReadFile; readonly parsed: ParsedPoolFile }>();
+  return (file, pool) => {
+    const known = before.get(pool);
+    if (known?.file.text === file.text && known.file.name === file.name) return known.parsed;
+    const parsed = parsePoolFile(file.text, file.name, pool);
+    before.set(pool, { file, parsed });
+    return parsed;
+  };
+}
+
+async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): Promise<LoadedPool> {
   try {
     const file = await files.read(pool, 'pool');
     if (file === undefined) return { defaults: { pool } };
-    const parsed = parsePoolFile(file.text, file.name, pool);
+    const parsed = parse(file, pool);
     return parsed.ok ? { defaults: parsed.defaults } : { problem: formatProblems(parsed.problems) };
   } catch (error) {
     return { problem: messageOf(error) };

@@ -2,11 +2,13 @@ import type { StorePort } from '../cloud/store/port.js';
 import { formatProblems } from '../domain/problem.js';
 import { appliedFileObject } from '../domain/store-layout.js';
 import { checkFiles } from '../quota/pool-files.js';
+import type { CheckedFiles } from '../quota/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
 import type { ApplyCall } from '../workflows/messages.js';
 import type { ApplyAnswer } from './contract.js';
 import { messageOf } from './failures.js';
 import { withFooter } from './operator-file.js';
+import type { ReadFile } from './operator-file.js';
 import { KINDS } from './pool-file-reader.js';
 import type { Kind, PoolFileReader } from './pool-file-reader.js';
 
@@ -33,8 +35,9 @@ export interface QuotaSource {
 /** @param store of the applied files */
 export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSource {
   const lastGood = new Map<string, LoadedQuota>();
+  const check = unlessSame();
   const load = async (pool: string): Promise<LoadedQuota> => {
-    const loaded = await loadFiles(files, pool);
+    const loaded = await loadFiles(files, pool, check);
     if (loaded.config !== undefined) lastGood.set(pool, loaded);
     return loaded;
   };
@@ -52,10 +55,29 @@ export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSourc
   };
 }
 
-async function loadFiles(files: PoolFileReader, pool: string): Promise<LoadedQuota> {
+type Check = (pool: string, quotaFile: ReadFile | undefined, poolFile: ReadFile | undefined) => CheckedFiles;
+
+/** Files that are as they were are not read again, since every job that is submitted asks: 100 projects cost 100 ms. */
+function unlessSame(): Check {
+  const before = new Map<
+    string,
+    { readonly files: readonly (ReadFile | undefined)[]; readonly checked: CheckedFiles }
+  >();
+  const isSame = (a: ReadFile | undefined, b: ReadFile | undefined): boolean =>
+    a?.name === b?.name && a?.text === b?.text;
+  return (pool, quotaFile, poolFile) => {
+    const known = before.get(pool);
+    if (known && isSame(known.files[0], quotaFile) && isSame(known.files[1], poolFile)) return known.checked;
+    const checked = checkFiles({ quotaFile, poolFile }, pool);
+    before.set(pool, { files: [quotaFile, poolFile], checked });
+    return checked;
+  };
+}
+
+async function loadFiles(files: PoolFileReader, pool: string, check: Check): Promise<LoadedQuota> {
   try {
     const [quotaFile, poolFile] = await Promise.all(KINDS.map((kind) => files.read(pool, kind)));
-    const checked = checkFiles({ quotaFile, poolFile }, pool);
+    const checked = check(pool, quotaFile, poolFile);
     const source =
       quotaFile && (quotaFile.appliedBy === undefined ? quotaFile.name : `applied by ${quotaFile.appliedBy}`);
     const named = source === undefined ? {} : { source };
