@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { parsePlanState } from '../../quota/plan-state.js';
 import { planOf } from '../../quota/plan.js';
 import type { Plan } from '../../quota/plan.js';
@@ -118,5 +119,24 @@ describe('quota plan --state', () => {
   });
   it('does not depend on the order of its input', () => {
     assert.deepEqual(plan(WAITING.toReversed(), LEASES.toReversed()), plan(WAITING, LEASES));
+  });
+});
+
+describe('docs/quota.md, "What if"', () => {
+  const text = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+  it('its example is what quota plan prints', () => {
+    const [, section = ''] = text('docs/quota.md').split('## What if: `quota plan`');
+    const [, state = '', printed = ''] = section.split(/^```.*$/m).filter((_, index) => index !== 2);
+    const parsed = parsePlanState(state, 'docs');
+    assert.ok(parsed.ok);
+    const files = checkFiles({ quotaFile: { name: 'examples/quota.toml', text: text('examples/quota.toml') } });
+    assert.ok(files.ok);
+    const { now, waiting: requests, leases } = parsed.state;
+    const json = printed.slice(printed.indexOf('\n{'));
+    assert.deepEqual(
+      JSON.parse(json),
+      JSON.parse(JSON.stringify(planOf({ config: files.config, requests, leases }, now))),
+    );
   });
 });
