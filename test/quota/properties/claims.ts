@@ -10,6 +10,7 @@ import {
   hasAskedTooLong,
   inQuotaTiers,
   isInQuota,
+  isOf,
   isProtected,
   jobOf,
   tierOf,
@@ -74,11 +75,25 @@ function later(facts: Facts, { grants, preemptions }: Decision, now: EpochMs): F
   const leases = facts.leases.map((lease): QuotaLease =>
     back.has(lease.id) && hasAskedTooLong(facts, lease, now) ? { ...lease, state: 'draining' } : lease,
   );
-  const granted = grants.map(({ id, tier }): QuotaLease => {
-    const { waitingSince: _, ...asked } = find(facts.requests, id);
-    return { ...asked, tier, startedAt: now, state: 'asking' };
-  });
+  const granted = grants.map(({ id, tier }) => asLease(find(facts.requests, id), tier, now));
   return { ...facts, leases: [...leases, ...granted] };
+}
+
+function asLease({ waitingSince: _, ...asked }: QuotaRequest, tier: number, now: EpochMs): QuotaLease {
+  return { ...asked, tier, startedAt: now, state: 'asking' };
+}
+
+/** With those of the winner's project laid that were served before it: chips were claimed for them, and no decision says so. */
+function withClaims(facts: Facts, winner: QuotaRequest, tier: number, now: EpochMs): Facts {
+  const before = facts.requests.filter(
+    (one) =>
+      one.id !== winner.id &&
+      isOf(winner.project, one) &&
+      one.priority <= winner.priority &&
+      isInQuota(facts, one, tier, now) &&
+      !facts.leases.some(({ id }) => id === one.id),
+  );
+  return { ...facts, leases: [...facts.leases, ...before.map((one) => asLease(one, tier, now))] };
 }
 
 function nominalIsSafe(facts: Facts, decision: Decision, now: EpochMs): void {
@@ -87,7 +102,8 @@ function nominalIsSafe(facts: Facts, decision: Decision, now: EpochMs): void {
     const tier = tierOf(facts, lease);
     const isBorrowed = (seen: Facts): boolean =>
       borrowedBeside(seen, winner, tier, now).some(({ id }) => id === lease.id);
-    assert.ok(isBorrowed(facts) || isBorrowed(after), `${lease.id} lies on nominal quota beside ${winner.id}`);
+    const claimed = withClaims(after, winner, tier, now);
+    assert.ok([facts, after, claimed].some(isBorrowed), `${lease.id} lies on nominal quota beside ${winner.id}`);
     assert.ok(
       isInQuota(facts, winner, tier, now) || isInQuota(after, winner, tier, now),
       `${winner.id} is not in quota in tier ${tier} and evicts ${lease.id}`,

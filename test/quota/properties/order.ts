@@ -41,54 +41,58 @@ function dominantShare({ config, leases }: Facts, { project, units }: QuotaReque
   return largest(shares);
 }
 
-/** Rule 5: who is next among those who wait. */
-function next(facts: Facts, waiting: readonly QuotaRequest[]): QuotaRequest | undefined {
+/** Rule 5, inside a project: who of these is first. */
+function headOf(facts: Facts, waiting: readonly QuotaRequest[]): QuotaRequest | undefined {
   const inside = (a: QuotaRequest, b: QuotaRequest): number =>
     a.priority - b.priority || compareShares(holds(facts, a.user), holds(facts, b.user)) || byTime(a, b);
-  const projects = new Set(waiting.map(({ project }) => project.toLowerCase()));
-  const heads = [...projects].flatMap((name) =>
-    waiting
-      .filter(({ project }) => project.toLowerCase() === name)
-      .toSorted(inside)
-      .slice(0, 1),
-  );
-  const [first] = heads.toSorted(
-    (a, b) => compareShares(dominantShare(facts, a), dominantShare(facts, b)) || byTime(a, b),
-  );
-  return first;
+  return waiting.toSorted(inside)[0];
 }
+
+/** Rule 5, between projects: whose head is first. */
+const firstOf = (facts: Facts, heads: readonly QuotaRequest[]): QuotaRequest | undefined =>
+  heads.toSorted((a, b) => compareShares(dominantShare(facts, a), dominantShare(facts, b)) || byTime(a, b))[0];
 
 /**
  * Rules 4 and 5 where nobody can be preempted, nothing drains, nothing is reserved and no limit is set: in-quota demand,
- * then best effort, each time whoever is next, into the first tier that serves and has room; all others are passed over.
+ * then best effort, each time whoever is next, into the first tier that serves and has room. A project's head is the first
+ * that has a place, found when the one before it had its turn, or a user got more; one whose place was taken meanwhile gives
+ * way when its turn comes.
  */
 export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
   const grants: Grant[] = [];
   let seen = facts;
-  const serve = (candidates: readonly QuotaRequest[], tiersFor: (request: QuotaRequest) => readonly number[]): void => {
-    let left = candidates;
-    for (let request = next(seen, left); request !== undefined; request = next(seen, left)) {
-      const { id, units } = request;
-      left = left.filter((one) => one.id !== id);
-      const tier = tiersFor(request).find((each) => fitsFree(seen, units, each));
-      if (tier === undefined) continue;
-      grants.push({ id, tier });
-      const { waitingSince: _, ...asked } = request;
-      const lease: QuotaLease = { ...asked, tier, startedAt: now, state: 'asking' };
-      seen = { ...seen, leases: [...seen.leases, lease] };
+  const isWaiting = ({ id }: QuotaRequest): boolean => !grants.some((grant) => grant.id === id);
+  const serve = (all: readonly QuotaRequest[], tiersFor: (request: QuotaRequest) => readonly number[]): void => {
+    const placeOf = (one: QuotaRequest): number | undefined =>
+      tiersFor(one).find((tier) => fitsFree(seen, one.units, tier));
+    let left = all.filter((one) => placeOf(one) !== undefined);
+    const heads = new Map<string, QuotaRequest>();
+    const find = (project: string): void => {
+      const head = headOf(
+        seen,
+        left.filter((one) => isOf(project, one) && placeOf(one) !== undefined),
+      );
+      if (head === undefined) heads.delete(project);
+      else heads.set(project, head);
+    };
+    const projects = [...new Set(all.map(({ project }) => project.toLowerCase()))];
+    projects.forEach(find);
+    for (let next = firstOf(seen, [...heads.values()]); next !== undefined; next = firstOf(seen, [...heads.values()])) {
+      const { id, user } = next;
+      const tier = placeOf(next);
+      if (tier !== undefined) {
+        grants.push({ id, tier });
+        const { waitingSince: _, ...asked } = next;
+        const lease: QuotaLease = { ...asked, tier, startedAt: now, state: 'asking' };
+        seen = { ...seen, leases: [...seen.leases, lease] };
+        left = left.filter((one) => one.id !== id);
+        projects.filter((project) => left.some((one) => one.user === user && isOf(project, one))).forEach(find);
+      }
+      find(next.project.toLowerCase());
     }
   };
-  // What no tier could ever hold is nobody's head.
-  const couldFit = ({ units }: QuotaRequest, tier: number): boolean =>
-    typesOf(units).every((type) => count(units, type) <= count(facts.config.tiers[tier], type));
-  const able = facts.requests.filter((one) => allowedTiers(facts, one).some((tier) => couldFit(one, tier)));
-  const isWaiting = ({ id }: QuotaRequest): boolean => !grants.some((grant) => grant.id === id);
-  const inQuota = able.filter((request) => inQuotaTiers(facts, request, now).length > 0);
-  serve(inQuota, (request) => inQuotaTiers(seen, request, now));
-  // Who has no place as this step begins gets none in it, and is nobody's head either.
-  const hasPlace = (one: QuotaRequest): boolean =>
-    allowedTiers(seen, one).some((tier) => fitsFree(seen, one.units, tier));
-  serve(able.filter(isWaiting).filter(hasPlace), (request) => allowedTiers(seen, request));
+  serve(facts.requests, (request) => inQuotaTiers(seen, request, now));
+  serve(facts.requests.filter(isWaiting), (request) => allowedTiers(seen, request));
   return grants;
 }
 
