@@ -134,7 +134,7 @@ describe('jobctl quota apply shows', () => {
   });
 
   it('a file that says what is in force, and a first file', () => {
-    assert.deepEqual(renderApply('p', [], applyEffect(snapshot(), CONFIG, T0)), [
+    assert.deepEqual(renderApply('p', [], applyEffect(snapshot(), CONFIG)), [
       'pool p: the files say what is in force already',
       'nobody is preempted, nobody starts',
     ]);
@@ -146,7 +146,7 @@ describe('jobctl quota apply shows', () => {
       leases: [lease('a'), lease('b'), lease('c')],
       requests: [request('tpu', { units: { v5litepod: 16 } }), request('big', { units: { v4: 64 } })],
     });
-    assert.deepEqual(renderApply('p', [], applyEffect(state, CHANGED, T0)).slice(1), [
+    assert.deepEqual(renderApply('p', [], applyEffect(state, CHANGED)).slice(1), [
       '1 job started at once',
       '  tpu  vision  alice  16 v5litepod',
       '1 job that can never start under it',
@@ -157,7 +157,7 @@ describe('jobctl quota apply shows', () => {
 
   it('no more than 20 jobs of a kind, and how many there are', () => {
     const requests = Array.from({ length: 30 }, (_, index) => request(`big-${index}`, { units: { v4: 64 } }));
-    const lines = renderApply('p', [], applyEffect(snapshot({ requests, isFrozen: true }), CHANGED, T0));
+    const lines = renderApply('p', [], applyEffect(snapshot({ requests, isFrozen: true }), CHANGED));
     assert.deepEqual([lines[2], lines.at(-1)], ['30 jobs that can never start under it', '  .. and 10 more']);
   });
 });

@@ -1,5 +1,4 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
-import type { EpochMs } from '../../../domain/units.js';
 import { canEverFit, decide } from '../../../quota/decide.js';
 import { poolAccounts } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
@@ -23,9 +22,10 @@ export interface ApplyEffect {
   readonly over: readonly { readonly tier: number; readonly type: string; readonly units: number }[];
 }
 
-export function applyEffect({ view }: PoolSnapshot, config: QuotaConfig, now: EpochMs): ApplyEffect {
+/** At the time of the state: how long leases were held is known of then. */
+export function applyEffect({ view, at }: PoolSnapshot, config: QuotaConfig): ApplyEffect {
   const after = { ...view, config };
-  const { grants, preemptions } = decide(after, now);
+  const { grants, preemptions } = decide(after, at);
   const demands = new Map([...view.requests, ...view.leases].map((each) => [each.id, each]));
   const moved = (id: string): MovedJob[] => {
     const demand = demands.get(id);

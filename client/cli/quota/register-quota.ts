@@ -6,6 +6,7 @@ import type { QuotaAdmissionFlags } from '../verbs/quota-admission.js';
 import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
 import type { QuotaFmtFlags } from '../verbs/quota-fmt.js';
 import type { QuotaHistoryFlags } from '../verbs/quota-history.js';
+import type { QuotaPlanFlags } from '../verbs/quota-plan.js';
 import type { QuotaPriorityFlags } from '../verbs/quota-priority.js';
 import type { QuotaShowFlags } from '../verbs/quota-show.js';
 import type { QuotaValidateFlags } from '../verbs/quota-validate.js';
@@ -25,6 +26,7 @@ export function registerQuota(program: Command, invocation: Invocation): void {
     .addHelpText('after', GROUP_NOTES);
   registerShow(group, invocation);
   registerHistory(group, invocation);
+  registerPlan(group, invocation);
   registerValidate(group, invocation);
   registerFmt(group, invocation);
   registerApply(group, invocation);
@@ -86,6 +88,35 @@ function registerHistory(group: Command, invocation: Invocation): void {
   withConnection(command).action(async (flags: QuotaHistoryFlags) => {
     const { quotaHistory } = await import('../verbs/quota-history.js');
     invocation.exitCode = await quotaHistory(flags);
+  });
+}
+
+const PLAN_NOTES = `
+Without --state: of the pool as it was published, under the files in force or the ones named. With --state: of a pool that is
+made up, for other tools too; it needs no server. What both read and print: docs/quota.md, "What if".
+
+Examples:
+  jobctl quota plan
+  jobctl quota plan --quota quota.toml --pool-file pool.toml
+  jobctl quota plan --quota quota.toml --state state.json --output json
+`;
+
+function registerPlan(group: Command, invocation: Invocation): void {
+  const command = group
+    .command('plan')
+    .summary('what a decision would do')
+    .description(
+      'Shows what one decision would do: who starts, who is preempted for whom, who goes on waiting and why.',
+    )
+    .option('--quota <file>', "a quota file (Bastion's TOML); the one in force without it")
+    .option('--pool-file <file>', 'the pool file beside it (TOML); the rules in force without it')
+    .option('--state <file>', 'a pool that is made up (JSON; - is standard input)')
+    .option('--pool <name>', 'which pool (default: "default"); with --state: the pool file')
+    .addOption(outputOption())
+    .addHelpText('after', PLAN_NOTES);
+  withConnection(command).action(async (flags: QuotaPlanFlags) => {
+    const { quotaPlan } = await import('../verbs/quota-plan.js');
+    invocation.exitCode = await quotaPlan(flags);
   });
 }
 

@@ -104,7 +104,7 @@ async function preview(
   const isQuotaElsewhere = config.kind === 'unlimited' && state?.view.config.kind === 'limited';
   if (isQuotaElsewhere) return { warnings: [], changes: undefined };
   const changes = configDifference(state?.view.config ?? UNLIMITED, config);
-  return { warnings, changes, ...(state ? { effect: applyEffect(state, config, Date.now()) } : {}) };
+  return { warnings, changes, ...(state ? { effect: applyEffect(state, config) } : {}) };
 }
 
 /** What was applied before: a file that is left out stays. */
