@@ -60,18 +60,22 @@ export function wantedTypes(state: PassState): ReadonlySet<string> {
 function serveWhere(kinds: readonly Kind[], placeOf: (kind: Kind) => number | undefined, state: PassState): void {
   const before = new Map(kinds.map((kind) => [kind, kind.blocked]));
   for (const kind of kinds) kind.blocked = undefined;
-  const order = new ServiceOrder(unserved(kinds));
+  const order = new ServiceOrder(unservedOf(kinds), ({ served, kind }) => {
+    if (served !== undefined || kind.blocked !== undefined) return true;
+    if (placeOf(kind) !== undefined) return false;
+    kind.blocked = before.get(kind) ?? { kind: 'passed-over' };
+    return true;
+  });
   for (let next = order.next(); next !== undefined; next = order.next()) {
     const tier = placeOf(next.kind);
-    if (tier === undefined) {
-      next.kind.blocked = before.get(next.kind) ?? { kind: 'passed-over' };
-      continue;
-    }
+    if (tier === undefined) continue;
     state.grant(next, tier);
     order.served(next);
   }
 }
 
-function* unserved(kinds: readonly Kind[]): Iterable<Waiting> {
-  for (const { waiting } of kinds) for (const each of waiting) if (each.served === undefined) yield each;
+function unservedOf(kinds: readonly Kind[]): Waiting[] {
+  const unserved: Waiting[] = [];
+  for (const { waiting } of kinds) for (const each of waiting) if (each.served === undefined) unserved.push(each);
+  return unserved;
 }

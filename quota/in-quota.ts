@@ -3,7 +3,7 @@ import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
 import type { HoldBacks } from './hold-backs.js';
-import type { Waiting } from './waiting.js';
+import type { Kind, Waiting } from './waiting.js';
 
 /** What in-quota demand is served with. */
 interface Means {
@@ -14,32 +14,46 @@ interface Means {
 
 /** In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later. */
 export function serveInQuota(waiting: readonly Waiting[], means: Means): void {
-  const kinds = new Set(waiting.map(({ kind }) => kind));
-  for (const kind of kinds) kind.blocked = undefined;
-  const order = new ServiceOrder(waiting);
+  for (const { kind } of waiting) kind.blocked = undefined;
+  const order = new ServiceOrder(waiting, isOut);
   for (let next = order.next(); next !== undefined; next = order.next()) {
     serve(next, means);
     if (next.served !== undefined) order.served(next);
   }
 }
 
+/** Asked when it is the head of its project, whose nominal quota only its own project's turns change. */
+function isOut({ served, kind }: Waiting): boolean {
+  if (served !== undefined || kind.blocked !== undefined) return true;
+  for (const tier of kind.inQuota) if (isOnNominal(kind, tier)) return false;
+  kind.blocked = PASSED_OVER;
+  return true;
+}
+
+const PASSED_OVER = { kind: 'passed-over' } as const;
+
+const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
+  project.lot(tier).holds(shape, priority);
+
 function serve(waiting: Waiting, means: Means): void {
   const { state } = means;
   const { kind } = waiting;
-  const tiers = kind.inQuota.filter((tier) => kind.project.lot(tier).holds(kind.shape, kind.priority));
-  if (tiers.length === 0) {
-    kind.blocked = { kind: 'passed-over' };
-    return;
-  }
-  const free = tiers.find((tier) => state.room.isFree(kind.shape, tier)) ?? freeElsewhere(waiting, tiers, means);
+  const tiers = kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isOnNominal(kind, tier));
+  const free = firstFree(kind, tiers, state) ?? freeElsewhere(waiting, tiers, means);
   if (free !== undefined) state.grant(waiting, free);
   else if (!claim(waiting, tiers, state) && !isHeldBack(waiting, tiers, means)) {
-    if (!waitForProtected(waiting, tiers, state)) kind.blocked = { kind: 'passed-over' };
+    if (!waitForProtected(waiting, tiers, state)) kind.blocked = PASSED_OVER;
   }
+}
+
+function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassState): number | undefined {
+  for (const tier of tiers) if (room.isFree(shape, tier)) return tier;
+  return undefined;
 }
 
 /** A free place in any allowed tier is used before anybody is evicted; there the request is a borrower. */
 function freeElsewhere({ kind }: Waiting, inQuota: readonly number[], { state, limits }: Means): number | undefined {
+  if (kind.shape.tiers.length === inQuota.length) return undefined;
   return kind.shape.tiers.find(
     (tier) =>
       !inQuota.includes(tier) &&

@@ -10,9 +10,11 @@ import type { TierProblem } from './verdict.js';
  */
 export class Limits {
   readonly #state: PassState;
+  readonly #isLendingLimited: boolean;
 
   constructor(state: PassState) {
     this.#state = state;
+    this.#isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
   }
 
   /** Whether the project may borrow the gang in this tier. @param isTaken its units are not among the free ones any more */
@@ -28,9 +30,10 @@ export class Limits {
     return found.filter((problem) => problem !== undefined);
   }
 
-  /** Whether the gang could ever lie here as borrowed: within the borrowing limit, beside what others do not lend. */
+  /** Whether a gang that the empty tier holds could ever lie here as borrowed: within the borrowing limit, beside what others do not lend. */
   couldEverAllow(project: ProjectUse, shape: Shape, tier: number): boolean {
     const limit = this.#state.rules.borrowingLimits[project.name];
+    if (limit === undefined && !this.#isLendingLimited) return true;
     return shape.types.every((type, index) => {
       const name = this.#state.shapes.types[type] ?? '';
       const asked = shape.amounts[index] ?? 0;
@@ -54,7 +57,7 @@ export class Limits {
   }
 
   #lending(project: ProjectUse, shape: Shape, tier: number, isTaken: boolean): TierProblem | undefined {
-    if (Object.keys(this.#state.rules.lendingLimits).length === 0) return undefined;
+    if (!this.#isLendingLimited) return undefined;
     const { free } = this.#state.room.of(tier);
     for (const [index, type] of shape.types.entries()) {
       const kept = this.#kept(project, type, tier);

@@ -14,34 +14,36 @@ export function nextAt(
   reservations: Reservations,
   holdBacks: HoldBacks,
 ): EpochMs | undefined {
-  const waiting = state.waiting.filter(({ served }) => served?.kind !== 'granted');
-  if (waiting.length === 0) return undefined;
-  const isInQuotaWaiting = waiting.some(({ kind }) => kind.inQuota.length > 0);
-  const times = [
-    ...leases.flatMap((lease) => endsOf(lease, isInQuotaWaiting, state)),
-    ...waiting.flatMap((each) => endsOfWaiting(each, reservations)),
-    ...reservations.memory().reservations.map((reservation) => reservations.endOf(reservation)),
-    ...[...holdBacks.heldBack()].map(({ request }) => holdBacks.until(request.id)),
-  ];
-  return earliestAfter(state.now, times);
+  const kinds = state.kinds.filter(({ waiting }) => waiting.some(isWaiting));
+  if (kinds.length === 0) return undefined;
+  const earliest = new Earliest(state.now);
+  const isInQuotaWaiting = kinds.some(({ inQuota }) => inQuota.length > 0);
+  for (const lease of leases) {
+    if (lease.state === 'asking') earliest.add(askingEndsAt(lease, state.rules));
+    if (isInQuotaWaiting) earliest.add(protectedUntil(lease, state.rules, state.now));
+  }
+  for (const kind of kinds) {
+    for (const until of kind.shape.coolingUntil.values()) earliest.add(until);
+    if (!reservations.hasPlaceFor(kind)) continue;
+    for (const waiting of kind.waiting) if (isWaiting(waiting)) earliest.add(reservations.agedAt(waiting));
+  }
+  for (const reservation of reservations.memory().reservations) earliest.add(reservations.endOf(reservation));
+  for (const { request } of holdBacks.heldBack()) earliest.add(holdBacks.until(request.id));
+  return earliest.time;
 }
 
-/** Minimum runtime, and asking timeout. */
-function endsOf(lease: QuotaLease, isInQuotaWaiting: boolean, { rules, now }: PassState): readonly EpochMs[] {
-  const asking = lease.state === 'asking' ? [askingEndsAt(lease, rules)] : [];
-  const until = isInQuotaWaiting ? protectedUntil(lease, rules, now) : undefined;
-  return until === undefined ? asking : [...asking, until];
-}
+const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
 
-/** Cool-downs, and the aging time where a reservation could be made. */
-function endsOfWaiting(waiting: Waiting, reservations: Reservations): readonly EpochMs[] {
-  const { kind } = waiting;
-  const cooling = kind.shape.coolingUntil.size === 0 ? [] : [...kind.shape.coolingUntil.values()];
-  return reservations.hasPlaceFor(kind) ? [...cooling, reservations.agedAt(waiting)] : cooling;
-}
+/** Of times after `now`. */
+class Earliest {
+  time: EpochMs | undefined;
+  readonly #now: EpochMs;
 
-function earliestAfter(now: EpochMs, times: readonly EpochMs[]): EpochMs | undefined {
-  let earliest: EpochMs | undefined;
-  for (const time of times) if (time > now && (earliest === undefined || time < earliest)) earliest = time;
-  return earliest;
+  constructor(now: EpochMs) {
+    this.#now = now;
+  }
+
+  add(time: EpochMs | undefined): void {
+    if (time !== undefined && time > this.#now && (this.time === undefined || time < this.time)) this.time = time;
+  }
 }

@@ -9,7 +9,7 @@ import type { Waiting } from './waiting.js';
 /**
  * Waiting requests in the order of service (rule 5). Inside a project: priority, then the user who holds least, then time.
  * Between projects their heads are compared: smallest dominant share, then time. Shares change as requests are served, so
- * the order is found one by one; whatever was served, or is of a kind that is blocked, is left out.
+ * the order is found one by one.
  */
 export class ServiceOrder {
   readonly #lines = new Map<ProjectUse, ProjectLine>();
@@ -19,8 +19,8 @@ export class ServiceOrder {
   readonly #isOut: (waiting: Waiting) => boolean;
   #last: ProjectLine | undefined;
 
-  /** @param isOut who is left out when their turn comes */
-  constructor(waiting: Iterable<Waiting>, isOut = isDone) {
+  /** @param isOut who is left out; asked when one is the head of its project, and when it is the first of all */
+  constructor(waiting: Iterable<Waiting>, isOut: (waiting: Waiting) => boolean) {
     this.#isOut = isOut;
     for (const each of waiting) {
       const line = entryOf(this.#lines, each.kind.project, () => new ProjectLine(each.kind.project, isOut));
@@ -71,8 +71,6 @@ interface Head {
 function isHeadBefore(a: Head, b: Head): boolean {
   return (compareShares(a.share, b.share) || byTime(a.waiting, b.waiting)) < 0;
 }
-
-const isDone = ({ served, kind }: Waiting): boolean => served !== undefined || kind.blocked !== undefined;
 
 /** One user's requests of one project and priority, in order of time. */
 interface Queue {

@@ -13,7 +13,9 @@ import type {
   QuotaMemory,
   QuotaRequest,
 } from './quota-config.js';
-import { add, Room } from './room.js';
+import { KindTable } from './kinds.js';
+import { ProjectDrafts } from './project-drafts.js';
+import { addShape, Room } from './room.js';
 import { entryOf, ShapeTable } from './shapes.js';
 import type { Shape } from './shapes.js';
 import { Borrowers } from './victims.js';
@@ -26,11 +28,6 @@ export interface PassInput {
   readonly leases: readonly QuotaLease[];
   readonly memory: QuotaMemory;
   readonly now: EpochMs;
-}
-
-interface ProjectDraft {
-  readonly laid: Laid[][];
-  readonly used: number[];
 }
 
 /** All that changes while one pass is made, and the only ways in which it does. */
@@ -121,28 +118,18 @@ export class PassState {
   }
 
   #projectsOf(laid: readonly Laid[], requests: readonly QuotaRequest[]): Map<string, ProjectUse> {
-    const drafts = new Map<string, ProjectDraft>();
-    const lower = new Map<string, string>();
-    const draftOf = (name: string): ProjectDraft =>
-      entryOf(
-        drafts,
-        entryOf(lower, name, () => name.toLowerCase()),
-        () => ({ laid: this.config.tiers.map(() => []), used: this.shapes.types.map(() => 0) }),
-      );
-    const last = this.config.tiers.length - 1;
+    const drafts = new ProjectDrafts(this.config.tiers.length, this.shapes.types.length);
     for (const each of laid) {
-      const { lease } = each;
+      const { lease, shape } = each;
       if (lease === undefined || lease.state === 'draining') continue;
-      const draft = draftOf(lease.project);
-      draft.laid[Math.min(lease.tier, last)]?.push(each);
-      each.shape.types.forEach((type, index) => add(draft.used, type, each.shape.amounts[index] ?? 0));
-      this.#user(lease.user).hold(each.shape);
+      drafts.of(lease.project).add(each, lease.tier);
+      this.#user(lease.user).hold(shape);
     }
-    for (const { name } of this.config.projects) draftOf(name);
-    for (const { project } of requests) draftOf(project);
+    for (const { name } of this.config.projects) drafts.of(name);
+    for (const { project } of requests) drafts.of(project);
     const nominal = new Map(this.config.projects.map((each) => [each.name.toLowerCase(), each.nominal]));
     return new Map(
-      [...drafts].map(([name, { laid: byTier, used }]) => {
+      [...drafts.byName].map(([name, { laid: byTier, used }]) => {
         const lots = byTier.map((ofTier, tier) => new Lot(this.#vector(nominal.get(name)?.[tier] ?? {}), ofTier));
         return [name, new ProjectUse(name, lots, used)];
       }),
@@ -150,7 +137,9 @@ export class PassState {
   }
 
   #user(name: string): UserUse {
-    return entryOf(this.#users, name, () => new UserUse(this.#poolUnits));
+    let user = this.#users.get(name);
+    if (user === undefined) this.#users.set(name, (user = new UserUse(this.#poolUnits)));
+    return user;
   }
 
   #vector(units: QuotaUnits): number[] {
@@ -167,41 +156,8 @@ function roomOf(totals: readonly (readonly number[])[], laid: readonly Laid[]): 
   const draining = totals.map((total) => total.map(() => 0));
   for (const { shape, lease } of laid) {
     const tier = Math.min(lease?.tier ?? 0, totals.length - 1);
-    shape.types.forEach((type, index) => {
-      add(leased[tier] ?? [], type, shape.amounts[index] ?? 0);
-      if (lease?.state === 'draining') add(draining[tier] ?? [], type, shape.amounts[index] ?? 0);
-    });
+    addShape(leased[tier] ?? [], shape);
+    if (lease?.state === 'draining') addShape(draining[tier] ?? [], shape);
   }
   return new Room(totals, leased, draining);
-}
-
-class KindTable {
-  readonly all: Kind[] = [];
-  readonly #projects: ReadonlyMap<string, ProjectUse>;
-  readonly #byName = new Map<string, Map<number, Map<number, Kind>>>();
-
-  constructor(projects: ReadonlyMap<string, ProjectUse>) {
-    this.#projects = projects;
-  }
-
-  add(request: QuotaRequest, shape: Shape, user: UserUse): Waiting {
-    const { project, priority } = request;
-    const byPriority = entryOf(this.#byName, project, () => new Map<number, Map<number, Kind>>());
-    const kinds = entryOf(byPriority, priority, () => new Map<number, Kind>());
-    const kind = entryOf(kinds, shape.index, () => this.#kind(project, priority, shape));
-    const waiting: Waiting = { request, user, kind, served: undefined };
-    kind.waiting.push(waiting);
-    return waiting;
-  }
-
-  #kind(name: string, priority: number, shape: Shape): Kind {
-    const project = this.#projects.get(name.toLowerCase());
-    if (project === undefined) throw new RangeError(`project '${name}': not read before its requests`);
-    const inQuota = shape.tiers.filter(
-      (tier) => !shape.coolingUntil.has(tier) && project.lot(tier).holds(shape, priority),
-    );
-    const kind: Kind = { project, priority, shape, waiting: [], inQuota, blocked: undefined };
-    this.all.push(kind);
-    return kind;
-  }
 }

@@ -1,7 +1,7 @@
 import type { Lot } from './laying.js';
 import { compareShares, NO_SHARE } from './share.js';
 import type { Share } from './share.js';
-import { add } from './room.js';
+import { addShape } from './room.js';
 import type { Shape } from './shapes.js';
 
 /** One project while a pass is made: all of its tiers. */
@@ -27,8 +27,8 @@ export class ProjectUse {
     return lot;
   }
 
-  use({ types, amounts }: Shape): void {
-    for (let index = 0; index < types.length; index += 1) add(this.#used, types[index] ?? 0, amounts[index] ?? 0);
+  use(shape: Shape): void {
+    addShape(this.#used, shape);
   }
 
   /** Rule 5: the largest of (used + asked) / nominal over the types that are asked for. */
@@ -66,8 +66,8 @@ export class UserUse {
     return this.#share;
   }
 
-  hold({ types, amounts }: Shape): void {
-    for (let index = 0; index < types.length; index += 1) add(this.#held, types[index] ?? 0, amounts[index] ?? 0);
+  hold(shape: Shape): void {
+    addShape(this.#held, shape);
     this.#share = undefined;
   }
 

@@ -2,6 +2,7 @@ import type { EpochMs } from '../domain/units.js';
 import type { Limits } from './limits.js';
 import type { PassState } from './pass-state.js';
 import type { Reservation } from './quota-config.js';
+import type { Shape } from './shapes.js';
 import type { Kind, Waiting } from './waiting.js';
 
 /** A reservation with the request that it is for. */
@@ -129,13 +130,18 @@ export class Reservations {
   /** The first allowed tier that could ever hold it within limits, where none of its types is reserved. */
   #placeFor({ project, shape, inQuota }: Kind): number | undefined {
     if (inQuota.length > 0 || shape.types.length === 0) return undefined;
-    const tier = shape.tiers.find(
-      (each) => !shape.coolingUntil.has(each) && this.#limits.couldEverAllow(project, shape, each),
-    );
-    if (tier === undefined) return undefined;
-    const taken = this.#kept.filter(({ reservation }) => reservation.tier === tier);
-    return taken.some(({ waiting }) => waiting.kind.shape.types.some((type) => shape.types.includes(type)))
-      ? undefined
-      : tier;
+    for (const tier of shape.tiers) {
+      if (shape.coolingUntil.has(tier) || !this.#limits.couldEverAllow(project, shape, tier)) continue;
+      return this.#isTaken(shape, tier) ? undefined : tier;
+    }
+    return undefined;
+  }
+
+  #isTaken({ types }: Shape, tier: number): boolean {
+    for (const { reservation, waiting } of this.#kept) {
+      if (reservation.tier !== tier) continue;
+      for (const type of waiting.kind.shape.types) if (types.includes(type)) return true;
+    }
+    return false;
   }
 }

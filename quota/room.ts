@@ -121,3 +121,7 @@ export class Room {
 export function add(units: number[], type: number, change: number): void {
   units[type] = (units[type] ?? 0) + change;
 }
+
+export function addShape(units: number[], { types, amounts }: Shape): void {
+  for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, amounts[index] ?? 0);
+}

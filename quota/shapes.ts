@@ -1,5 +1,5 @@
 import type { Demand } from '../domain/lease.js';
-import type { EpochMs } from '../domain/units.js';
+import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import { coolsDownUntil } from './cool-downs.js';
 import type { CoolDown, LimitedQuota } from './quota-config.js';
 
@@ -55,19 +55,16 @@ export class ShapeTable {
     return shape;
   }
 
-  /** Shapes with the same units. Most demands name one type: no key is built for them. */
+  /** Shapes with the same units. Most demands name one type: no key is built for them, a pass reads thousands. */
   #alike({ units }: Asked): Shape[] {
-    const names = Object.keys(units);
-    const [type] = names;
-    if (type === undefined || names.length > 1) {
-      const key = names
-        .toSorted()
-        .map((name) => `${name}=${units[name]}`)
-        .join();
-      return entryOf(this.#byUnits, key, () => []);
-    }
-    const byAmount = entryOf(this.#byOneType, type, () => new Map<number, Shape[]>());
-    return entryOf(byAmount, units[type] ?? 0, () => []);
+    const type = onlyType(units);
+    if (type === undefined) return entryOf(this.#byUnits, keyOf(units), () => []);
+    let byAmount = this.#byOneType.get(type);
+    if (byAmount === undefined) this.#byOneType.set(type, (byAmount = new Map<number, Shape[]>()));
+    const amount = units[type] ?? 0;
+    let alike = byAmount.get(amount);
+    if (alike === undefined) byAmount.set(amount, (alike = []));
+    return alike;
   }
 
   #shape(asked: Asked): Shape {
@@ -108,6 +105,22 @@ export function mayLieIn(config: LimitedQuota, asked: Pick<Demand, 'pricing'>, t
   const pricing = config.rules?.tiers[tier]?.pricing;
   return pricing === undefined || asked.pricing === undefined || pricing === asked.pricing;
 }
+
+/** The type that the demand names, if it names one. */
+function onlyType(units: QuotaUnits): string | undefined {
+  let only: string | undefined;
+  for (const type in units) {
+    if (only !== undefined) return undefined;
+    only = type;
+  }
+  return only;
+}
+
+const keyOf = (units: QuotaUnits): string =>
+  Object.entries(units)
+    .map(([type, amount]) => `${type}=${amount}`)
+    .toSorted()
+    .join();
 
 /** What can be granted at all: a negative or fractional demand, which a submit refuses, must not add to what is free. */
 const isWhole = (amount: number): boolean => Number.isSafeInteger(amount) && amount >= 0;

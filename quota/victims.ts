@@ -82,8 +82,17 @@ export class Borrowers {
   victims(shape: Shape, priority: number, own: Lot, lack: readonly number[]): readonly Laid[] | undefined {
     const left = lackByType(shape, lack);
     const taken: Laid[] = [];
-    for (const laid of this.#candidates(shape, priority, own)) {
-      if (!hasAny(laid.shape, left)) continue;
+    const ownOnes = this.#ownThatMayGo(shape, priority, own);
+    const others = this.#ordered();
+    let [at, ownAt] = [this.#from, 0];
+    while (at < others.length || ownAt < ownOnes.length) {
+      const [other, mine] = [others[at], ownOnes[ownAt]];
+      const isMine = other === undefined || (mine !== undefined && inVictimOrder(mine, other) < 0);
+      const laid = isMine ? mine : other;
+      if (isMine) ownAt += 1;
+      else at += 1;
+      if (laid === undefined || !hasAny(laid.shape, left)) continue;
+      if (!isMine && (this.#taken.has(laid) || this.#lotOf.get(laid) === own)) continue;
       taken.push(laid);
       subtract(left, laid.shape, 1);
       if (isEnough(left)) return withoutSpare(taken, left);
@@ -118,26 +127,20 @@ export class Borrowers {
     yield* existing(own.borrowedBeside(shape, priority));
   }
 
-  *#candidates(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
-    const ownOnes = existing(own.borrowedBeside(shape, priority)).filter((laid) => this.#mayGo(laid));
-    ownOnes.sort(inVictimOrder);
-    const others = this.#ordered();
-    while (this.#from < others.length && this.#taken.has(others[this.#from] as Laid)) this.#from += 1;
-    let next = 0;
-    for (let index = this.#from; index < others.length; index += 1) {
-      const laid = others[index] as Laid;
-      if (this.#taken.has(laid) || this.#lotOf.get(laid) === own) continue;
-      while (next < ownOnes.length && inVictimOrder(ownOnes[next] as Laid, laid) < 0) yield ownOnes[next++] as Laid;
-      yield laid;
-    }
-    yield* ownOnes.slice(next);
+  #ownThatMayGo(shape: Shape, priority: number, own: Lot): readonly Laid[] {
+    if (!own.hasLeases) return [];
+    return existing(own.borrowedBeside(shape, priority))
+      .filter((laid) => this.#mayGo(laid))
+      .sort(inVictimOrder);
   }
 
   #ordered(): readonly Laid[] {
-    return (this.#inOrder ??= [...this.#ofLot.values()]
+    const inOrder = (this.#inOrder ??= [...this.#ofLot.values()]
       .flat()
-      .filter((laid) => this.#mayGo(laid))
+      .filter((laid) => this.#mayGo(laid) && !this.#taken.has(laid))
       .sort(inVictimOrder));
+    while (this.#from < inOrder.length && this.#taken.has(inOrder[this.#from] as Laid)) this.#from += 1;
+    return inOrder;
   }
 
   #mayGo(laid: Laid): boolean {
@@ -168,20 +171,29 @@ function withoutSpare(taken: readonly Laid[], left: number[]): readonly Laid[] {
     .toReversed();
 }
 
-/** By number of the type, where something lacks. */
+/** By number of the type. What does not lack is 0 and only gets less, so that it never counts. */
 function lackByType({ types }: Shape, lack: readonly number[]): number[] {
   const left: number[] = [];
-  types.forEach((type, index) => {
-    if ((lack[index] ?? 0) > 0) left[type] = lack[index] ?? 0;
-  });
+  for (const [index, type] of types.entries()) {
+    while (left.length <= type) left.push(0);
+    left[type] = Math.max(0, lack[index] ?? 0);
+  }
   return left;
 }
 
-const hasAny = ({ types }: Shape, left: readonly number[]): boolean => types.some((type) => (left[type] ?? 0) > 0);
-const isEnough = (left: readonly number[]): boolean => left.every((units) => units <= 0);
+function hasAny({ types }: Shape, left: readonly number[]): boolean {
+  for (const type of types) if ((left[type] ?? 0) > 0) return true;
+  return false;
+}
+
+function isEnough(left: readonly number[]): boolean {
+  for (const units of left) if (units > 0) return false;
+  return true;
+}
 
 function subtract(left: number[], { types, amounts }: Shape, sign: 1 | -1): void {
-  types.forEach((type, index) => {
-    if (left[type] !== undefined) add(left, type, -sign * (amounts[index] ?? 0));
-  });
+  for (let index = 0; index < types.length; index += 1) {
+    const type = types[index] ?? 0;
+    if (type < left.length) add(left, type, -sign * (amounts[index] ?? 0));
+  }
 }
