@@ -378,4 +378,16 @@ describe('the life of a lease', () => {
     say('job', { ...ASKS, heldSince: 5, slices: [ref('s2')] }, 50, asking);
     assert.deepEqual([book.get(leaseKey(asking))?.state, book.get(leaseKey(asking))?.askingSince], ['asking', 50]);
   });
+
+  it('does not grow with the slices that it has outlived', () => {
+    granted(0);
+    for (let generation = 1; generation <= 1_000; generation++) {
+      say(`s${generation}`, register(`s${generation}`), generation);
+      say(`s${generation}`, { kind: 'gone' }, generation);
+    }
+    const bytes = JSON.stringify(book.carry().rows).length;
+    assert.ok(bytes < 3_000, `${bytes} bytes`);
+    say('s1000', register('s1000'), 2_000);
+    assert.equal(row()?.slices.length, 1, 'its own later word counts');
+  });
 });

@@ -13,6 +13,7 @@ import {
   type LeaseRow,
   newRow,
   noteChips,
+  noteGone,
   notePaused,
   startRow,
 } from './lease-row.js';
@@ -252,9 +253,7 @@ export class LeaseBook {
 
   #gone(key: string, sliceName: string): void {
     const row = this.#rows.get(key);
-    if (!row) return;
-    row.slices = row.slices.filter((ref) => ref.name !== sliceName);
-    if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+    if (row) noteGone(row, sliceName);
   }
 
   #chips(key: string, zone: string | undefined, now: EpochMs): void {

@@ -123,6 +123,18 @@ export function addSlice(row: LeaseRow, ref: SliceRef): void {
   row.slices.push(ref);
 }
 
+export function noteGone(row: LeaseRow, sliceName: string): void {
+  row.slices = row.slices.filter((ref) => ref.name !== sliceName);
+  if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+  if (row.gone.length > MOST_GONE) delete row.sequences[row.gone.shift() ?? ''];
+}
+
+/**
+ * Of one lease: a job that its provider preempts every hour has thousands of slices in its life. A late message of one that
+ * was forgotten brings its name back until the next comparison finds no workflow of it.
+ */
+const MOST_GONE = 50;
+
 /** For how long it has held its chips, in ms. */
 export const heldMsOf = ({ heldMs = 0, heldSince }: LeaseRow, now: EpochMs): number =>
   heldMs + (heldSince === undefined ? 0 : Math.max(0, now - heldSince));
