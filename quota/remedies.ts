@@ -62,18 +62,14 @@ function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy
   return together.length === 0 ? [] : [{ kind: 'all-end', type: lack.type, of: named(together) }];
 }
 
-/** Largest first until it does, then without those that were not needed. Empty where `MOST_NAMED` do not. */
+/** Largest first until it does: so none of them is too much. Empty where `MOST_NAMED` do not. */
 function fewestTogether(
   leases: readonly QuotaLease[],
   does: (gone: readonly QuotaLease[]) => boolean,
 ): readonly QuotaLease[] {
   for (let count = 2; count <= Math.min(MOST_NAMED, leases.length); count++) {
     const gone = leases.slice(0, count);
-    if (!does(gone)) continue;
-    return gone.reduceRight<readonly QuotaLease[]>((kept, lease) => {
-      const less = kept.filter((each) => each !== lease);
-      return less.length > 0 && does(less) ? less : kept;
-    }, gone);
+    if (does(gone)) return gone;
   }
   return [];
 }

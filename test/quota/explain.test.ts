@@ -236,6 +236,32 @@ describe('quota: why a job waits, in a team like ours', () => {
     );
   });
 
+  it('an end that frees exactly what is short would do', () => {
+    const exact = { ...view, requests: [{ ...tune, units: { v5litepod: 80 } }] };
+    const why = explain(exact, NOW, 'tune-9c');
+    assert.ok(why);
+    assert.deepEqual(
+      why.reasons.flatMap((reason) => (reason.code === 'short' ? [reason.short] : [])),
+      [48],
+    );
+    assert.deepEqual(remedies(exact, NOW, why)[0], {
+      kind: 'one-ends',
+      type: 'v5litepod',
+      of: [{ id: 'eval-11', project: 'speech', units: 48 }],
+    });
+  });
+
+  it('a time that is over is not told: it aged long ago, and an older one has the reservation', () => {
+    const aged = {
+      ...view,
+      requests: [
+        { ...sweep, submittedAt: ago(70) },
+        { ...tune, submittedAt: ago(80) },
+      ],
+    };
+    assert.deepEqual(explain(aged, NOW, 'sweep-0q1d')?.due, []);
+  });
+
   it('one explainer explains all of them by one pass', () => {
     const explainer = new Explainer(view, NOW);
     assert.deepEqual(
