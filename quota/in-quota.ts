@@ -107,8 +107,7 @@ function waitForProtected(waiting: Waiting, tiers: readonly number[], state: Pas
   for (const tier of tiers) {
     const [lack, lot, borrowers] = [state.room.lack(shape, tier), project.lot(tier), state.borrowers(tier)];
     if (!borrowers.isEnoughLater(shape, priority, lot, lack)) continue;
-    const by = borrowers.protected(shape, priority, lot, lack);
-    state.claimPart(waiting, tier, by, Math.min(...by.map((laid) => borrowers.until(laid) ?? state.now)));
+    state.claimPart(waiting, tier, () => borrowers.protected(shape, lack));
     return true;
   }
   return false;

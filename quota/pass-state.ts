@@ -92,11 +92,22 @@ export class PassState {
     waiting.served = { kind: 'claimed', tier, victims: victims.map(({ id }) => id) };
   }
 
-  /** As `claim`, of what there is by now: the rest is protected until `until` at least. */
-  claimPart(waiting: Waiting, tier: number, by: readonly Laid[], until: EpochMs): void {
+  /** As `claim`, of what there is by now. @param protectedOnes who has the rest; found when it is asked for */
+  claimPart(waiting: Waiting, tier: number, protectedOnes: () => readonly Laid[]): void {
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
-    waiting.served = { kind: 'protected', tier, by: by.map(({ id }) => id), until };
+    const { now } = this;
+    const borrowers = this.borrowers(tier);
+    waiting.served = {
+      kind: 'protected',
+      tier,
+      get by() {
+        return protectedOnes().map(({ id }) => id);
+      },
+      get until() {
+        return Math.min(...protectedOnes().map((laid) => borrowers.until(laid) ?? now));
+      },
+    };
   }
 
   /** Once the request is laid, all of its victims are borrowed ones. */

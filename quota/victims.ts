@@ -103,28 +103,26 @@ export class Borrowers {
   /** Whether those that may go, and those that are protected for now, would be enough together. */
   isEnoughLater(shape: Shape, priority: number, own: Lot, lack: readonly number[]): boolean {
     const left = lackByType(shape, lack);
-    for (const laid of this.#beside(shape, priority, own)) {
-      subtract(left, laid.shape, 1);
-      if (isEnough(left)) return true;
-    }
-    return isEnough(left);
+    const isEnoughWith = (borrowed: readonly Laid[]): boolean =>
+      borrowed.some((laid) => {
+        if (!this.#taken.has(laid)) subtract(left, laid.shape, 1);
+        return isEnough(left);
+      });
+    if (isEnoughWith(existing(own.borrowedBeside(shape, priority)))) return true;
+    for (const [lot, borrowed] of this.#ofLot) if (lot !== own && isEnoughWith(borrowed)) return true;
+    return false;
   }
 
-  /** Those that may not go yet, of one of the types that lack. */
-  protected(shape: Shape, priority: number, own: Lot, lack: readonly number[]): readonly Laid[] {
+  /** Those that may not go yet, of one of the types that lack, once the request is laid. */
+  protected(shape: Shape, lack: readonly number[]): readonly Laid[] {
     const left = lackByType(shape, lack);
-    return [...this.#beside(shape, priority, own)].filter((laid) => !this.#mayGo(laid) && hasAny(laid.shape, left));
+    return [...this.#ofLot.values()]
+      .flat()
+      .filter((laid) => !this.#mayGo(laid) && !this.#taken.has(laid) && hasAny(laid.shape, left));
   }
 
   until(laid: Laid): EpochMs | undefined {
     return laid.lease === undefined ? undefined : protectedUntil(laid.lease, this.#rules, this.#now);
-  }
-
-  *#beside(shape: Shape, priority: number, own: Lot): Iterable<Laid> {
-    for (const [lot, borrowed] of this.#ofLot) {
-      if (lot !== own) yield* borrowed.filter((laid) => !this.#taken.has(laid));
-    }
-    yield* existing(own.borrowedBeside(shape, priority));
   }
 
   #ownThatMayGo(shape: Shape, priority: number, own: Lot): readonly Laid[] {
