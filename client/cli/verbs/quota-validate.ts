@@ -2,10 +2,10 @@ import { formatProblems } from '../../../domain/problem.js';
 import { checkFiles, type PoolFiles } from '../../../quota/pool-files.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { printVerdict, type Verdict } from '../file-verdict.js';
 import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { poolEssentials, quotaEssentials, ruleEssentials } from '../render/operator-files.js';
-import { printVerdict, type Verdict } from './validate.js';
 
 export interface QuotaValidateFlags extends OutputFlag {
   /** Path of the pool file beside it. */

@@ -3,6 +3,7 @@ import { formatProblems } from '../../../domain/problem.js';
 import type { ParsedPoolFile } from '../../../quota/pool-file.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { printVerdict, type Verdict } from '../file-verdict.js';
 import { type GoodJob, readJobFile, readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { commandSummary, count } from '../render/job-header.js';
@@ -16,50 +17,14 @@ export interface ValidateFlags extends OutputFlag {
 }
 type FileKind = 'job' | 'pool' | 'quota';
 
-/** What a good file comes to: as lines, and as JSON. */
-export interface Verdict {
-  /** For stderr: each says that it is a warning, and where. */
-  readonly notes: readonly string[];
-  readonly lines: readonly string[];
-  readonly json: { readonly warnings: readonly string[]; readonly [key: string]: unknown };
-}
-
 export async function validate(file: string, flags: ValidateFlags): Promise<number> {
   return printVerdict(file, flags.output, () => judge(file, flags));
 }
 
-/** @param named the file, or files, for the first line */
-export async function printVerdict(
-  named: string,
-  output: OutputFlag['output'],
-  judgement: () => Verdict | Promise<Verdict>,
-): Promise<number> {
-  if (output === 'json') return printAsJson(judgement);
-  const { notes, lines } = await judgement();
-  for (const note of notes) process.stderr.write(`${note}\n`);
-  process.stdout.write(`${named}: ok\n${lines.join('\n')}\n`);
-  return ExitCode.Done;
-}
-
-/** Problems are the answer here, so they go to stdout too. */
-async function printAsJson(judgement: () => Verdict | Promise<Verdict>): Promise<number> {
-  try {
-    const { json } = await judgement();
-    print({ ok: true, ...json });
-    return ExitCode.Done;
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error;
-    print({ ok: false, message: error.message });
-    return error.exitCode;
-  }
-}
-
-const print = (value: object): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
-
 /** @throws CliError with all that is wrong */
 async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
   const kind = flags.kind ?? kindOf(file);
-  if (kind !== 'job' && (flags.set || flags.poolFile !== undefined))
+  if (kind !== 'job' && (flags.set || (kind === 'pool' && flags.poolFile !== undefined)))
     throw new CliError(ExitCode.Usage, `${file}: is a ${kind} file; --set and --pool-file are for job files`);
   switch (kind) {
     case 'job':
@@ -71,7 +36,7 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
     }
     case 'quota': {
       const { judgeFiles } = await import('./quota-validate.js');
-      return judgeFiles(file);
+      return judgeFiles(file, flags.poolFile);
     }
   }
 }

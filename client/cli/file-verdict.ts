@@ -1,0 +1,39 @@
+import { CliError } from './cli-error.js';
+import { ExitCode } from './exit-codes.js';
+import type { OutputFlag } from './options.js';
+
+/** What a good file comes to: as lines, and as JSON. */
+export interface Verdict {
+  /** For stderr: each says that it is a warning, and where. */
+  readonly notes: readonly string[];
+  readonly lines: readonly string[];
+  readonly json: { readonly warnings: readonly string[]; readonly [key: string]: unknown };
+}
+
+/** @param named the file, or files, for the first line */
+export async function printVerdict(
+  named: string,
+  output: OutputFlag['output'],
+  judgement: () => Verdict | Promise<Verdict>,
+): Promise<number> {
+  if (output === 'json') return printAsJson(judgement);
+  const { notes, lines } = await judgement();
+  for (const note of notes) process.stderr.write(`${note}\n`);
+  process.stdout.write(`${named}: ok\n${lines.join('\n')}\n`);
+  return ExitCode.Done;
+}
+
+/** Problems are the answer here, so they go to stdout too. */
+async function printAsJson(judgement: () => Verdict | Promise<Verdict>): Promise<number> {
+  try {
+    const { json } = await judgement();
+    print({ ok: true, ...json });
+    return ExitCode.Done;
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    print({ ok: false, message: error.message });
+    return error.exitCode;
+  }
+}
+
+const print = (value: object): void => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
