@@ -3,7 +3,7 @@ import type { TpuPort } from '../../cloud/tpu/port.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
 import type { SliceRef } from '../../domain/slice.js';
-import { slicePlan } from '../../domain/slice-plan.js';
+import { slicePlan, type TierPurchase } from '../../domain/slice-plan.js';
 import { startRehearsedCloud, type RehearsedCloud } from './rehearsed-cloud.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -103,6 +103,23 @@ const RESERVATIONS: Record<string, string> = {
     'projects/owner-project/locations/us-west4-a/reservations/r3',
 };
 
+/** What a job file says of its pricing, what its lease's tier is bought as, and what is asked for then. */
+const TIERS: Record<string, { tpu: Json; bought: TierPurchase; want: Json }> = {
+  'pricing: spot beside a quota file of one plain table': { tpu: { pricing: 'spot' }, bought: {}, want: { spot: {} } },
+  'pricing: ondemand beside one': { tpu: { pricing: 'ondemand' }, bought: {}, want: { guaranteed: {} } },
+  'no pricing in a tier of ondemand': { tpu: {}, bought: { pricing: 'ondemand' }, want: { guaranteed: {} } },
+  'pricing: any in a tier of a reservation': {
+    tpu: { pricing: 'any' },
+    bought: { pricing: 'reserved', reservation: 'r1' },
+    want: { guaranteed: {}, reservationName: RESERVATIONS['r1'] },
+  },
+  'a reservation of its own in a tier of another': {
+    tpu: { reservation: 'r1' },
+    bought: { pricing: 'reserved', reservation: 'r9' },
+    want: { guaranteed: {}, reservationName: RESERVATIONS['r1'] },
+  },
+};
+
 describe('what a job file asks Cloud TPU for, as the service got it', function () {
   this.timeout(30_000);
   let cloud: RehearsedCloud;
@@ -118,7 +135,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
   after(() => cloud.stop());
 
   /** Asks by way of the job file, the plan and Google's own client. */
-  async function ask(mode: string, keys: Json): Promise<SliceRef> {
+  async function ask(mode: string, keys: Json, bought: TierPurchase = {}): Promise<SliceRef> {
     const job = resolveJob({
       tpu: { accelerator: 'v5litepod-1', zone: 'us-west4-a', allocation_mode: mode, ...keys },
     });
@@ -131,6 +148,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
         name: `s${(count += 1)}`,
         publicKey: 'ssh-ed25519 AAAA test',
       },
+      bought,
     });
     assert.equal((await port.createSlice(plan)).kind, 'accepted');
     return plan.ref;
@@ -141,8 +159,8 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
   }
 
   /** The queued resource without what the service itself adds. */
-  async function queued(keys: Json, googleProject = 'tpu-project'): Promise<Json> {
-    const { name } = await ask('queued-resources', keys);
+  async function queued(keys: Json, googleProject = 'tpu-project', bought: TierPurchase = {}): Promise<Json> {
+    const { name } = await ask('queued-resources', keys, bought);
     const parent = `projects/${googleProject}/locations/us-west4-a`;
     const { name: full, createTime, state, tpu, ...tier } = await get(`${parent}/queuedResources/${name}`);
     assert.deepEqual(
@@ -212,6 +230,19 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
       assert.deepEqual(await queued({ reservation }), { guaranteed: {}, reservationName, node: LEAST });
     });
   }
+
+  for (const [name, { tpu, bought, want }] of Object.entries(TIERS)) {
+    it(`${name}: the whole request`, async () => {
+      assert.deepEqual(await queued(tpu, 'tpu-project', bought), { ...want, node: LEAST });
+    });
+  }
+
+  it("a tier's reservation is named through a queued resource, also for a job that asks for a node", async () => {
+    const { name, mode } = await ask('tpu-vm', {}, { pricing: 'reserved', reservation: 'r1' });
+    assert.equal(mode, 'queued-resources');
+    const seen = await get(`projects/tpu-project/locations/us-west4-a/queuedResources/${name}`);
+    assert.equal(seen['reservationName'], RESERVATIONS['r1']);
+  });
 
   it('project: the request goes to that one, and so do short names', async () => {
     const keys = { project: 'other-project', data_disks: [{ source: 'd' }] };

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { resolveJob } from '../../domain/job-file/resolve.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { slicePlan, type TierPurchase } from '../../domain/slice-plan.js';
+import type { JobCarry } from '../../workflows/job/carry.js';
+import { demandOf } from '../../workflows/job/demand.js';
+import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/revocation.js';
+
+function specOf(tpu: object = {}): JobSpec {
+  const job = resolveJob({ tpu: { accelerator: 'v5litepod-16', zones: ['us-west4-a', 'us-central1-a'], ...tpu } });
+  assert.ok(job.ok);
+  return job.spec;
+}
+const demanded = (spec: JobSpec) =>
+  demandOf({ spec, submittedAt: 7, settings: { project: 'vision', user: 'alice' } as JobCarry['settings'] });
+
+describe('what a job asks of its pool', () => {
+  it('names a pricing only where its own file does, so that every tier may serve it otherwise', () => {
+    assert.equal(demanded(specOf({ pricing: 'spot' })).pricing, 'spot');
+    assert.equal('pricing' in demanded(specOf()), false);
+    assert.equal('pricing' in demanded(specOf({ pricing: 'any' })), false);
+  });
+  it('has its zones in order, its units and the time of its submit', () => {
+    const { zones, units, submittedAt, priority } = demanded(specOf());
+    assert.deepEqual([zones, units, submittedAt, priority], [['us-west4-a', 'us-central1-a'], { v5litepod: 16 }, 7, 5]);
+  });
+});
+
+describe('a slice under a lease of a tier', () => {
+  const hashOf = (spec: JobSpec, bought?: TierPurchase): string =>
+    slicePlan(spec, {
+      ...{ owner: 'o', googleProject: 'g', zone: 'z', name: 'n', job: 'j', run: 'r', generation: 1, loginUser: 'me' },
+      publicKey: 'k',
+      ...(bought === undefined ? {} : { bought }),
+    }).ownership.spec;
+
+  it('is not adopted under another pricing, and is the same slice where the tier says what the job says', () => {
+    const spec = specOf({ pricing: 'spot' });
+    assert.equal(hashOf(spec, {}), hashOf(spec), 'a tier without pricing changes nothing');
+    assert.equal(hashOf(spec, { pricing: 'spot' }), hashOf(spec));
+    assert.notEqual(hashOf(spec, { pricing: 'ondemand' }), hashOf(spec));
+    const reserved = { pricing: 'reserved' } as const;
+    assert.notEqual(hashOf(spec, { ...reserved, reservation: 'r1' }), hashOf(spec, { ...reserved, reservation: 'r2' }));
+  });
+});
+
+describe('a revocation in words', () => {
+  const reason = 'job b of project p waits for them';
+  it('says by whom and for whom, and counts as a preemption where there was something to take', () => {
+    assert.equal(revocationText({ cause: 'quota', reason }), `preempted by quota: ${reason}`);
+    assert.equal(revocationText({ cause: 'asking', reason }), `its lease goes back to the pool: ${reason}`);
+    assert.equal(revocationText({ cause: 'parked', reason }), `its lease was taken: ${reason}`);
+    const counted = (['quota', 'asking', 'parked'] as const).map((cause) => isPreemptionByQuota({ cause, reason }));
+    assert.deepEqual(counted, [true, false, true]);
+    assert.deepEqual(revocationNotice({ cause: 'parked', reason }), { cause: 'quota', reason });
+  });
+});
