@@ -25,9 +25,9 @@ describe('quota: rule 3, nominal and borrowed', () => {
       requests: [request('a', v4(8), own)],
       leases: [lease('b', v4(8), { ...own, startedAt: minutesAgo(0) })],
     },
-    'a lease that drains lies on nothing: its project waits for those chips instead of evicting a borrower': {
-      config: halfOwned,
-      requests: [request('next', v4(8), own)],
+    'a lease that drains lies on nothing: its project waits for those chips, in quota, and evicts nobody': {
+      config: pool(v4(20), project('own', v4(8))),
+      requests: [request('next', v4(8), own), request('small', v4(4))],
       leases: [lease('done', v4(8), { ...own, ...old, state: 'draining' }), lease('guest', v4(8), old)],
     },
     'a large borrowed job of high priority goes before a small one that lies on nominal quota': {
