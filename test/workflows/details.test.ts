@@ -126,6 +126,11 @@ describe('what the Web UI shows of a job', () => {
     assert.ok(text.includes(['```', ...table, '```'].join('\n')), text);
   });
 
+  it('preemptions by quota stand beside the budgets, where there were any', () => {
+    assert.match(jobDetails(job({ quotaPreemptions: 2 })), /command\. Preempted by quota, which no budget ends: 2\n/);
+    assert.doesNotMatch(jobDetails(job()), /by quota/);
+  });
+
   it('a label comes first, and nothing is said where there is none', () => {
     const { settings } = job();
     const rehearsed = jobDetails(job({ settings: { ...settings, label: 'REHEARSAL' } }));

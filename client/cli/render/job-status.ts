@@ -56,9 +56,14 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
     ['project', `${project} (pool ${pool}), user ${user}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
-    ['attempts', `${attempts}${outcome ? `, ${count(outcome.preemptions, 'preemption')}` : ''}`],
+    ['attempts', `${attempts}${outcome ? preemptionsOf(outcome) : ''}`],
     ...(outcome ? outcomeFacts(outcome) : []),
   ];
+}
+
+/** The provider's; those by quota where there were any. */
+function preemptionsOf({ preemptions, quotaPreemptions = 0 }: NonNullable<JobRow['outcome']>): string {
+  return `, ${count(preemptions, 'preemption')}${quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`}`;
 }
 
 function outcomeFacts({ result, exitCode, cause }: NonNullable<JobRow['outcome']>): Fact[] {
@@ -67,7 +72,7 @@ function outcomeFacts({ result, exitCode, cause }: NonNullable<JobRow['outcome']
   return [['outcome', `${result}${code}${by}`]];
 }
 
-function viewFacts({ spec, preemptions, attempt }: JobView): Fact[] {
+function viewFacts({ spec, preemptions, quotaPreemptions, attempt }: JobView): Fact[] {
   const { tpu, modules, command } = spec;
   return [
     ['pricing', `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`],
@@ -76,6 +81,9 @@ function viewFacts({ spec, preemptions, attempt }: JobView): Fact[] {
     ...(attempt > 0 && preemptions > 0
       ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
       : []),
+    ...(quotaPreemptions === undefined
+      ? []
+      : [['by quota', `preempted ${count(quotaPreemptions, 'time')}; no budget ends it for that`] as const]),
   ];
 }
 
