@@ -1,7 +1,7 @@
 import type { EpochMs } from '../domain/units.js';
 import type { Holder, ProjectUnits } from './explanation.js';
 import { inLayingOrder } from './nominal-quota.js';
-import { DEFAULT_RULES, isSameProject } from './quota-config.js';
+import { DEFAULT_RULES } from './quota-config.js';
 import type { LimitedQuota, QuotaLease } from './quota-config.js';
 import { isWithin, subtractUnits, unitsOf } from './quota-units.js';
 
@@ -18,6 +18,13 @@ interface Holding {
   readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
 }
 
+interface LaidTier {
+  /** Ids of leases that do not lie on nominal quota. */
+  readonly borrowed: ReadonlySet<string>;
+  /** By project, in lower case, in laying order: those that do. */
+  readonly onNominal: ReadonlyMap<string, readonly QuotaLease[]>;
+}
+
 /**
  * Who holds what, looked up by tier and type. Each is made when it is asked for first: ten thousand leases are sorted once,
  * not for each job that is explained.
@@ -25,14 +32,13 @@ interface Holding {
 export class LeaseHolders {
   readonly #config: LimitedQuota;
   readonly #tiers: readonly QuotaLease[][];
-  readonly #borrowed: (ReadonlySet<string> | undefined)[];
+  readonly #laid: (LaidTier | undefined)[];
   readonly #holdings = new Map<string, Holding>();
-  readonly #laid = new Map<string, readonly QuotaLease[]>();
 
   constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
     this.#config = config;
     this.#tiers = config.tiers.map(() => []);
-    this.#borrowed = config.tiers.map(() => undefined);
+    this.#laid = config.tiers.map(() => undefined);
     for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
   }
 
@@ -51,7 +57,7 @@ export class LeaseHolders {
       .filter((lease) => units(lease) > 0)
       .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
     const draining = leases.filter(isDraining);
-    const borrowed = this.#borrowedIn(tier);
+    const { borrowed } = this.#laidIn(tier);
     const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
     const asking = leases.filter((lease) => lease.state === 'asking');
     const ends = asking.map(({ id, askingSince, startedAt }) => ({
@@ -72,35 +78,33 @@ export class LeaseHolders {
     };
   }
 
-  /** The ids of leases that do not lie on their project's nominal quota (rule 3). */
-  #borrowedIn(tier: number): ReadonlySet<string> {
-    const known = this.#borrowed[tier];
+  /** One tier's leases laid on the nominal quotas of their projects (rule 3), once for all jobs that are explained. */
+  #laidIn(tier: number): LaidTier {
+    const known = this.#laid[tier];
     if (known) return known;
-    const laid = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inLayingOrder);
+    const inOrder = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inLayingOrder);
     const left = new Map(this.#config.projects.map(({ name, nominal }) => [name.toLowerCase(), nominal[tier] ?? {}]));
-    const borrowed = new Set<string>();
-    for (const { id, project, units } of laid) {
-      const own = left.get(project.toLowerCase()) ?? {};
-      if (isWithin(units, own)) left.set(project.toLowerCase(), subtractUnits(own, units));
-      else borrowed.add(id);
+    const laid = { borrowed: new Set<string>(), onNominal: new Map<string, QuotaLease[]>() };
+    for (const lease of inOrder) {
+      const project = lease.project.toLowerCase();
+      const own = left.get(project) ?? {};
+      if (!isWithin(lease.units, own)) {
+        laid.borrowed.add(lease.id);
+        continue;
+      }
+      left.set(project, subtractUnits(own, lease.units));
+      const before = laid.onNominal.get(project);
+      if (before) before.push(lease);
+      else laid.onNominal.set(project, [lease]);
     }
-    this.#borrowed[tier] = borrowed;
-    return borrowed;
+    this.#laid[tier] = laid;
+    return laid;
   }
 
   /** The project's leases that lie on its nominal quota before a request of this priority, in laying order. */
   laidBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
-    const key = `${tier}/${project.toLowerCase()}`;
-    const known = this.#laid.get(key);
-    const laid = known ?? this.#laidOf(tier, project);
-    if (known === undefined) this.#laid.set(key, laid);
+    const laid = this.#laidIn(tier).onNominal.get(project.toLowerCase()) ?? [];
     return laid.filter((lease) => lease.priority <= priority);
-  }
-
-  #laidOf(tier: number, project: string): readonly QuotaLease[] {
-    const borrowed = this.#borrowedIn(tier);
-    const own = (this.#tiers[tier] ?? []).filter((lease) => isSameProject(lease.project, project));
-    return own.filter((lease) => !isDraining(lease) && !borrowed.has(lease.id)).toSorted(inLayingOrder);
   }
 }
 
