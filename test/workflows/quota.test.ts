@@ -21,6 +21,7 @@ import {
   applyUpdate,
   leaseMessagesSignal,
   priorityUpdate,
+  publishedQuery,
   quotaStart,
   quotaWorkflowId,
   WorkflowType,
@@ -254,6 +255,25 @@ describe('a pool', function () {
     assert.equal(again.state, 'waiting');
     await admit('open');
     await becomes(waiter, 'holding');
+    await finish(waiter);
+  });
+
+  it('shows nobody half a pool: while it is rebuilt, what was published before stays', async () => {
+    await apply(QUOTA_FILE);
+    const mute = await tenant('mute', 'owner', { isMute: true });
+    await becomes(mute, 'holding');
+    const before = await until('the lease is published', async () => {
+      const state = await published();
+      return state?.view.leases.length === 1 ? state : undefined;
+    });
+    await handle().terminate('test');
+    const waiter = await tenant('waiter', 'owner');
+    await until('it hears all but one', async () => (await poolState(client, pool))?.waitingCount === 1, SOON_MS);
+    await assert.rejects(handle().query(publishedQuery, 0), /is being rebuilt/);
+    assert.equal((await published())?.epoch, before.epoch);
+    await finish(mute);
+    await becomes(waiter, 'holding');
+    await until('the rebuilt one is published', async () => (await published())?.epoch !== before.epoch, SOON_MS);
     await finish(waiter);
   });
 

@@ -36,6 +36,8 @@ export interface TenantInput {
   readonly isSlow?: boolean;
   /** It answers no revocation before the signal `go`. */
   readonly isStubborn?: boolean;
+  /** It does not say again what it holds. */
+  readonly isMute?: boolean;
 }
 export interface TenantView {
   readonly number: number;
@@ -51,7 +53,13 @@ const { live } = proxyActivities<{ live(units: number): Promise<void> }>({ start
 const POOL = defineSearchAttributeKey('JobPool', SearchAttributeType.KEYWORD);
 const PHASE = defineSearchAttributeKey('JobPhase', SearchAttributeType.KEYWORD);
 
-export async function job({ pool, demand: own, isSlow = false, isStubborn = false }: TenantInput): Promise<void> {
+export async function job({
+  pool,
+  demand: own,
+  isSlow = false,
+  isStubborn = false,
+  isMute = false,
+}: TenantInput): Promise<void> {
   const { workflowId, firstExecutionRunId: run, startTime } = workflowInfo();
   const sequence = new Sequence();
   let demand: Demand = { ...own, submittedAt: startTime.getTime(), zones: ['z'] };
@@ -90,7 +98,7 @@ export async function job({ pool, demand: own, isSlow = false, isStubborn = fals
   setHandler(prioritySignal, ({ priority }) => {
     demand = { ...demand, priority };
   });
-  setHandler(restateSignal, () => ask());
+  setHandler(restateSignal, () => (isMute ? undefined : ask()));
   setHandler(sliceNewsSignal, ({ news }) => {
     if (news.kind === 'ready') isReady = true;
     if (news.kind === 'gone') [slices, isReady] = [[], false];
