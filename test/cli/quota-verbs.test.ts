@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { applyEffect } from '../../client/cli/quota/apply-effect.js';
 import { configDifference } from '../../client/cli/quota/config-difference.js';
+import { gauge } from '../../client/cli/render/gauge.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { renderApply } from '../../client/cli/render/quota-apply.js';
 import { renderHistory, type ToldHistory } from '../../client/cli/render/quota-history.js';
@@ -113,6 +114,18 @@ const CHANGED: LimitedQuota = {
   ],
   rules: { ...DEFAULT_RULES, minRuntimeMs: 30 * MINUTE, borrowingLimits: { labs: { v4: 8 } }, admins: ['root'] },
 };
+
+describe('a gauge', () => {
+  const PLAIN = lookOf({}, {});
+  const cases: Record<string, readonly [number, number, number, string]> = {
+    'is as long as its parts are of the whole': [50, 30, 0, '#####+++'],
+    'shows a part that is there with a column, however small': [1, 1, 90, '#+.......'],
+    'is nothing where nothing is': [0, 0, 0, ''],
+    'ends with the whole, where a pool was shrunk': [80, 80, 0, '########++'],
+  };
+  for (const [name, [own, borrowed, unused, want]] of Object.entries(cases))
+    it(name, () => assert.equal(gauge({ own, borrowed, unused, whole: 100 }, 10, PLAIN), want));
+});
 
 describe('jobctl quota apply shows', () => {
   it('totals, projects with shares and members, limits and rules; nothing that stays', () => {
