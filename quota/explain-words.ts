@@ -89,6 +89,7 @@ const moreOf = ({ type, short }: ReasonOf<'short'>): string => amountOf(type, sh
 
 function nominalClause(project: string, { nominal, used }: ReasonOf<'over-nominal'>): string {
   if (nominal === 0) return `${project} has no nominal quota`;
+  if (used === 0) return `${project} has ${nominal} nominal`;
   return used === nominal
     ? `${project} has its ${nominal} nominal in use`
     : `${project} has ${used} of ${nominal} nominal in use`;
@@ -110,7 +111,8 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
   'over-nominal': ({ tier, type, nominal, used, asked, by }, say) => {
     const all = `all ${say.amount(type, asked)} would be borrowed`;
     if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTier(tier)}: ${all}`;
-    const inUse = used === 0 ? 'none in use' : `${used} in use (${say.holders(by)})`;
+    // Where nobody is laid before it, the job alone is more than there is.
+    const inUse = used === 0 ? 'less than it asks' : `${used} in use (${say.holders(by)})`;
     return `${say.project}'s quota${say.inTier(tier)}: ${nominal} nominal, ${inUse}, so ${all}`;
   },
   short: (reason, say) => {

@@ -71,14 +71,14 @@ describe('quota: why a job waits (rule 9)', () => {
     'a borrowing limit': {
       view: { config: withRules({ borrowingLimits: { a: { v4: 8 } } }), requests: [large], leases: [] },
       want: [
-        "a's quota: 16 nominal, none in use, so all 24 units (12 chips) would be borrowed",
+        "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'a may borrow 8 units (4 chips) and borrows 0: 24 more are over its limit',
       ],
     },
     'a lending limit': {
       view: { config: withRules({ lendingLimits: { b: { v4: 4 } } }), requests: [large], leases: [] },
       want: [
-        "a's quota: 16 nominal, none in use, so all 24 units (12 chips) would be borrowed",
+        "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         '12 units (6 chips) stay free for projects that do not lend them',
       ],
     },
@@ -102,7 +102,7 @@ describe('quota: why a job waits (rule 9)', () => {
         leases: [lease('x', { v4: 16 }, { project: 'b', ...held })],
       },
       want: [
-        "a's quota: 16 nominal, none in use, so all 24 units (12 chips) would be borrowed",
+        "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'the pool: 32 units (16 chips), 16 in use, 16 free: 8 short',
         'it has a reservation since 14:00: chips that come free collect for it until 15:00',
       ],
@@ -146,7 +146,7 @@ describe('quota: why a job waits (rule 9)', () => {
         leases: [lease('x', { v4: 16 }, { startedAt: ago(3), state: 'asking', project: 'b' })],
       },
       want: [
-        "a's quota: 16 nominal, none in use, so all 24 units (12 chips) would be borrowed",
+        "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'the pool: 32 units (16 chips), 16 in use, 16 free: 8 short',
         'x has no chips yet and gives its place back at 14:12',
         'it can have a reservation from 14:55, if no older job has one',
@@ -159,7 +159,7 @@ describe('quota: why a job waits (rule 9)', () => {
         leases: [lease('x', { v4: 24 }, { tier: 1, ...held })],
       },
       want: [
-        "a's quota in tier 2: 16 nominal, none in use, so all 24 units (12 chips) would be borrowed",
+        "a's quota in tier 2: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'tier 1 of the pool is bought as reserved, the job wants spot',
         'tier 2 of the pool: 32 units (16 chips), 24 in use, 8 free: 16 short',
         'none uses 24 borrowed in tier 2; a borrower is not preempted for a borrower',
@@ -176,6 +176,14 @@ describe('quota: why a job waits (rule 9)', () => {
     assert.equal(explainWaiting(view, NOW, 'j'), 'it starts now');
     assert.equal(explain(view, NOW, 'nobody'), undefined);
     assert.equal(explainWaiting(view, NOW, 'nobody'), undefined);
+    assert.equal(
+      explainWaiting(
+        { ...view, requests: [large], leases: [lease('x', { v4: 16 }, { project: 'b', ...held })] },
+        NOW,
+        'j',
+      ),
+      '8 more units (4 chips): a has 16 nominal, the pool has 16 free',
+    );
     assert.deepEqual(explain({ ...view, config: UNLIMITED }, NOW, 'j')?.reasons, []);
     assert.deepEqual(explain({ ...view, config: UNLIMITED, isFrozen: true }, NOW, 'j')?.reasons, [{ code: 'frozen' }]);
   });
