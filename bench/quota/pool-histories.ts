@@ -5,7 +5,7 @@ import { LeaseOutbox } from '../../activities/lease-outbox.js';
 import type { LeaseMessage } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { DEFAULT_RULES, type QuotaConfig } from '../../quota/quota-config.js';
-import { quotaStateQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { holdersQuery, quotaWorkflowId } from '../../workflows/messages.js';
 import { poolHistory } from '../load/pool-history.js';
 import { BENCH_QUEUE, withPoolWorker } from '../start/pool-worker.js';
 import { leaseTraffic } from './lease-traffic.js';
@@ -64,7 +64,7 @@ async function fill(client: Client, pool: string, rounds: readonly Said[]): Prom
 
 async function isNoted(client: Client, pool: string): Promise<boolean> {
   const handle = client.workflow.getHandle(quotaWorkflowId(pool));
-  return handle.query(quotaStateQuery).then(
+  return handle.query(holdersQuery, 0).then(
     () => true,
     () => false,
   );

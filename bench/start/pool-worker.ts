@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { QuotaActivities } from '../../activities/contract.js';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
@@ -25,6 +25,9 @@ const INSTALLATION = {
   claimedQueue: 'bench-claimed',
   timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 },
 };
+
+/** A page of a history may be more than the 4 MB that a client takes by default. */
+const LONG_HISTORIES = { 'grpc.max_receive_message_length': -1 };
 
 /**
  * Runs `work` beside one server (file database, as `dev up` runs it), a rehearsed store and cloud, and one worker with the
@@ -58,9 +61,11 @@ export async function withPoolWorker<T>(
     },
     maxCachedWorkflows: 1_000,
   });
+  const reading = await Connection.connect({ address: server.address, channelArgs: LONG_HISTORIES });
   try {
-    return await worker.runUntil(work(new Client({ connection: server.connection, namespace: server.namespace })));
+    return await worker.runUntil(work(new Client({ connection: reading, namespace: server.namespace })));
   } finally {
+    await reading.close();
     await tpu.close();
     await connection.close();
     await rehearsal.stop();
