@@ -90,9 +90,9 @@ describe('quota LIVENESS', () => {
         const { graceMs, drainMs } = drawn.world;
         const bound = minRuntimeMs + graceMs + drainMs + maxGuaranteeDelayMs + askingTimeoutMs;
         assert.ok(clock.longestMs <= bound, `${clock.longest}: ${clock.longestMs / MINUTE} of ${bound / MINUTE} min`);
-        return clock.longestMs >= minRuntimeMs;
+        return clock.longestMs > 0;
       },
-      { interesting: 0.03, share: 0.15 },
+      { interesting: 0.2, share: 0.15 },
     );
   });
 
