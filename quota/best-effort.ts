@@ -14,7 +14,7 @@ export function serveBestEffort(state: PassState, limits: Limits): void {
     );
   // Free chips only get fewer in this step: kinds without a place now are not put in order at all.
   serveWhere(
-    state.kinds.filter((kind) => kind.blocked?.kind !== 'held-back' && place(kind) !== undefined),
+    state.kinds.filter((kind) => !isHeldBack(kind) && place(kind) !== undefined),
     place,
     state,
   );
@@ -58,12 +58,12 @@ export function wantedTypes(state: PassState): ReadonlySet<string> {
 }
 
 function serveWhere(kinds: readonly Kind[], placeOf: (kind: Kind) => number | undefined, state: PassState): void {
-  const before = new Map(kinds.map((kind) => [kind, kind.blocked]));
+  const heldBack = new Map(kinds.filter(isHeldBack).map((kind) => [kind, kind.blocked]));
   for (const kind of kinds) kind.blocked = undefined;
   const order = new ServiceOrder(unservedOf(kinds), ({ served, kind }) => {
     if (served !== undefined || kind.blocked !== undefined) return true;
     if (placeOf(kind) !== undefined) return false;
-    kind.blocked = before.get(kind) ?? { kind: 'passed-over' };
+    kind.blocked = heldBack.get(kind) ?? PASSED_OVER;
     return true;
   });
   for (let next = order.next(); next !== undefined; next = order.next()) {
@@ -73,6 +73,9 @@ function serveWhere(kinds: readonly Kind[], placeOf: (kind: Kind) => number | un
     order.served(next);
   }
 }
+
+const PASSED_OVER = { kind: 'passed-over' } as const;
+const isHeldBack = ({ blocked }: Kind): boolean => blocked?.kind === 'held-back';
 
 function unservedOf(kinds: readonly Kind[]): Waiting[] {
   const unserved: Waiting[] = [];

@@ -72,8 +72,9 @@ export class Reservations {
 
   /** When a request will have waited its aging time. */
   agedAt({ request }: Waiting): EpochMs {
-    const start = Math.max(request.waitingSince ?? request.submittedAt, this.#dissolved.get(request.id) ?? 0);
-    return start + this.#state.rules.agingMs;
+    const since = request.waitingSince ?? request.submittedAt;
+    const dissolvedAt = this.#dissolved.size === 0 ? undefined : this.#dissolved.get(request.id);
+    return Math.max(since, dissolvedAt ?? since) + this.#state.rules.agingMs;
   }
 
   /** Whether a request of this kind would get a reservation if it had waited long enough. */
