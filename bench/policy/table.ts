@@ -56,7 +56,7 @@ function waitMeasures(what: string, waits: (figures: Figures) => Figures['firstW
 
 const WIDTH = { what: 44, figure: 20 };
 
-/** One column a policy. The first is ours, 'Bastion' what it is compared with; where ours is worse, the line says so. */
+/** One column a policy. Those named jobctl are ours, 'Bastion' what they are compared with; where ours is worse, the line says so. */
 export function printPolicies(results: readonly Result[], print: (line: string) => void): void {
   const row = (what: string, cells: readonly string[], note: string): void =>
     print(`${what.padEnd(WIDTH.what)}${cells.map((cell) => cell.padStart(WIDTH.figure)).join('')}  ${note}`.trimEnd());
@@ -71,17 +71,20 @@ export function printPolicies(results: readonly Result[], print: (line: string) 
   }
 }
 
+/** One ratio for each of our columns: those whose jobs ignore the notice, and those that save on it. */
 function verdict({ figure, better, aim }: Measure, results: readonly Result[]): string {
-  const ours = results[0]?.figures;
-  const theirs = results.find(({ title }) => title === 'Bastion')?.figures;
-  if (!ours || !theirs) return '';
-  const [mine, other] = [figure(ours), figure(theirs)];
-  const isWorse = better === 'less' ? mine > other : mine < other;
-  const ratio = other === 0 ? '' : `${(mine / other).toFixed(2)}x`;
-  const isMet = aim === undefined || (better === 'less' ? mine <= aim * other : mine >= aim * other);
-  return [
-    ratio,
-    ...(aim === undefined ? [] : [`aim ${aim}x${isMet ? '' : ', MISSED'}`]),
-    ...(isWorse ? ['WE LOSE'] : []),
-  ].join('  ');
+  const theirs = results.find(({ title }) => title === 'Bastion');
+  if (theirs === undefined) return '';
+  const other = figure(theirs.figures);
+  const isWithin = (mine: number, part: number): boolean =>
+    better === 'less' ? mine <= part * other : mine >= part * other;
+  const ratios = results
+    .filter(({ title }) => title.startsWith('jobctl'))
+    .map(({ figures }) => {
+      const mine = figure(figures);
+      const isMissed = aim !== undefined && !isWithin(mine, aim);
+      const ratio = other === 0 ? '-' : `${(mine / other).toFixed(2)}x`;
+      return `${ratio}${isMissed ? ' MISSED' : ''}${isWithin(mine, 1) ? '' : ' WE LOSE'}`;
+    });
+  return [ratios.join(' | '), ...(aim === undefined ? [] : [`(aim ${aim}x)`])].join('  ');
 }

@@ -6,12 +6,14 @@ import type { LeaseMessage } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { DEFAULT_RULES, type QuotaConfig } from '../../quota/quota-config.js';
 import { holdersQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { until } from '../../test/until.js';
 import { poolHistory } from '../load/pool-history.js';
 import { BENCH_QUEUE, withPoolWorker } from '../start/pool-worker.js';
 import { leaseTraffic } from './lease-traffic.js';
 import type { Row } from './row.js';
 
 const ROWS = 10_000;
+const MOST_MS = 5 * 60_000;
 const EVENT_LIMIT = 51_200;
 const HISTORY_LIMIT = 50_000_000;
 const PAYLOAD_LIMIT = 2 * 1024 * 1024;
@@ -56,7 +58,7 @@ async function fill(client: Client, pool: string, rounds: readonly Said[]): Prom
   for (const said of rounds) {
     await Promise.all(jobs.map((job) => outbox.send(client as never, said(job))));
     // Answered once all that was sent before it is noted, which may take longer than the server lets a query wait.
-    while (!(await isNoted(client, pool))) console.error(`${pool}: still noting`);
+    await until(`pool ${pool} has noted its messages`, () => isNoted(client, pool), MOST_MS);
   }
   const seconds = (performance.now() - start) / 1000;
   return rowsOf(client, pool, rounds.length, seconds);
