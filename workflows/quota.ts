@@ -40,8 +40,9 @@ export async function quota(input: QuotaInput): Promise<void> {
   const isFirstVersion = !patched('preemption');
   const carry = input.carry as QuotaCarry | undefined;
   const restored = carry && (await restoreState(input.pool, stateOf(carry)));
+  const bytesAtStart = restored ? workflowInfo().historySize : 0;
   const run = new PoolRun(input.pool, { ...(restored ?? emptyCarry(Date.now())), ...settingsOf(carry) }, Date.now());
-  const loop = new QuotaLoop(run, isFirstVersion);
+  const loop = new QuotaLoop(run, isFirstVersion, bytesAtStart);
   if (restored) run.apply(restored.late, Date.now());
   await loop.begin(!restored);
   while (!loop.isEnding) await loop.turn();
@@ -72,6 +73,8 @@ function settingsOf(carry: QuotaCarry | undefined): { readonly facts?: PoolFacts
 class QuotaLoop {
   readonly #run: PoolRun;
   readonly #isFirstVersion: boolean;
+  /** What this run was handed: counted against its limit, a pool of 10,000 leases would continue as new for ever. */
+  readonly #bytesAtStart: number;
   readonly #details: PoolDetails;
   #isAwake = true;
   #isReady = false;
@@ -86,9 +89,10 @@ class QuotaLoop {
   /** What came while the state was on its way to the store. */
   #late: LeaseMessage[] | undefined;
 
-  constructor(run: PoolRun, isFirstVersion: boolean) {
+  constructor(run: PoolRun, isFirstVersion: boolean, bytesAtStart: number) {
     this.#run = run;
     this.#isFirstVersion = isFirstVersion;
+    this.#bytesAtStart = bytesAtStart;
     this.#details = new PoolDetails(run.pool);
     this.#listen();
   }
@@ -157,7 +161,7 @@ class QuotaLoop {
       (!this.#isFirstVersion &&
         (targetWorkerDeploymentVersionChanged || Date.now() >= runStartTime.getTime() + LONGEST_RUN_MS)) ||
       (timings !== undefined &&
-        (historyLength >= timings.quotaHistoryEvents || historySize >= timings.quotaHistoryBytes))
+        (historyLength >= timings.quotaHistoryEvents || historySize - this.#bytesAtStart >= timings.quotaHistoryBytes))
     );
   }
 

@@ -79,7 +79,8 @@ describe('a pool', function () {
     const [host = '', port] = rehearsal.endpoints.tpu.split(':');
     tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
     connection = await NativeConnection.connect({ address: server.address });
-    const timings = { ...DEFAULT_TIMINGS, reconcileMs: 1_500, rebuildSettleMs: 300, quotaHistoryEvents: 300 };
+    const short = { reconcileMs: 1_500, rebuildSettleMs: 300, quotaHistoryEvents: 300, quotaHistoryBytes: 400_000 };
+    const timings = { ...DEFAULT_TIMINGS, ...short };
     worker = await Worker.create({
       connection,
       namespace: server.namespace,
@@ -314,7 +315,7 @@ describe('a pool', function () {
     await apply(QUOTA_FILE);
     await handle().executeUpdate(admissionUpdate, { args: [{ v: 1, by: 'alice', admission: 'frozen' }] });
     const first = (await handle().describe()).runId;
-    // Their messages are more than 2 MB of history, and their book more than 256 KB.
+    // Their messages are more history than a run may have, and so is their book alone, which goes through the store.
     const many = 8_000;
     const messages = Array.from({ length: many }, (_, index) => ({
       lease: {
@@ -349,8 +350,17 @@ describe('a pool', function () {
     );
     // The comparison of leases has begun to take away those without a job.
     assert.ok(kept.waitingCount > many / 2, `${kept.waitingCount} are left`);
+    await until('a run with more than its limit handed over works on', hasCompared, 30_000);
     await handle().terminate('test');
   });
+
+  /** A run that ends at once never gets so far. */
+  async function hasCompared(): Promise<boolean> {
+    const { runId } = await handle().describe();
+    const { events } = await client.workflow.getHandle(quotaWorkflowId(pool), runId).fetchHistory();
+    const called = (events ?? []).map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
+    return called.includes('readBook') && called.includes('findStrays');
+  }
 
   it('kept who got what when in its history, each line once', async () => {
     pool = firstPool;

@@ -1,5 +1,7 @@
 import {
   condition,
+  defineQuery,
+  defineSignal,
   getExternalWorkflowHandle,
   ParentClosePolicy,
   proxyActivities,
@@ -103,9 +105,9 @@ export async function job({
     if (news.kind === 'ready') isReady = true;
     if (news.kind === 'gone') [slices, isReady] = [[], false];
   });
-  setHandler({ type: 'signal', name: 'go' }, () => void (mayGo = true));
-  setHandler({ type: 'signal', name: 'finish' }, () => void (isDone = true));
-  setHandler({ type: 'query', name: 'tenant' }, (): TenantView => ({
+  setHandler(defineSignal('go'), () => void (mayGo = true));
+  setHandler(defineSignal('finish'), () => void (isDone = true));
+  setHandler(defineQuery<TenantView>('tenant'), (): TenantView => ({
     number,
     state,
     ...(revoked === undefined ? {} : { revoked }),
