@@ -6,6 +6,8 @@ import {
   borrowedBeside,
   canServe,
   coolsDown,
+  drainingIn,
+  fitsFree,
   free,
   hasAskedTooLong,
   inQuotaTiers,
@@ -26,8 +28,10 @@ export const CLAIMS: Readonly<Record<string, (facts: Facts, decision: Decision, 
   'rule 6: victims are leases that have not let go, each for one who waits in quota': victimsAreLeases,
   'rule 3: what lies on nominal quota is not preempted for anybody': nominalIsSafe,
   'rule 6: what is protected by its minimum runtime is not preempted': theYoungAreSafe,
+  'rule 7: what is freed is enough for all for whom it is freed': chipsAreClaimedOnce,
   'rule 10: frozen, nothing is granted and nobody is told to go': frozenIsFrozen,
-  'rule 8: one reservation per type and tier, none for who is in quota or cools down': reservationsAreFew,
+  'rule 8: one reservation per type and tier, in time, none for who is in quota or cools down': reservationsAreFew,
+  'rule 12: who cools down evicts nobody and has no reservation': theColdAreModest,
   'what is remembered is of those who still wait': memoryIsBounded,
   'the next time to look is later than now, and there is none where nobody waits': nextIsLater,
 };
@@ -117,6 +121,21 @@ function theYoungAreSafe(facts: Facts, decision: Decision, now: EpochMs): void {
   }
 }
 
+function chipsAreClaimedOnce(facts: Facts, decision: Decision, now: EpochMs): void {
+  const told = evictions(facts, decision, now);
+  const gone = decision.preemptions.map(({ id }) => find(facts.leases, id));
+  for (const tier of allTiers(facts)) {
+    const winners = new Set(told.filter(({ lease }) => tierOf(facts, lease) === tier).map(({ winner }) => winner));
+    const granted = decision.grants.filter((grant) => grant.tier === tier).map(({ id }) => find(facts.requests, id));
+    const victims = gone.filter((lease) => tierOf(facts, lease) === tier);
+    for (const type of new Set([...winners].flatMap(({ units }) => typesOf(units)))) {
+      const coming = free(facts, tier, type) + drainingIn(facts, tier, type) + totalOf(victims, type);
+      const asked = totalOf([...winners, ...granted], type);
+      assert.ok(asked <= coming, `${asked} ${type} of tier ${tier} are promised, ${coming} come free`);
+    }
+  }
+}
+
 /** Preemptions for in-quota demand: not those that asked too long. */
 function evictions(
   facts: Facts,
@@ -142,7 +161,9 @@ function reservationsAreFew(facts: Facts, decision: Decision, now: EpochMs): voi
     typesOf(find(facts.requests, id).units).map((type) => `${type} of tier ${tier}`),
   );
   assert.equal(new Set(taken).size, taken.length, `reserved: ${taken.join(', ')}`);
-  for (const { id } of decision.memory.reservations) {
+  for (const { id, tier, madeAt } of decision.memory.reservations) {
+    const isOver = madeAt + facts.config.rules.maxGuaranteeDelayMs <= now;
+    assert.ok(!isOver || fitsFree(facts, find(facts.requests, id).units, tier), `the reservation of ${id} is over`);
     const request = find(facts.requests, id);
     const after = later(facts, decision, now);
     const isOwn = (seen: Facts): boolean =>
@@ -150,6 +171,17 @@ function reservationsAreFew(facts: Facts, decision: Decision, now: EpochMs): voi
         (tier) => !coolsDown({ ...seen, memory: decision.memory }, request, tier, now),
       );
     assert.ok(!isOwn(facts) || !isOwn(after), `${id} is in quota and has a reservation`);
+  }
+}
+
+function theColdAreModest(facts: Facts, decision: Decision, now: EpochMs): void {
+  const after = { ...facts, memory: decision.memory };
+  for (const { lease, winner } of evictions(facts, decision, now)) {
+    assert.ok(!coolsDown(after, winner, tierOf(facts, lease), now), `${winner.id} cools down and evicts ${lease.id}`);
+  }
+  if (facts.isFrozen) return;
+  for (const { id, tier } of decision.memory.reservations) {
+    assert.ok(!coolsDown(after, find(facts.requests, id), tier, now), `${id} cools down and has a reservation`);
   }
 }
 

@@ -30,6 +30,19 @@ function allLent(facts: Facts): Facts {
   };
 }
 
+/** Another project has what does not fit whole on its nominal quota beside what does, and some of it has to go. */
+function halfLent(facts: Facts): Facts {
+  const { config, leases, requests } = facts;
+  const half = config.tiers.map(({ v4 = 0 }) => ({ v4: v4 / 2 }));
+  const projects = config.projects.map((one) => ({ ...one, nominal: one.name === 'C' ? [] : half }));
+  return {
+    ...facts,
+    config: { ...config, projects },
+    requests: requests.map((one) => ({ ...one, project: 'a', units: { v4: 4 } })),
+    leases: leases.map((one) => ({ ...one, project: 'b', startedAt: Math.floor(one.startedAt / 2) })),
+  };
+}
+
 /** Nobody grows old: reservations have properties of their own. */
 const YOUNG = { ...RULES, agingMs: 1_000_000 };
 const LENDING = scene({
@@ -60,7 +73,7 @@ describe('quota SAFETY: what the rules promise the only one who waits', () => {
 
   it('rule 6: victims are enough, none of them is spare, and of one type they are the first in order', () => {
     holds(
-      fc.oneof(LENDING, LENDING.map(allLent)),
+      fc.oneof(LENDING, LENDING.map(allLent), LENDING.map(halfLent)),
       (facts) => {
         const [request] = facts.requests;
         assert.ok(request);

@@ -29,6 +29,8 @@ export const RULES: PoolRules = {
 export const YOUNG: PoolRules = { ...RULES, agingMs: 100_000, askingTimeoutMs: 100_000 };
 
 const idOf = (job: string): string => leaseKey({ pool: '', job, run: 'r', number: 1 });
+/** Waited once, and is cancelled by now. */
+const GONE = idOf('gone');
 const amount = fc.constantFrom(1, 2, 2, 4, 4, 6, 8, 12);
 const units: fc.Arbitrary<QuotaUnits> = fc.oneof(
   { weight: 5, arbitrary: amount.map((v4) => ({ v4 })) },
@@ -154,7 +156,16 @@ function memoryOf(
   return {
     ...NO_MEMORY,
     ...(options.withCoolDowns && { coolDowns: drawn.coolDowns }),
-    ...(options.withReservations && request && { reservations: [{ id: request.id, tier, madeAt }] }),
+    ...(options.withReservations &&
+      request && {
+        reservations: [
+          { id: request.id, tier, madeAt },
+          { id: GONE, tier, madeAt },
+        ],
+        dissolved: { [GONE]: madeAt },
+        heldBack: { [GONE]: { ms: 1, since: madeAt } },
+        winners: [GONE],
+      }),
   };
 }
 
