@@ -1,6 +1,7 @@
 import type { Demand } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
+import { entry, Table } from './shared-values.js';
 
 /**
  * A pool as people look at it: `list`, `why`, `quota show` and `quota plan` decide and explain on it, and ask no workflow.
@@ -128,7 +129,7 @@ function packLease(lease: QuotaLease, at: EpochMs, zones: Table<string>): readon
 }
 
 function unpackHead(row: PackedRow, demands: readonly PackedDemand[], at: EpochMs): Demand & { readonly id: string } {
-  const [project, user, priority, units, pricing = null, zones] = entry(demands, row[1]);
+  const [project, user, priority, units, pricing = null, zones] = entry(demands, Number(row[1]));
   return {
     id: unpackId(String(row[0])),
     project,
@@ -149,10 +150,10 @@ function unpackLease(row: PackedRow, at: EpochMs, zones: readonly string[]): Lea
   return {
     tier: Number(tier),
     startedAt: at - Number(started),
-    ...(state === null ? {} : { state: entry(STATES, state) }),
+    ...(state === null ? {} : { state: entry(STATES, Number(state)) }),
     ...(heldMs === null ? {} : { heldMs: Number(heldMs) }),
     ...(askingSince === undefined ? {} : { askingSince }),
-    ...(zone === null ? {} : { zone: entry(zones, zone) }),
+    ...(zone === null ? {} : { zone: entry(zones, Number(zone)) }),
     ...(isFromReservation === null ? {} : { isFromReservation: isFromReservation === 1 }),
   };
 }
@@ -225,28 +226,4 @@ function unpackId(packed: string): string {
 function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
   const end = cells.findLastIndex((cell) => cell !== undefined) + 1;
   return cells.slice(0, end).map((cell) => cell ?? null);
-}
-
-function entry<T>(table: readonly T[], index: Cell | undefined): T {
-  const value = table[Number(index)];
-  if (value === undefined) throw new RangeError(`state of a pool: a table of it has no entry ${String(index)}`);
-  return value;
-}
-
-/** Values that many rows share, each once. */
-class Table<T> {
-  readonly #values: T[] = [];
-  readonly #indexes = new Map<string, number>();
-
-  get values(): readonly T[] {
-    return this.#values;
-  }
-
-  indexOf(value: T): number {
-    const key = JSON.stringify(value);
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
-    this.#indexes.set(key, this.#values.length);
-    return this.#values.push(value) - 1;
-  }
 }

@@ -1,7 +1,7 @@
 import { unitsOf } from '../../quota/quota-units.js';
 import type { SimulatedJob } from '../../test/quota/simulation.js';
 import type { EpochMs } from '../../domain/units.js';
-import { Heap } from '../quota/heap.js';
+import { Heap } from '../../quota/heap.js';
 import { type Month, TYPE } from './month.js';
 
 interface Running {
@@ -32,7 +32,7 @@ function startedAtOnce(jobs: readonly SimulatedJob[], size: number): string[] {
   for (const { id, submitAt, units, workMs = 0 } of jobs) {
     now = Math.max(now, submitAt);
     const asked = unitsOf(units, TYPE);
-    for (let first = running.first; first && (first.endsAt <= now || free < asked); first = running.first) {
+    for (let first = running.first(); first && (first.endsAt <= now || free < asked); first = running.first()) {
       now = Math.max(now, first.endsAt);
       free += first.units;
       running.pop();

@@ -44,31 +44,6 @@ export function nameOf(form: string, job: string): string {
   return form.startsWith('=') ? form.slice(1) : form.replace('*', () => job);
 }
 
-/** Values that many rows share, each once. */
-export class Table<T> {
-  readonly #values: T[] = [];
-  readonly #indexes = new Map<string, number>();
-
-  get values(): readonly T[] {
-    return this.#values;
-  }
-
-  indexOf(value: T): number {
-    const key = JSON.stringify(value);
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
-    this.#indexes.set(key, this.#values.length);
-    return this.#values.push(value) - 1;
-  }
-}
-
-/** @throws RangeError where the table has no such entry */
-export function entry<T>(table: readonly T[], index: number | undefined): T {
-  const value = table[index ?? -1];
-  if (value === undefined) throw new RangeError(`packed lease book: a table of it has no entry ${index}`);
-  return value;
-}
-
 /** A time, or nothing, as its distance from `from`. */
 export const distance = (at: number | undefined, from: number): number | null => (at === undefined ? null : at - from);
 export const timeAt = (distanceMs: number | null | undefined, from: number): number | undefined =>

@@ -1,17 +1,7 @@
 import type { Demand } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
-import {
-  distance,
-  entry,
-  formOf,
-  nameOf,
-  packRun,
-  packWords,
-  Table,
-  timeAt,
-  unpackRun,
-  unpackWords,
-} from './columns.js';
+import { entry, Table } from '../../quota/shared-values.js';
+import { distance, formOf, nameOf, packRun, packWords, timeAt, unpackRun, unpackWords } from './columns.js';
 import { type PackedFreed, packFreed, unpackFreed } from './packed-freed.js';
 import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 

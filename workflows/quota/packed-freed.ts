@@ -1,15 +1,5 @@
-import {
-  distance,
-  entry,
-  formOf,
-  nameOf,
-  packRun,
-  packWords,
-  type Table,
-  timeAt,
-  unpackRun,
-  unpackWords,
-} from './columns.js';
+import { entry, type Table } from '../../quota/shared-values.js';
+import { distance, formOf, nameOf, packRun, packWords, timeAt, unpackRun, unpackWords } from './columns.js';
 import type { FreedLease } from './freed-leases.js';
 
 /** The freed leases of a packed book, in columns too. */
