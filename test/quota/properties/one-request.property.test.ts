@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { decide } from '../../../quota/decide.js';
 import { holds } from './check.js';
-import { hasAskedTooLong, typesOf } from './oracle.js';
+import { free, hasAskedTooLong, typesOf } from './oracle.js';
 import type { Facts } from './oracle.js';
 import { afterComingBack, comesBack, promiseTo, suffices, taken } from './one-request.js';
 import { NOW, RULES, scene } from './scenes.js';
@@ -93,6 +93,24 @@ describe('quota SAFETY: what the rules promise the only one who waits', () => {
         return true;
       },
       { interesting: 0.15 },
+    );
+  });
+
+  it('rule 7: while chips come free for in-quota demand, nobody after it gets those that are free', () => {
+    holds(
+      scene({ requests: 1, leases: 6, rules: YOUNG, states: ['held', 'draining', 'parked'], tiers: 1 }).map(allLent),
+      (facts) => {
+        const [request] = facts.requests;
+        assert.ok(request);
+        const isEnough = suffices(facts, request, 0, []);
+        if (promiseTo(facts, request, NOW).kind !== 'evicts' && !isEnough) return false;
+        const guest = { ...request, id: 'guest/r/1', project: 'none', priority: 1, submittedAt: 0, units: { v4: 1 } };
+        const { grants } = decide({ ...facts, requests: [request, guest] }, NOW);
+        const isServed = grants.some(({ id }) => id === request.id);
+        assert.ok(isServed || grants.length === 0, 'the guest has chips that the owner waits for');
+        return !isServed && free(facts, 0, 'v4') > 0n;
+      },
+      { interesting: 0.1 },
     );
   });
 
