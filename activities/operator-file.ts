@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { StorePort } from '../cloud/store/port.js';
-import type { OperatorFile } from '../quota/pool-files.js';
+import type { OperatorFile } from '../quota/files/pool-files.js';
 
 /** What is read of an object; `StorePort` has it. */
 export type ObjectReader = Pick<StorePort, 'stat' | 'read'>;

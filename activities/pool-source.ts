@@ -1,7 +1,7 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import { formatProblems } from '../domain/problem.js';
-import { parsePoolFile } from '../quota/pool-file.js';
-import type { ParsedPoolFile } from '../quota/pool-file.js';
+import { parsePoolFile } from '../quota/files/pool-file.js';
+import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import { messageOf } from './failures.js';
 import type { ReadFile } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';

@@ -1,8 +1,8 @@
 import type { StorePort } from '../cloud/store/port.js';
 import { formatProblems } from '../domain/problem.js';
 import { appliedFileObject } from '../domain/store-layout.js';
-import { checkFiles } from '../quota/pool-files.js';
-import type { CheckedFiles } from '../quota/pool-files.js';
+import { checkFiles } from '../quota/files/pool-files.js';
+import type { CheckedFiles } from '../quota/files/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
 import type { ApplyCall } from '../workflows/messages.js';
 import type { ApplyAnswer } from './contract.js';

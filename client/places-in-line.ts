@@ -1,7 +1,7 @@
 import { jobOfLeaseKey } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import { Explainer } from '../quota/explain.js';
-import { plainWording } from '../quota/explain-words.js';
+import { plainWording } from '../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../quota/published-state.js';
 
 /** Where a waiting job stands. */

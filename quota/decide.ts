@@ -1,14 +1,14 @@
 import type { EpochMs } from '../domain/units.js';
-import { comingBack } from './came-back.js';
-import { rememberedCoolDowns, withFailures } from './cool-downs.js';
-import { Run } from './pass.js';
-import type { PassInput } from './pass-state.js';
+import { comingBack } from './decision/came-back.js';
+import { rememberedCoolDowns, withFailures } from './decision/cool-downs.js';
+import { Run } from './decision/pass.js';
+import type { PassInput } from './decision/pass-state.js';
 import { NO_MEMORY } from './quota-config.js';
 import type { Decision, Pool, QuotaRequest } from './quota-config.js';
-import type { Pass, Verdict } from './verdict.js';
-import { Verdicts } from './verdicts.js';
+import type { Pass, Verdict } from './decision/verdict.js';
+import { Verdicts } from './decision/verdicts.js';
 
-export { canEverFit } from './can-ever-fit.js';
+export { canEverFit } from './decision/can-ever-fit.js';
 
 /**
  * Which waiting jobs get their units now, and which leases have to go for it: the rules of docs/quota.md. Pure and exact;

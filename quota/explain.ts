@@ -1,14 +1,14 @@
 import type { EpochMs } from '../domain/units.js';
 import { passOf } from './decide.js';
-import { dueTimes } from './due-times.js';
-import { plainWording, sentenceText } from './explain-words.js';
-import type { Wording } from './explain-words.js';
-import type { Explanation } from './explanation.js';
-import { LeaseHolders } from './lease-holders.js';
+import { dueTimes } from './explanation/due-times.js';
+import { plainWording, sentenceText } from './explanation/explain-words.js';
+import type { Wording } from './explanation/explain-words.js';
+import type { Explanation } from './explanation/explanation.js';
+import { LeaseHolders } from './explanation/lease-holders.js';
 import { DEFAULT_RULES } from './quota-config.js';
 import type { Pool, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
-import { Reasons } from './reasons.js';
-import type { Pass, Verdict } from './verdict.js';
+import { Reasons } from './explanation/reasons.js';
+import type { Pass, Verdict } from './decision/verdict.js';
 
 /**
  * Why the jobs of a pool wait. It reads the verdicts of the same pass that decides, so it never disagrees with a decision:

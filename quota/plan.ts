@@ -1,10 +1,10 @@
 import type { EpochMs } from '../domain/units.js';
-import { plainWording, reasonText } from './explain-words.js';
-import type { Wording } from './explain-words.js';
+import { plainWording, reasonText } from './explanation/explain-words.js';
+import type { Wording } from './explanation/explain-words.js';
 import { Explainer } from './explain.js';
-import type { Explanation, Reason } from './explanation.js';
+import type { Explanation, Reason } from './explanation/explanation.js';
 import type { Pool } from './quota-config.js';
-import { renamedReason } from './renamed.js';
+import { renamedReason } from './explanation/renamed.js';
 
 /**
  * What one decision would do: the answer of `quota plan --output json`. Other tools read it (docs/quota.md, "What if"): keys

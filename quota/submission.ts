@@ -1,5 +1,5 @@
-import { canEverFit } from './can-ever-fit.js';
-import type { Ask } from './can-ever-fit.js';
+import { canEverFit } from './decision/can-ever-fit.js';
+import type { Ask } from './decision/can-ever-fit.js';
 import { resolveProject } from './membership.js';
 import type { QuotaConfig } from './quota-config.js';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { format, resolveConfig } from 'prettier';
-import { poolFileJsonSchema } from '../quota/pool-file-form.js';
-import { quotaFileJsonSchema } from '../quota/quota-file-schema.js';
+import { poolFileJsonSchema } from '../quota/files/pool-file-form.js';
+import { quotaFileJsonSchema } from '../quota/files/quota-file-schema.js';
 
 /** docs/schemas: JSON Schemas for editors, as the code has them (test/quota/file-schemas.test.ts compares). */
 const FOLDER = 'docs/schemas';

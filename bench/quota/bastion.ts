@@ -4,7 +4,7 @@
  */
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../../quota/quota-units.js';
-import { Heap } from '../../quota/heap.js';
+import { Heap } from '../../quota/decision/heap.js';
 
 export interface BastionJob {
   readonly id: string;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterChips } from '../../quota/cool-downs.js';
+import { afterChips } from '../../quota/decision/cool-downs.js';
 import { NO_MEMORY } from '../../quota/quota-config.js';
 import type { CoolDown } from '../../quota/quota-config.js';
 import { lease, pool, project, request } from './builders.js';

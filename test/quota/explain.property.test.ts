@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Explainer, inLine } from '../../quota/explain.js';
-import { dueText, plainWording, reasonText } from '../../quota/explain-words.js';
+import { dueText, plainWording, reasonText } from '../../quota/explanation/explain-words.js';
 import { planOf } from '../../quota/plan.js';
 import type { Pool } from '../../quota/quota-config.js';
 import { holds } from './properties/check.js';

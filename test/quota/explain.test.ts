@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { explain, Explainer, explainWaiting } from '../../quota/explain.js';
-import { dueText, ordinal, plainWording, reasonText } from '../../quota/explain-words.js';
+import { dueText, ordinal, plainWording, reasonText } from '../../quota/explanation/explain-words.js';
 import { DEFAULT_RULES, NO_MEMORY, UNLIMITED } from '../../quota/quota-config.js';
 import type { LimitedQuota, Pool, PoolRules } from '../../quota/quota-config.js';
-import { remedies } from '../../quota/remedies.js';
+import { remedies } from '../../quota/explanation/remedies.js';
 import { lease, pool, project, request } from './builders.js';
 
 const MINUTE = 60_000;

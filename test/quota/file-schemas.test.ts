@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parse } from 'toml';
 import { z } from 'zod';
-import { poolFileJsonSchema } from '../../quota/pool-file-form.js';
-import { quotaFileJsonSchema } from '../../quota/quota-file-schema.js';
+import { poolFileJsonSchema } from '../../quota/files/pool-file-form.js';
+import { quotaFileJsonSchema } from '../../quota/files/quota-file-schema.js';
 import { MEMBERS, POOL, SCHEMA, SHARES } from './quota-files.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');

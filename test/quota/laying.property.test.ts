@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { Lot } from '../../quota/laying.js';
-import type { Laid } from '../../quota/laying.js';
-import { ShapeTable } from '../../quota/shapes.js';
+import { Lot } from '../../quota/decision/laying.js';
+import type { Laid } from '../../quota/decision/laying.js';
+import { ShapeTable } from '../../quota/decision/shapes.js';
 import { lease } from './builders.js';
 
 /** More in .ci/long. */

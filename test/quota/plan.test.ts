@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parsePlanState } from '../../quota/plan-state.js';
 import { planOf } from '../../quota/plan.js';
 import type { Plan } from '../../quota/plan.js';
-import { checkFiles } from '../../quota/pool-files.js';
+import { checkFiles } from '../../quota/files/pool-files.js';
 
 const QUOTA = `[toml-schema]
 version = "1"

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import { poolSource, type PoolSource } from '../../activities/pool-source.js';
 import { formatProblems } from '../../domain/problem.js';
-import { parsePoolFile } from '../../quota/pool-file.js';
+import { parsePoolFile } from '../../quota/files/pool-file.js';
 
 function problemsOf(text: string): readonly string[] {
   const parsed = parsePoolFile(text, 'pool.toml', 'research');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { formatProblems } from '../../domain/problem.js';
 import { DEFAULT_RULES } from '../../quota/quota-config.js';
-import { checkFiles } from '../../quota/pool-files.js';
-import type { CheckedFiles } from '../../quota/pool-files.js';
+import { checkFiles } from '../../quota/files/pool-files.js';
+import type { CheckedFiles } from '../../quota/files/pool-files.js';
 import { MEMBERS, SCHEMA } from './quota-files.js';
 
 const QUOTA = `${SCHEMA}[[total_resources]]\nv4 = 64\n[[total_resources]]\nv4 = 32\n${MEMBERS}[project_resources.a]\nv4 = 0.5\n`;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { checkFiles } from '../../quota/pool-files.js';
+import { checkFiles } from '../../quota/files/pool-files.js';
 import { resolveProject } from '../../quota/membership.js';
 import { accepted, MEMBERS, POOL, problemsOf, SCHEMA, SHARES } from './quota-files.js';
 

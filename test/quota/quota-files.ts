@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { formatProblems } from '../../domain/problem.js';
 import type { LimitedQuota } from '../../quota/quota-config.js';
-import { parseQuotaFile } from '../../quota/quota-file.js';
+import { parseQuotaFile } from '../../quota/files/quota-file.js';
 
 /** The four tables of a good quota file, q.toml. */
 export const SCHEMA = '[toml-schema]\nversion = "1"\n';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { parse } from 'toml';
 import { formatProblems } from '../../domain/problem.js';
-import { formatToml } from '../../quota/quota-fmt.js';
+import { formatToml } from '../../quota/files/quota-fmt.js';
 
 function format(text: string): string {
   const formatted = formatToml(text, 'q.toml');

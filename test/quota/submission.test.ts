@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { checkFiles } from '../../quota/pool-files.js';
+import { checkFiles } from '../../quota/files/pool-files.js';
 import { judgeSubmission, type Submission } from '../../quota/submission.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 

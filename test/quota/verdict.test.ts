@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { passOf } from '../../quota/decide.js';
 import { NO_MEMORY } from '../../quota/quota-config.js';
 import type { Pool } from '../../quota/quota-config.js';
-import type { Verdict } from '../../quota/verdict.js';
+import type { Verdict } from '../../quota/decision/verdict.js';
 import { lease, pool, project, request } from './builders.js';
 import { MINUTE, minutesAgo, NOW, withRules } from './decision-table.js';
 

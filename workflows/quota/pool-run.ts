@@ -1,7 +1,7 @@
 import type { Admission, Deliveries, GrantedLease, PoolFacts } from '../../activities/contract.js';
 import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
 import type { EpochMs } from '../../domain/units.js';
-import { afterChips } from '../../quota/cool-downs.js';
+import { afterChips } from '../../quota/decision/cool-downs.js';
 import { decide } from '../../quota/decide.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import { NO_MEMORY, type Pool, type Preemption, type QuotaConfig, type QuotaMemory } from '../../quota/quota-config.js';

@@ -93,7 +93,7 @@ async function settlePoolFile(
   if (wanted === undefined) return known === undefined ? {} : { poolFile: known };
   const poolFile = readableFile(wanted, 'pool');
   if (poolFile === null) return {};
-  const { parsePoolFile } = await import('../../../quota/pool-file.js');
+  const { parsePoolFile } = await import('../../../quota/files/pool-file.js');
   const parsed = parsePoolFile(readFileSync(poolFile, 'utf8'), poolFile, 'default');
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   return { poolFile };

@@ -3,7 +3,7 @@ import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration } from './duration.js';
 import { count, reasonOf } from './job-header.js';
 import type { PlaceInLine } from '../../places-in-line.js';
-import { ordinal } from '../../../quota/explain-words.js';
+import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Places } from '../quota/places.js';
 import { renderTable } from './table.js';
 import { oneLine } from './width.js';

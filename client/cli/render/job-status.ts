@@ -1,6 +1,6 @@
 import type { JobRow } from '../../job-rows.js';
 import type { PlaceInLine } from '../../places-in-line.js';
-import { ordinal } from '../../../quota/explain-words.js';
+import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';

@@ -1,8 +1,8 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { amountOf, andList, demandOf, dueText, ordinal, reasonText } from '../../../quota/explain-words.js';
-import type { Wording } from '../../../quota/explain-words.js';
-import type { Remedy } from '../../../quota/remedies.js';
+import { amountOf, andList, demandOf, dueText, ordinal, reasonText } from '../../../quota/explanation/explain-words.js';
+import type { Wording } from '../../../quota/explanation/explain-words.js';
+import type { Remedy } from '../../../quota/explanation/remedies.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { JobRow } from '../../job-rows.js';
 import type { WhyWaiting } from '../quota/why-waiting.js';

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
-import { checkFiles, type CheckedFiles } from '../../../quota/pool-files.js';
+import { checkFiles, type CheckedFiles } from '../../../quota/files/pool-files.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';

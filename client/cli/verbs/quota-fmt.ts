@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { formatProblems } from '../../../domain/problem.js';
-import { formatToml } from '../../../quota/quota-fmt.js';
+import { formatToml } from '../../../quota/files/quota-fmt.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';

@@ -1,5 +1,5 @@
 import { formatProblems } from '../../../domain/problem.js';
-import { checkFiles, type PoolFiles } from '../../../quota/pool-files.js';
+import { checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { printVerdict, type Verdict } from '../file-verdict.js';

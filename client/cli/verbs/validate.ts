@@ -1,6 +1,6 @@
 import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
 import { formatProblems } from '../../../domain/problem.js';
-import type { ParsedPoolFile } from '../../../quota/pool-file.js';
+import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { printVerdict, type Verdict } from '../file-verdict.js';
@@ -59,7 +59,7 @@ async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Pr
 }
 
 async function readPoolFile(file: string): Promise<Extract<ParsedPoolFile, { ok: true }>> {
-  const { parsePoolFile } = await import('../../../quota/pool-file.js');
+  const { parsePoolFile } = await import('../../../quota/files/pool-file.js');
   const parsed = parsePoolFile(readText(file, WANTED), file, 'default');
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   return parsed;

@@ -1,7 +1,7 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
-import { plainWording, reasonText } from '../../../quota/explain-words.js';
-import type { Remedy } from '../../../quota/remedies.js';
-import { renamed } from '../../../quota/renamed.js';
+import { plainWording, reasonText } from '../../../quota/explanation/explain-words.js';
+import type { Remedy } from '../../../quota/explanation/remedies.js';
+import { renamed } from '../../../quota/explanation/renamed.js';
 import type { JobView } from '../../../workflows/messages.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';

@@ -1,0 +1,79 @@
+import type { Demand } from '../../domain/lease.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { CoolDown, PoolRules, QuotaLease, QuotaMemory } from '../quota-config.js';
+import { unitsOf } from '../quota-units.js';
+
+/**
+ * Until when a demand cools down in a tier: all zones that it names gave no chips of one of its types. Undefined if it does
+ * not, or if it names no zones.
+ * @param coolDowns those that are not over
+ */
+export function coolsDownUntil(
+  coolDowns: readonly CoolDown[],
+  { units, zones = [] }: Pick<Demand, 'units' | 'zones'>,
+  tier: number,
+): EpochMs | undefined {
+  if (coolDowns.length === 0 || zones.length === 0) return undefined;
+  const ends = Object.keys(units).flatMap((type) => {
+    const ofZones = zones.map((zone) => findCoolDown(coolDowns, { type, tier, zone })?.until);
+    return ofZones.every((until) => until !== undefined) ? [Math.min(...ofZones)] : [];
+  });
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+/** Those that keep anybody from anything at `now`. */
+export function runningCoolDowns(memory: QuotaMemory, now: EpochMs): readonly CoolDown[] {
+  return memory.coolDowns.filter(({ until }) => until > now);
+}
+
+/** Without those that have been over for so long that their count of failures says nothing any more. */
+export function rememberedCoolDowns(memory: QuotaMemory, rules: PoolRules, now: EpochMs): readonly CoolDown[] {
+  return memory.coolDowns.filter(({ until }) => until + rules.coolDownMaxMs > now);
+}
+
+/**
+ * The cool-downs after leases came back without chips. One that still runs is not made longer: leases that asked beside each
+ * other failed once, not many times.
+ */
+export function withFailures(
+  coolDowns: readonly CoolDown[],
+  leases: readonly QuotaLease[],
+  rules: PoolRules,
+  now: EpochMs,
+): readonly CoolDown[] {
+  const all = new Map(coolDowns.map((each) => [placeKey(each), each]));
+  for (const place of leases.flatMap(placesOf)) {
+    const known = all.get(placeKey(place));
+    if (known !== undefined && known.until > now) continue;
+    const failures = (known?.failures ?? 0) + 1;
+    all.set(placeKey(place), { ...place, failures, until: now + coolDownMs(rules, failures) });
+  }
+  return [...all.values()].toSorted((a, b) => (placeKey(a) < placeKey(b) ? -1 : 1));
+}
+
+/** The memory after a lease got its chips in `zone`: that place is forgiven. For the workflow, when a job says so. */
+export function afterChips(memory: QuotaMemory, lease: Pick<QuotaLease, 'units' | 'tier'>, zone: string): QuotaMemory {
+  const gave = (each: CoolDown): boolean =>
+    each.tier === lease.tier && each.zone === zone && unitsOf(lease.units, each.type) > 0;
+  if (!memory.coolDowns.some(gave)) return memory;
+  return { ...memory, coolDowns: memory.coolDowns.filter((each) => !gave(each)) };
+}
+
+type Place = Pick<CoolDown, 'type' | 'tier' | 'zone'>;
+
+/** Where the lease asked last; where it did not say, all zones that it may ask in. */
+function placesOf({ units, tier, zone, zones = [] }: QuotaLease): Place[] {
+  const asked = zone === undefined ? zones : [zone];
+  return Object.keys(units).flatMap((type) => asked.map((each) => ({ type, tier, zone: each })));
+}
+
+/** Doubles with each failure in a row. */
+function coolDownMs({ coolDownMs: first, coolDownMaxMs }: PoolRules, failures: number): number {
+  return Math.min(first * 2 ** (failures - 1), coolDownMaxMs);
+}
+
+function findCoolDown(coolDowns: readonly CoolDown[], place: Place): CoolDown | undefined {
+  return coolDowns.find(({ type, tier, zone }) => type === place.type && tier === place.tier && zone === place.zone);
+}
+
+const placeKey = ({ type, tier, zone }: Place): string => JSON.stringify([type, tier, zone]);

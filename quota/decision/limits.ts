@@ -1,0 +1,101 @@
+import type { PassState } from './pass-state.js';
+import type { ProjectUse } from './project-use.js';
+import { unitsOf } from '../quota-units.js';
+import type { Shape } from './shapes.js';
+import type { TierProblem } from './verdict.js';
+
+/**
+ * Borrowing and lending limits (rule 4) as they stand in a pass: units of each project's limits by type. A project that
+ * has none is not named.
+ */
+export class Limits {
+  readonly #state: PassState;
+  readonly #isLendingLimited: boolean;
+
+  constructor(state: PassState) {
+    this.#state = state;
+    this.#isLendingLimited = Object.keys(state.rules.lendingLimits).length > 0;
+  }
+
+  /** Whether the project may borrow the gang in this tier. @param isTaken its units are not among the free ones any more */
+  allow(project: ProjectUse, shape: Shape, tier: number, isTaken = false): boolean {
+    return (
+      this.#borrowing(project, shape, tier) === undefined && this.#lending(project, shape, tier, isTaken) === undefined
+    );
+  }
+
+  /** What stands against it; all of it. */
+  problems(project: ProjectUse, shape: Shape, tier: number): readonly TierProblem[] {
+    const found = [this.#borrowing(project, shape, tier), this.#lending(project, shape, tier, false)];
+    return found.filter((problem) => problem !== undefined);
+  }
+
+  /** Whether a gang that the empty tier holds could ever lie here as borrowed: within the borrowing limit, beside what others do not lend. */
+  couldEverAllow(project: ProjectUse, shape: Shape, tier: number): boolean {
+    const limit = this.#state.rules.borrowingLimits[project.name];
+    if (limit === undefined && !this.#isLendingLimited) return true;
+    return shape.types.every((type, index) => {
+      const name = this.#state.shapes.types[type] ?? '';
+      const asked = shape.amounts[index] ?? 0;
+      if (limit !== undefined && Object.hasOwn(limit, name) && asked > unitsOf(limit, name)) return false;
+      return asked <= unitsOf(this.#state.config.tiers[tier] ?? {}, name) - this.#neverLent(project, type, tier);
+    });
+  }
+
+  #borrowing(project: ProjectUse, shape: Shape, tier: number): TierProblem | undefined {
+    const limits = this.#state.rules.borrowingLimits[project.name];
+    if (limits === undefined) return undefined;
+    for (const [index, type] of shape.types.entries()) {
+      const name = this.#state.shapes.types[type] ?? '';
+      if (!Object.hasOwn(limits, name)) continue;
+      const [borrowed, limit] = [project.borrowed(type), unitsOf(limits, name)];
+      if (borrowed + (shape.amounts[index] ?? 0) > limit) {
+        return { kind: 'borrowing-limit', tier, type: name, borrowed, limit };
+      }
+    }
+    return undefined;
+  }
+
+  #lending(project: ProjectUse, shape: Shape, tier: number, isTaken: boolean): TierProblem | undefined {
+    if (!this.#isLendingLimited) return undefined;
+    const { free } = this.#state.room.of(tier);
+    for (const [index, type] of shape.types.entries()) {
+      const kept = this.#kept(project, type, tier);
+      const after = (free[type] ?? 0) - (isTaken ? 0 : (shape.amounts[index] ?? 0));
+      if (kept > 0 && after < kept)
+        return { kind: 'lending-limit', tier, type: this.#state.shapes.types[type] ?? '', kept };
+    }
+    return undefined;
+  }
+
+  /** Units that others neither use nor lend. */
+  #kept(project: ProjectUse, type: number, tier: number): number {
+    return this.#sumOfOthers(project, (other, lendingLimit) => {
+      const lot = other.lot(tier);
+      return Math.max(0, lot.nominalOf(type) - this.#lendable(lendingLimit, type) - (lot.laying().used[type] ?? 0));
+    });
+  }
+
+  #neverLent(project: ProjectUse, type: number, tier: number): number {
+    return this.#sumOfOthers(project, (other, lendingLimit) =>
+      Math.max(0, other.lot(tier).nominalOf(type) - this.#lendable(lendingLimit, type)),
+    );
+  }
+
+  #sumOfOthers(
+    project: ProjectUse,
+    units: (other: ProjectUse, limit: Readonly<Record<string, number>>) => number,
+  ): number {
+    let sum = 0;
+    for (const [name, limit] of Object.entries(this.#state.rules.lendingLimits)) {
+      const other = this.#state.projects.get(name);
+      if (other !== undefined && other !== project) sum += units(other, limit);
+    }
+    return sum;
+  }
+
+  #lendable(limit: Readonly<Record<string, number>>, type: number): number {
+    const name = this.#state.shapes.types[type] ?? '';
+    return Object.hasOwn(limit, name) ? unitsOf(limit, name) : Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,113 @@
+import { serveBestEffort, serveCoolingDown } from './best-effort.js';
+import { rememberedCoolDowns } from './cool-downs.js';
+import { HoldBacks } from './hold-backs.js';
+import { serveInQuota } from './in-quota.js';
+import { Limits } from './limits.js';
+import { nextAt } from './next-at.js';
+import { PassState } from './pass-state.js';
+import type { PassInput } from './pass-state.js';
+import type { ProjectUse } from './project-use.js';
+import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
+import { Reservations } from './reservations.js';
+import type { Waiting } from './waiting.js';
+
+/** One run of the rules over a pool with a quota file; the numbers are those of docs/quota.md. */
+export class Run {
+  readonly state: PassState;
+  readonly limits: Limits;
+  readonly reservations: Reservations;
+  readonly holdBacks: HoldBacks;
+  readonly #leases: readonly QuotaLease[];
+  #byId: ReadonlyMap<string, Waiting> | undefined;
+
+  constructor(input: PassInput) {
+    this.state = new PassState(input);
+    this.limits = new Limits(this.state);
+    this.#leases = input.leases;
+    this.reservations = new Reservations(this.state, this.limits, (id) => this.waitingOf(id));
+    this.holdBacks = new HoldBacks(input.memory.heldBack, this.state.rules, input.now, () => this.reservations.ids());
+  }
+
+  /** The request of that id, if it waits. Most passes remember nothing of single requests and never ask. */
+  waitingOf(id: string): Waiting | undefined {
+    this.#byId ??= new Map(this.state.waiting.map((waiting) => [waiting.request.id, waiting]));
+    return this.#byId.get(id);
+  }
+
+  /** Rule 4, with what goes before it: chips that were freed for somebody (7), and who was held back long enough (8). */
+  serve(): void {
+    const means = { state: this.state, limits: this.limits, holdBacks: this.holdBacks };
+    serveInQuota(this.#winners(), means);
+    serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
+    this.reservations.collect();
+    const inQuota = this.state.kinds.filter((kind) => kind.inQuota.length > 0).flatMap(({ waiting }) => waiting);
+    serveInQuota(inQuota.filter(isUnserved), means);
+    serveBestEffort(this.state, this.limits);
+    serveCoolingDown(this.state, this.limits);
+  }
+
+  decision(): Decision {
+    const { grants, preemptions } = this.state;
+    const next = nextAt(this.state, this.#leases, this.reservations, this.holdBacks);
+    return { grants, preemptions, memory: this.#memory(), ...(next === undefined ? {} : { nextAt: next }) };
+  }
+
+  /** Nothing is decided; the clocks of those who are held back stand still (rule 10). */
+  frozenDecision(): Decision {
+    const { memory } = this.state;
+    const isWaiting = (id: string): boolean => this.waitingOf(id) !== undefined;
+    const reservations = memory.reservations.filter(({ id }) => isWaiting(id));
+    const dissolved = Object.entries(memory.dissolved).filter(([id]) => isWaiting(id));
+    const winners = memory.winners.filter(isWaiting);
+    return {
+      grants: [],
+      preemptions: [],
+      memory: { ...this.#memory(), reservations, dissolved: Object.fromEntries(dissolved), winners },
+    };
+  }
+
+  #memory(): QuotaMemory {
+    const { memory, rules, now } = this.state;
+    return {
+      ...this.reservations.memory(),
+      heldBack: this.holdBacks.clocks((id) => isOpen(this.waitingOf(id))),
+      coolDowns: rememberedCoolDowns(memory, rules, now),
+      winners: this.#wonAndWaiting(),
+    };
+  }
+
+  /** Those for whom somebody was preempted, and whoever of their project has a better priority than they. */
+  #winners(): readonly Waiting[] {
+    const winners = this.#inQuota(this.state.memory.winners);
+    if (winners.length === 0) return [];
+    const worst = new Map<ProjectUse, number>();
+    for (const { kind } of winners) {
+      worst.set(kind.project, Math.max(kind.priority, worst.get(kind.project) ?? kind.priority));
+    }
+    const before = this.state.kinds.filter(
+      ({ project, priority, inQuota }) => inQuota.length > 0 && priority < (worst.get(project) ?? 0),
+    );
+    return [...new Set([...winners, ...before.flatMap(({ waiting }) => waiting)])];
+  }
+
+  #wonAndWaiting(): readonly string[] {
+    const had = new Set(this.state.memory.winners);
+    return this.state.waiting
+      .filter(({ request, served }) => {
+        if (served?.kind === 'claimed') return served.victims.length > 0 || had.has(request.id);
+        return served?.kind === 'protected' && had.has(request.id);
+      })
+      .map(({ request }) => request.id)
+      .toSorted();
+  }
+
+  #inQuota(ids: readonly string[]): readonly Waiting[] {
+    return ids
+      .map((id) => this.waitingOf(id))
+      .filter((waiting) => waiting !== undefined)
+      .filter((waiting) => waiting.kind.inQuota.length > 0 && isUnserved(waiting));
+  }
+}
+
+const isOpen = (waiting: Waiting | undefined): boolean => waiting !== undefined && waiting.served?.kind !== 'granted';
+const isUnserved = ({ served }: Waiting): boolean => served === undefined;

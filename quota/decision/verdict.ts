@@ -1,0 +1,73 @@
+import type { EpochMs } from '../../domain/units.js';
+import type { Decision, QuotaRequest } from '../quota-config.js';
+
+/** Why a request does not start in one tier, as things stand when the pass is over. All that apply, in this order. */
+export type TierProblem =
+  /** The tier's chips are bought in another way than the job wants. */
+  | { readonly kind: 'pricing'; readonly tier: number }
+  /** The tier could not hold the gang if it were empty. */
+  | { readonly kind: 'size'; readonly tier: number; readonly type: string; readonly has: number }
+  /** All zones of the request cool down here, for one of its types at least, until then (rule 12). */
+  | { readonly kind: 'cool-down'; readonly tier: number; readonly until: EpochMs }
+  /**
+   * Too few units are free. Of the tier's units of this type: `free` may be used by the request, `reserved` collect for
+   * reservations, `claimed` wait for requests before it (rule 7), `draining` come free; `free` is 0 where the pool was shrunk.
+   */
+  | {
+      readonly kind: 'room';
+      readonly tier: number;
+      readonly type: string;
+      readonly asked: number;
+      readonly free: number;
+      readonly reserved: number;
+      readonly claimed: number;
+      readonly draining: number;
+    }
+  /** The project may borrow `limit` over all tiers, and borrows `borrowed` without this request. */
+  | {
+      readonly kind: 'borrowing-limit';
+      readonly tier: number;
+      readonly type: string;
+      readonly borrowed: number;
+      readonly limit: number;
+    }
+  /** `kept` units have to stay free for other projects, which do not lend them. */
+  | { readonly kind: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
+  /** The request cools down, and somebody who does not waits for chips of this type (rule 12). */
+  | { readonly kind: 'after-others'; readonly tier: number; readonly type: string };
+
+/** What a pass decided on one request. */
+export type Outcome =
+  | { readonly kind: 'granted'; readonly tier: number; readonly isFromReservation: boolean }
+  /** In quota: chips that are free or draining, and those of `victims` (told to go in this pass), are claimed for it. */
+  | { readonly kind: 'claimed'; readonly tier: number; readonly victims: readonly string[] }
+  /** In quota: reservations keep the chips from it, until `until` at the latest (rule 8). */
+  | { readonly kind: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
+  /** In quota: borrowers have its chips who are protected; the first of them until `until` (rule 6). */
+  | { readonly kind: 'protected'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
+  /** Best effort with a reservation: chips collect for it; dissolved at `until` (rule 8). */
+  | { readonly kind: 'collecting'; readonly tier: number; readonly madeAt: EpochMs; readonly until: EpochMs }
+  /** The pool is frozen (rule 10). */
+  | { readonly kind: 'frozen' }
+  /** Nothing for now; `problems` say why. */
+  | { readonly kind: 'passed-over' };
+
+export interface Verdict {
+  readonly request: QuotaRequest;
+  /** 1 = first: where the pass looks at it, in the order of service, among those who go on waiting; 0 if it was granted. */
+  readonly position: number;
+  /** Whether it lies on its project's nominal quota in an allowed tier, when its turn comes. */
+  readonly isInQuota: boolean;
+  readonly outcome: Outcome;
+  /** Of each tier; empty if it was granted. */
+  readonly problems: readonly TierProblem[];
+}
+
+/** One decision with its reasons: those are made when asked for, from the same run of the rules. */
+export interface Pass {
+  readonly decision: Decision;
+  /** Those who go on waiting, in the order of service. */
+  readonly line: readonly QuotaRequest[];
+  /** Undefined if `id` did not wait. */
+  verdictOf(id: string): Verdict | undefined;
+}

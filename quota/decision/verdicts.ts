@@ -1,0 +1,127 @@
+import type { QuotaRequest } from '../quota-config.js';
+import { wantedTypes } from './best-effort.js';
+import { ServiceOrder } from './order-of-service.js';
+import type { Run } from './pass.js';
+import { unitsOf } from '../quota-units.js';
+import { mayLieIn } from './shapes.js';
+import type { Outcome, TierProblem, Verdict } from './verdict.js';
+import type { Waiting } from './waiting.js';
+
+/** Reasons for what a run of the rules decided, found when they are asked for. */
+export class Verdicts {
+  readonly #run: Run;
+  readonly #isFrozen: boolean;
+  #line: readonly QuotaRequest[] | undefined;
+  #positions: ReadonlyMap<string, number> | undefined;
+  #wanted: ReadonlySet<string> | undefined;
+
+  constructor(run: Run, isFrozen: boolean) {
+    this.#run = run;
+    this.#isFrozen = isFrozen;
+  }
+
+  /**
+   * Who goes on waiting, as the next pass would look at them: in-quota demand, reservations, best effort, those who cool
+   * down everywhere.
+   */
+  get line(): readonly QuotaRequest[] {
+    if (this.#line !== undefined) return this.#line;
+    const parts: Waiting[][] = [[], [], [], []];
+    for (const each of this.#run.state.waiting) if (isWaiting(each)) parts[this.#partOf(each)]?.push(each);
+    this.#line = parts.flatMap((part) => inOrder(part).map(({ request }) => request));
+    return this.#line;
+  }
+
+  of(id: string): Verdict | undefined {
+    const waiting = this.#run.waitingOf(id);
+    if (waiting === undefined) return undefined;
+    const { config } = this.#run.state;
+    return {
+      request: waiting.request,
+      position: this.#positionOf(id),
+      isInQuota: isInQuota(waiting),
+      outcome: this.#outcomeOf(waiting),
+      problems: isWaiting(waiting) ? config.tiers.flatMap((_, tier) => this.#problems(waiting, tier)) : [],
+    };
+  }
+
+  #positionOf(id: string): number {
+    this.#positions ??= new Map(this.line.map((request, index) => [request.id, index + 1]));
+    return this.#positions.get(id) ?? 0;
+  }
+
+  #partOf(waiting: Waiting): number {
+    const { kind, request } = waiting;
+    if (kind.shape.tiers.some((tier) => !kind.shape.coolingUntil.has(tier) && isOnNominal(waiting, tier))) return 0;
+    if (this.#run.reservations.of(request.id) !== undefined) return 1;
+    const { tiers, coolingUntil } = kind.shape;
+    return tiers.length > 0 && tiers.every((tier) => coolingUntil.has(tier)) ? 3 : 2;
+  }
+
+  #outcomeOf({ served, kind, request }: Waiting): Outcome {
+    if (this.#isFrozen) return { kind: 'frozen' };
+    if (served !== undefined) return served;
+    if (kind.blocked?.kind === 'held-back') {
+      return { ...kind.blocked, until: this.#run.holdBacks.until(request.id) };
+    }
+    const reservation = this.#run.reservations.of(request.id);
+    if (reservation === undefined) return { kind: 'passed-over' };
+    const { tier, madeAt } = reservation;
+    return { kind: 'collecting', tier, madeAt, until: this.#run.reservations.endOf(reservation) };
+  }
+
+  #problems(waiting: Waiting, tier: number): readonly TierProblem[] {
+    const { config } = this.#run.state;
+    const { request, kind } = waiting;
+    if (!mayLieIn(config, request, tier)) return [{ kind: 'pricing', tier }];
+    const total = config.tiers[tier] ?? {};
+    const tooLarge = Object.entries(request.units).filter(([type, asked]) => asked > unitsOf(total, type));
+    if (tooLarge.length > 0) {
+      return tooLarge.map(([type]) => ({ kind: 'size', tier, type, has: unitsOf(total, type) }));
+    }
+    const until = kind.shape.coolingUntil.get(tier);
+    const cooling: readonly TierProblem[] = until === undefined ? [] : [{ kind: 'cool-down', tier, until }];
+    return [
+      ...cooling,
+      ...this.#roomProblems(waiting, tier),
+      ...(isOnNominal(waiting, tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
+      ...(until === undefined ? [] : this.#othersFirst(waiting, tier)),
+    ];
+  }
+
+  #roomProblems({ kind: { shape } }: Waiting, tier: number): readonly TierProblem[] {
+    const { room, shapes } = this.#run.state;
+    const { free, reserved, claimed, draining } = room.of(tier);
+    return shape.types.flatMap((type, index): TierProblem[] => {
+      const asked = shape.amounts[index] ?? 0;
+      const there = { free: free[type] ?? 0, reserved: reserved[type] ?? 0, claimed: claimed[type] ?? 0 };
+      if (asked <= there.free) return [];
+      const name = shapes.types[type] ?? '';
+      return [{ kind: 'room', tier, type: name, asked, ...there, draining: draining[type] ?? 0 }];
+    });
+  }
+
+  #othersFirst({ kind: { shape } }: Waiting, tier: number): readonly TierProblem[] {
+    const wanted = (this.#wanted ??= wantedTypes(this.#run.state));
+    const types = shape.types.filter((type) => wanted.has(`${tier}/${type}`));
+    return types.map((type) => ({ kind: 'after-others', tier, type: this.#run.state.shapes.types[type] ?? '' }));
+  }
+}
+
+const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
+
+const isInQuota = (waiting: Waiting): boolean => waiting.kind.shape.tiers.some((tier) => isOnNominal(waiting, tier));
+
+/** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
+function isOnNominal({ kind, served }: Waiting, tier: number): boolean {
+  if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
+  if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;
+  return kind.project.lot(tier).holds(kind.shape, kind.priority);
+}
+
+function inOrder(waiting: readonly Waiting[]): readonly Waiting[] {
+  const order = new ServiceOrder(waiting, () => false);
+  const line: Waiting[] = [];
+  for (let next = order.next(); next !== undefined; next = order.next()) line.push(next);
+  return line;
+}

@@ -1,0 +1,200 @@
+import { chipsOfUnits } from '../../domain/accelerators.js';
+import type { EpochMs, QuotaUnits } from '../../domain/units.js';
+import type { QuotaConfig } from '../quota-config.js';
+import type { DueTime, Explanation, Holder, Reason, ReasonCode } from './explanation.js';
+
+/** How sentences name things. */
+export interface Wording {
+  /** A job, by the id of its request or lease. */
+  nameOf(id: string): string;
+  timeOf(at: EpochMs): string;
+  /** Whether the pool has several tiers, so that each has to be named. */
+  readonly hasTiers: boolean;
+}
+
+/** Ids as they are, times in ISO 8601. */
+export function plainWording(config: QuotaConfig): Wording {
+  return {
+    nameOf: (id) => id,
+    timeOf: (at) => new Date(at).toISOString(),
+    hasTiers: config.kind === 'limited' && config.tiers.length > 1,
+  };
+}
+
+/** `16 chips`; `8 units (4 chips)` where a unit is no chip; `8 units` of a type that is no Cloud TPU's. */
+export function amountOf(type: string, units: number): string {
+  const chips = chipsOfUnits(type, units);
+  const inChips = chips === undefined ? '' : `${chips} chip${chips === 1 ? '' : 's'}`;
+  if (chips === units) return inChips;
+  return `${units} unit${units === 1 ? '' : 's'}${inChips === '' ? '' : ` (${inChips})`}`;
+}
+
+/** `16 chips of v5litepod and 8 units (4 chips) of v4`. */
+export function demandOf(units: QuotaUnits): string {
+  return andList(Object.entries(units).map(([type, amount]) => `${amountOf(type, amount)} of ${type}`)) || 'nothing';
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function andList(parts: readonly string[]): string {
+  return parts.length < 2 ? (parts[0] ?? '') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
+
+/** 1st, 2nd, 3rd, 4th, .. 11th, .. 21st. */
+export function ordinal(place: number): string {
+  const isTeen = place % 100 >= 11 && place % 100 <= 13;
+  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
+  return `${place}${ending}`;
+}
+
+/** One sentence of `jobctl why`, without a full stop. */
+export function reasonText(reason: Reason, of: Pick<Explanation, 'project' | 'units'>, wording: Wording): string {
+  return textOf(reason, new Speech(of, wording));
+}
+
+/** What alone keeps a job waiting where it applies, the strongest first; else it is what is short. */
+const DECISIVE: readonly ReasonCode[] = [
+  'frozen',
+  'held-back',
+  'protected',
+  'cool-down',
+  'borrowing-limit',
+  'collecting',
+];
+
+/** Why a job waits, in one sentence: `32 more chips: vision has its 32 nominal in use, the pool has 32 free`. */
+export function sentenceText(why: Explanation, wording: Wording): string {
+  const { reasons } = why;
+  if (reasons.length === 0) return 'it starts now';
+  const coming = reasons.find((reason) => reason.code === 'draining' && reason.isForIt);
+  const decisive = DECISIVE.map((code) => reasons.find((reason) => reason.code === code)).find((found) => found);
+  const short = reasons.find((reason) => reason.code === 'short');
+  const one = coming ?? decisive;
+  if (one !== undefined || short === undefined) {
+    const shown = one ?? reasons.find(({ code }) => code !== 'over-nominal') ?? reasons[0];
+    return shown === undefined ? '' : reasonText(shown, why, wording);
+  }
+  const over = reasons.find((reason) => reason.code === 'over-nominal');
+  const { hasTiers } = wording;
+  const pool = `${hasTiers ? `tier ${short.tier + 1}` : 'the pool'} has ${short.free} free${isForOthers(short) ? ' for it' : ''}`;
+  const isOneType = Object.keys(why.units).length === 1;
+  const more = `${moreOf(short)}${isOneType ? '' : ` of ${short.type}`}`;
+  return `${more}: ${over === undefined ? '' : `${nominalClause(why.project, over)}, `}${pool}`;
+}
+
+/** Whether some of what is free collects or waits for others. */
+const isForOthers = ({ free, total, inUse }: ReasonOf<'short'>): boolean => free < Math.max(0, total - inUse);
+
+/** `32 more chips`, `8 more units (4 chips)`. */
+const moreOf = ({ type, short }: ReasonOf<'short'>): string => amountOf(type, short).replace(' ', ' more ');
+
+function nominalClause(project: string, { nominal, used }: ReasonOf<'over-nominal'>): string {
+  if (nominal === 0) return `${project} has no nominal quota`;
+  if (used === 0) return `${project} has ${nominal} nominal`;
+  return used === nominal
+    ? `${project} has its ${nominal} nominal in use`
+    : `${project} has ${used} of ${nominal} nominal in use`;
+}
+
+/** The table has a row for each code, which the compiler cannot follow through a union of codes. */
+function textOf<Code extends ReasonCode>(reason: ReasonOf<Code>, say: Speech): string {
+  return TEXTS[reason.code](reason, say);
+}
+type ReasonOf<Code extends ReasonCode> = Extract<Reason, { readonly code: Code }>;
+
+const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Speech) => string } = {
+  frozen: () => 'the pool is frozen: nothing new is granted, nothing that runs is touched',
+  'never-fits': ({ tier, type, has, asked }, say) =>
+    has === 0
+      ? `${say.pool(tier)} has no ${type}: it can never start there`
+      : `${say.pool(tier)} has ${say.amount(type, has)}, ${asked} asked: it can never start there`,
+  pricing: ({ tier, pricing, wanted }, say) => `${say.pool(tier)} is bought as ${pricing}, the job wants ${wanted}`,
+  'over-nominal': ({ tier, type, nominal, used, asked, by }, say) => {
+    const all = `all ${say.amount(type, asked)} would be borrowed`;
+    if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTier(tier)}: ${all}`;
+    // Where nobody is laid before it, the job alone is more than there is.
+    const inUse = used === 0 ? 'less than it asks' : `${used} in use (${say.holders(by)})`;
+    return `${say.project}'s quota${say.inTier(tier)}: ${nominal} nominal, ${inUse}, so ${all}`;
+  },
+  short: (reason, say) => {
+    const { tier, type, total, inUse, free, short } = reason;
+    const forIt = isForOthers(reason) ? ' for it' : '';
+    return `${say.pool(tier)}: ${say.amount(type, total)}, ${inUse} in use, ${free} free${forIt}: ${short} short`;
+  },
+  reserved: ({ tier, type, units, for: id, since }, say) =>
+    `${say.amount(type, units)}${say.inTier(tier)} collect for ${say.name(id)}, which waited long and has a reservation since ${say.time(since)}`,
+  claimed: ({ tier, type, units }, say) =>
+    `${say.amount(type, units)}${say.inTier(tier)} wait for jobs that are in their own quota`,
+  draining: ({ tier, type, units, by, isForIt }, say) =>
+    `${say.amount(type, units)}${say.inTier(tier)} are coming free${isForIt ? ' for it' : ''} (${say.holders(by)})`,
+  borrowers: ({ tier, by }, say) => {
+    const who = by.map(({ project, units }) => `${project} uses ${units} borrowed`);
+    return `${andList(who)}${say.inTier(tier)}; a borrower is not preempted for a borrower`;
+  },
+  protected: ({ by, until }, say) =>
+    `${say.names(by)} ${by.length === 1 ? 'borrows' : 'borrow'} its chips and may run until ${say.time(until)} at least (minimum runtime)`,
+  'held-back': ({ by, until }, say) =>
+    `its chips collect for ${say.names(by)}, which waited long: until ${say.time(until)} at most`,
+  collecting: ({ since, until }, say) =>
+    `it has a reservation since ${say.time(since)}: chips that come free collect for it until ${say.time(until)}`,
+  'borrowing-limit': ({ type, asked, borrowed, limit }, say) =>
+    `${say.project} may borrow ${say.amount(type, limit)} and borrows ${borrowed}: ${asked} more are over its limit`,
+  'lending-limit': ({ tier, type, kept }, say) =>
+    `${say.amount(type, kept)}${say.inTier(tier)} stay free for projects that do not lend them`,
+  'cool-down': ({ zones, until }, say) => `${andList(zones)} had no chips lately: asked again from ${say.time(until)}`,
+  'after-others': ({ tier }, say) =>
+    `others, who do not cool down, wait for the same chips${say.inTier(tier)} and come first`,
+};
+
+/** What sentences about one job are made of. */
+class Speech {
+  readonly project: string;
+  readonly #isOneType: boolean;
+  readonly #wording: Wording;
+
+  constructor({ project, units }: Pick<Explanation, 'project' | 'units'>, wording: Wording) {
+    this.project = project;
+    this.#isOneType = Object.keys(units).length === 1;
+    this.#wording = wording;
+  }
+
+  /** The type is named where the job asks for several. */
+  amount(type: string, units: number): string {
+    return `${amountOf(type, units)}${this.#isOneType ? '' : ` of ${type}`}`;
+  }
+  pool(tier: number): string {
+    return this.#wording.hasTiers ? `tier ${tier + 1} of the pool` : 'the pool';
+  }
+  inTier(tier: number): string {
+    return this.#wording.hasTiers ? ` in tier ${tier + 1}` : '';
+  }
+  name(id: string): string {
+    return this.#wording.nameOf(id);
+  }
+  names(ids: readonly string[]): string {
+    return andList(ids.map((id) => this.name(id)));
+  }
+  holders(by: readonly Holder[]): string {
+    return by.map(({ id, units }) => `${this.name(id)} ${units}`).join(', ');
+  }
+  time(at: EpochMs): string {
+    return this.#wording.timeOf(at);
+  }
+}
+
+/** When something happens by rule, one sentence without a full stop. */
+export function dueText({ at, what, of }: DueTime, words: Wording): string {
+  const time = words.timeOf(at);
+  const who = of === undefined ? 'a borrower' : words.nameOf(of);
+  switch (what) {
+    case 'protection-ends':
+      return `${who} can be preempted for it from ${time}, and leaves within its grace`;
+    case 'held-back-ends':
+      return `it is held back until ${time} at most`;
+    case 'reservation':
+      return `it can have a reservation from ${time}, if no older job has one`;
+    case 'cool-down-ends':
+      return `its zones are asked again from ${time}`;
+    case 'asking-ends':
+      return `${who} has no chips yet and gives its place back at ${time}`;
+  }
+}

@@ -1,0 +1,128 @@
+import type { Pricing } from '../../domain/slice.js';
+import type { EpochMs, QuotaUnits } from '../../domain/units.js';
+
+/** A job that has units, and how many: of one type where a reason is about one, else of all that it has. */
+export interface Holder {
+  readonly id: string;
+  readonly project: string;
+  readonly units: number;
+}
+
+/** Units of one type that a project has. */
+export interface ProjectUnits {
+  readonly project: string;
+  readonly units: number;
+}
+
+/**
+ * Why a job does not start: a closed list, for programs. `tier` counts from 0, the best; units are quota units. What a
+ * reason says holds now, whatever the others say.
+ */
+export type Reason =
+  /** An admin stopped grants (rule 10). */
+  | { readonly code: 'frozen' }
+  /** No tier that the job may use could hold it if it were empty. */
+  | {
+      readonly code: 'never-fits';
+      readonly tier: number;
+      readonly type: string;
+      readonly asked: number;
+      readonly has: number;
+    }
+  /** The tier's chips are bought in another way than the job wants. */
+  | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
+  /** It does not lie whole on what is left of its project's nominal quota in this tier, so it would be borrowed as a whole (rule 3). */
+  | {
+      readonly code: 'over-nominal';
+      readonly tier: number;
+      readonly type: string;
+      readonly asked: number;
+      readonly nominal: number;
+      /** On nominal quota, by jobs that are laid before it. */
+      readonly used: number;
+      readonly by: readonly Holder[];
+    }
+  /** `short` units are missing. `free` are for it, collected ones too; others that are free are reserved or claimed. */
+  | {
+      readonly code: 'short';
+      readonly tier: number;
+      readonly type: string;
+      readonly total: number;
+      readonly inUse: number;
+      readonly free: number;
+      readonly short: number;
+    }
+  /** Units that are free or come free collect for a job that waited long (rule 8). */
+  | {
+      readonly code: 'reserved';
+      readonly tier: number;
+      readonly type: string;
+      readonly units: number;
+      readonly for: string;
+      readonly since: EpochMs;
+    }
+  /** Free units that wait for jobs before it (rule 7). */
+  | { readonly code: 'claimed'; readonly tier: number; readonly type: string; readonly units: number }
+  /** Units that are coming free: their jobs let go, or were told to (rule 7). `isForIt`: it starts when they are there. */
+  | {
+      readonly code: 'draining';
+      readonly tier: number;
+      readonly type: string;
+      readonly units: number;
+      readonly by: readonly Holder[];
+      readonly isForIt: boolean;
+    }
+  /** Others borrow, and so would it: a borrower preempts nobody (rule 4). */
+  | { readonly code: 'borrowers'; readonly tier: number; readonly type: string; readonly by: readonly ProjectUnits[] }
+  /** It may have the units of borrowers who have not run long enough; the first of them can go at `until` (rule 6). */
+  | { readonly code: 'protected'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
+  /** Reservations may keep units from in-quota demand until `until` (rule 8). */
+  | { readonly code: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
+  /** Its own reservation collects units; dissolved at `until` where it is not full by then (rule 8). */
+  | { readonly code: 'collecting'; readonly tier: number; readonly since: EpochMs; readonly until: EpochMs }
+  /** Its project may borrow `limit` units of the type, and borrows `borrowed`. */
+  | {
+      readonly code: 'borrowing-limit';
+      readonly tier: number;
+      readonly type: string;
+      readonly asked: number;
+      readonly borrowed: number;
+      readonly limit: number;
+    }
+  /** `kept` units stay free for projects that do not lend them. */
+  | { readonly code: 'lending-limit'; readonly tier: number; readonly type: string; readonly kept: number }
+  /** None of its zones had chips lately; the first is asked again at `until` (rule 12). */
+  | { readonly code: 'cool-down'; readonly tier: number; readonly zones: readonly string[]; readonly until: EpochMs }
+  /** It cools down, and others who do not wait for the same chips (rule 12). */
+  | { readonly code: 'after-others'; readonly tier: number; readonly type: string };
+
+export type ReasonCode = Reason['code'];
+
+/** Something that happens by rule at a known time, and may let the job start. */
+export interface DueTime {
+  readonly at: EpochMs;
+  readonly what: 'protection-ends' | 'held-back-ends' | 'reservation' | 'cool-down-ends' | 'asking-ends';
+  /** The job whose protection or asking ends. */
+  readonly of?: string;
+}
+
+/** All that is to be said about one waiting job. */
+export interface Explanation {
+  readonly id: string;
+  readonly project: string;
+  readonly user: string;
+  readonly priority: number;
+  readonly units: QuotaUnits;
+  /** 1 = first in the order of service; 0: it starts now. */
+  readonly position: number;
+  readonly of: number;
+  /** Who stands just before it. */
+  readonly behind?: string;
+  readonly isInQuota: boolean;
+  /** Empty if it starts now; never empty otherwise. */
+  readonly reasons: readonly Reason[];
+  /** Who has the chips that it lacks, most first; the pool's other jobs are not named. */
+  readonly holders: readonly Holder[];
+  /** In order; the first is the earliest time by rule. */
+  readonly due: readonly DueTime[];
+}

@@ -1,0 +1,125 @@
+import type { EpochMs } from '../../domain/units.js';
+import type { Holder, ProjectUnits } from './explanation.js';
+import { inLayingOrder } from '../nominal-quota.js';
+import { DEFAULT_RULES } from '../quota-config.js';
+import type { LimitedQuota, QuotaLease } from '../quota-config.js';
+import { isWithin, subtractUnits, unitsOf } from '../quota-units.js';
+
+/** Who holds one type in one tier. */
+interface Holding {
+  readonly inUse: number;
+  /** Most units first, then by id. */
+  readonly leases: readonly QuotaLease[];
+  readonly draining: readonly QuotaLease[];
+  readonly drainingUnits: number;
+  /** By project, most units first; not of those that drain. */
+  readonly borrowed: readonly ProjectUnits[];
+  /** When the first lease without chips may be taken back. */
+  readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
+}
+
+interface LaidTier {
+  /** Ids of leases that do not lie on nominal quota. */
+  readonly borrowed: ReadonlySet<string>;
+  /** By project, in lower case, in laying order: those that do. */
+  readonly onNominal: ReadonlyMap<string, readonly QuotaLease[]>;
+}
+
+/**
+ * Who holds what, looked up by tier and type. Each is made when it is asked for first: ten thousand leases are sorted once,
+ * not for each job that is explained.
+ */
+export class LeaseHolders {
+  readonly #config: LimitedQuota;
+  readonly #tiers: readonly QuotaLease[][];
+  readonly #laid: (LaidTier | undefined)[];
+  readonly #holdings = new Map<string, Holding>();
+
+  constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
+    this.#config = config;
+    this.#tiers = config.tiers.map(() => []);
+    this.#laid = config.tiers.map(() => undefined);
+    for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
+  }
+
+  of(tier: number, type: string): Holding {
+    const key = `${tier}/${type}`;
+    const known = this.#holdings.get(key);
+    if (known) return known;
+    const holding = this.#make(tier, type);
+    this.#holdings.set(key, holding);
+    return holding;
+  }
+
+  #make(tier: number, type: string): Holding {
+    const units = (lease: QuotaLease): number => unitsOf(lease.units, type);
+    const leases = (this.#tiers[tier] ?? [])
+      .filter((lease) => units(lease) > 0)
+      .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
+    const draining = leases.filter(isDraining);
+    const { borrowed } = this.#laidIn(tier);
+    const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
+    const asking = leases.filter((lease) => lease.state === 'asking');
+    const ends = asking.map(({ id, askingSince, startedAt }) => ({
+      id,
+      at: (askingSince ?? startedAt) + askingTimeoutMs,
+    }));
+    const [askingEnd] = ends.toSorted((a, b) => a.at - b.at);
+    return {
+      inUse: leases.reduce((sum, lease) => sum + units(lease), 0),
+      leases: leases.filter((lease) => !isDraining(lease)),
+      draining,
+      drainingUnits: draining.reduce((sum, lease) => sum + units(lease), 0),
+      borrowed: byProject(
+        leases.filter((lease) => borrowed.has(lease.id)),
+        type,
+      ),
+      ...(askingEnd === undefined ? {} : { askingEnd }),
+    };
+  }
+
+  /** One tier's leases laid on the nominal quotas of their projects (rule 3), once for all jobs that are explained. */
+  #laidIn(tier: number): LaidTier {
+    const known = this.#laid[tier];
+    if (known) return known;
+    const inOrder = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inLayingOrder);
+    const left = new Map(this.#config.projects.map(({ name, nominal }) => [name.toLowerCase(), nominal[tier] ?? {}]));
+    const laid = { borrowed: new Set<string>(), onNominal: new Map<string, QuotaLease[]>() };
+    for (const lease of inOrder) {
+      const project = lease.project.toLowerCase();
+      const own = left.get(project) ?? {};
+      if (!isWithin(lease.units, own)) {
+        laid.borrowed.add(lease.id);
+        continue;
+      }
+      left.set(project, subtractUnits(own, lease.units));
+      const before = laid.onNominal.get(project);
+      if (before) before.push(lease);
+      else laid.onNominal.set(project, [lease]);
+    }
+    this.#laid[tier] = laid;
+    return laid;
+  }
+
+  /** The project's leases that lie on its nominal quota before a request of this priority, in laying order. */
+  laidBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
+    const laid = this.#laidIn(tier).onNominal.get(project.toLowerCase()) ?? [];
+    return laid.filter((lease) => lease.priority <= priority);
+  }
+}
+
+const isDraining = ({ state }: QuotaLease): boolean => state === 'draining';
+
+export function holder({ id, project, units }: QuotaLease, type: string): Holder {
+  return { id, project, units: unitsOf(units, type) };
+}
+
+/** Most units first. */
+function byProject(leases: readonly QuotaLease[], type: string): readonly ProjectUnits[] {
+  const units = new Map<string, ProjectUnits>();
+  for (const { project, units: all } of leases) {
+    const key = project.toLowerCase();
+    units.set(key, { project, units: (units.get(key)?.units ?? 0) + unitsOf(all, type) });
+  }
+  return [...units.values()].toSorted((a, b) => b.units - a.units || (a.project < b.project ? -1 : 1));
+}

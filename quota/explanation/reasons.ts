@@ -1,0 +1,168 @@
+import type { EpochMs } from '../../domain/units.js';
+import { unitsOf } from '../quota-units.js';
+import type { Holder, Reason } from './explanation.js';
+import { holder } from './lease-holders.js';
+import type { LeaseHolders } from './lease-holders.js';
+import { findProject } from '../quota-config.js';
+import type { LimitedQuota, QuotaLease, QuotaMemory, QuotaRequest, Reservation } from '../quota-config.js';
+import type { Outcome, TierProblem, Verdict } from '../decision/verdict.js';
+
+/** Jobs that a reason names at most. */
+const MOST_NAMED = 5;
+
+/** A verdict as a closed list of reasons with all their numbers. */
+export class Reasons {
+  readonly #config: LimitedQuota;
+  readonly #memory: QuotaMemory;
+  readonly #holders: LeaseHolders;
+  readonly #reservations: readonly (Reservation & { readonly types: readonly string[] })[];
+
+  /** @param memory as the pass left it */
+  constructor(config: LimitedQuota, memory: QuotaMemory, requests: readonly QuotaRequest[], holders: LeaseHolders) {
+    this.#config = config;
+    this.#memory = memory;
+    this.#holders = holders;
+    const reserved = new Set(memory.reservations.map(({ id }) => id));
+    const types = new Map(
+      requests.filter(({ id }) => reserved.has(id)).map(({ id, units }) => [id, Object.keys(units)]),
+    );
+    this.#reservations = memory.reservations.map((each) => ({ ...each, types: types.get(each.id) ?? [] }));
+  }
+
+  /** Never empty: of a request that the pass did not grant. */
+  of(verdict: Verdict): readonly Reason[] {
+    const { request, isInQuota, problems, outcome } = verdict;
+    const ofTiers = problems.flatMap((problem) => this.#ofProblem(problem, verdict));
+    return [
+      ...(outcome.kind === 'frozen' ? [{ code: 'frozen' } as const] : []),
+      ...(isInQuota ? [] : this.#overNominal(request, problems)),
+      ...ofTiers,
+      ...ofOutcome(outcome),
+    ];
+  }
+
+  /** Who has what the reasons say is short, most first. */
+  holdersFor(reasons: readonly Reason[]): readonly Holder[] {
+    const short = reasons.filter((reason) => reason.code === 'short');
+    return short.flatMap(({ tier, type }) => named(this.#holders.of(tier, type).leases, type)).slice(0, MOST_NAMED);
+  }
+
+  /** When leases without chips come back that have what is short. */
+  askingEndsFor(reasons: readonly Reason[]): readonly { readonly at: EpochMs; readonly id: string }[] {
+    return reasons.flatMap((reason) => {
+      const end = reason.code === 'short' ? this.#holders.of(reason.tier, reason.type).askingEnd : undefined;
+      return end === undefined ? [] : [end];
+    });
+  }
+
+  #ofProblem(problem: TierProblem, verdict: Verdict): readonly Reason[] {
+    const { kind, tier } = problem;
+    const { request } = verdict;
+    switch (kind) {
+      case 'pricing':
+        return this.#otherPricing(request, tier);
+      case 'size':
+        return [
+          {
+            code: 'never-fits',
+            tier,
+            type: problem.type,
+            asked: unitsOf(request.units, problem.type),
+            has: problem.has,
+          },
+        ];
+      case 'cool-down':
+        return [{ code: 'cool-down', tier, zones: this.#coolZones(request, tier), until: problem.until }];
+      case 'room':
+        return this.#ofRoom(problem, verdict);
+      case 'borrowing-limit': {
+        const { type, borrowed, limit } = problem;
+        return [{ code: 'borrowing-limit', tier, type, asked: unitsOf(request.units, type), borrowed, limit }];
+      }
+      case 'lending-limit':
+        return [{ code: 'lending-limit', tier, type: problem.type, kept: problem.kept }];
+      case 'after-others':
+        return [{ code: 'after-others', tier, type: problem.type }];
+    }
+  }
+
+  #ofRoom(room: Extract<TierProblem, { kind: 'room' }>, { request, isInQuota, outcome }: Verdict): readonly Reason[] {
+    const { tier, type, asked, free, reserved, claimed } = room;
+    const { inUse, draining, drainingUnits, borrowed } = this.#holders.of(tier, type);
+    const total = unitsOf(this.#config.tiers[tier] ?? {}, type);
+    const isForIt = outcome.kind === 'claimed' && outcome.tier === tier;
+    const reservation = this.#reservations.find((each) => each.tier === tier && each.types.includes(type));
+    const isOwn = reservation?.id === request.id;
+    const isReserved = reserved > 0 && reservation !== undefined && !isOwn;
+    // What has collected for it is as good as free; so is what it alone claims, as far as it is free.
+    const isOnlyClaim = isForIt && claimed <= asked;
+    const usable = isOnlyClaim ? Math.max(0, Math.min(asked, total - inUse - reserved)) : free + (isOwn ? reserved : 0);
+    return [
+      ...(usable < asked
+        ? [{ code: 'short', tier, type, total, inUse, free: usable, short: asked - usable } as const]
+        : []),
+      ...(isReserved
+        ? [{ code: 'reserved', tier, type, units: reserved, for: reservation.id, since: reservation.madeAt } as const]
+        : []),
+      ...(claimed > 0 && !isForIt ? [{ code: 'claimed', tier, type, units: claimed } as const] : []),
+      ...(draining.length > 0
+        ? [{ code: 'draining', tier, type, units: drainingUnits, by: named(draining, type), isForIt } as const]
+        : []),
+      ...(!isInQuota && borrowed.length > 0 ? [{ code: 'borrowers', tier, type, by: borrowed } as const] : []),
+    ];
+  }
+
+  /** In the tier that lacks least. */
+  #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly Reason[] {
+    const shut = new Set(problems.filter(({ kind }) => kind === 'pricing' || kind === 'size').map(({ tier }) => tier));
+    const open = this.#config.tiers.flatMap((_, tier) => (shut.has(tier) ? [] : [this.#lackOfNominal(request, tier)]));
+    const lack = (lacking: readonly OverNominal[]): number =>
+      lacking.reduce((most, { asked, nominal, used }) => Math.max(most, asked - (nominal - used)), 0);
+    return open.toSorted((a, b) => lack(a) - lack(b))[0] ?? [];
+  }
+
+  #lackOfNominal({ project, priority, units }: QuotaRequest, tier: number): readonly OverNominal[] {
+    const nominal = findProject(this.#config, project)?.nominal[tier] ?? {};
+    const laid = this.#holders.laidBefore(tier, project, priority);
+    return Object.entries(units).flatMap(([type, asked]) => {
+      const used = sum(laid, type);
+      if (asked <= unitsOf(nominal, type) - used) return [];
+      const by = named(
+        laid.filter((lease) => unitsOf(lease.units, type) > 0),
+        type,
+      );
+      return [{ code: 'over-nominal', tier, type, asked, nominal: unitsOf(nominal, type), used, by }];
+    });
+  }
+
+  #otherPricing({ pricing: wanted }: QuotaRequest, tier: number): readonly Reason[] {
+    const pricing = this.#config.rules?.tiers[tier]?.pricing;
+    return pricing === undefined || wanted === undefined ? [] : [{ code: 'pricing', tier, pricing, wanted }];
+  }
+
+  #coolZones({ units, zones = [] }: QuotaRequest, tier: number): readonly string[] {
+    const cooling = this.#memory.coolDowns.filter((each) => each.tier === tier && unitsOf(units, each.type) > 0);
+    return zones.filter((zone) => cooling.some((each) => each.zone === zone));
+  }
+}
+
+function ofOutcome(outcome: Outcome): readonly Reason[] {
+  switch (outcome.kind) {
+    case 'protected':
+      return [{ code: 'protected', tier: outcome.tier, by: outcome.by, until: outcome.until }];
+    case 'held-back':
+      return [{ code: 'held-back', tier: outcome.tier, by: outcome.by, until: outcome.until }];
+    case 'collecting':
+      return [{ code: 'collecting', tier: outcome.tier, since: outcome.madeAt, until: outcome.until }];
+    default:
+      return [];
+  }
+}
+
+type OverNominal = Extract<Reason, { code: 'over-nominal' }>;
+
+const sum = (leases: readonly QuotaLease[], type: string): number =>
+  leases.reduce((units, lease) => units + unitsOf(lease.units, type), 0);
+
+const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =>
+  leases.slice(0, MOST_NAMED).map((lease) => holder(lease, type));

@@ -1,0 +1,100 @@
+import type { EpochMs } from '../../domain/units.js';
+import type { Explanation, Holder } from './explanation.js';
+import { passOf } from '../decide.js';
+import type { Pool, QuotaLease } from '../quota-config.js';
+import { unitsOf } from '../quota-units.js';
+import type { Verdict } from '../decision/verdict.js';
+
+/** A change that would unblock a waiting job, tried by a pass of its own: nothing here is a guess. */
+export type Remedy =
+  /** The end of any one of these jobs would do. `type` is what their units are of. */
+  | { readonly kind: 'one-ends'; readonly type: string; readonly of: readonly Holder[] }
+  /** The end of all of these would do, and of none of them less. */
+  | { readonly kind: 'all-end'; readonly type: string; readonly of: readonly Holder[] }
+  /** With this priority it would start now, or be the first in line. The smallest change of priority that does. */
+  | { readonly kind: 'priority'; readonly priority: number; readonly position: number; readonly starts: boolean };
+
+/** Passes that one search for ends may cost: at 10,000 jobs each is about 10 ms. */
+const MOST_TRIES = 12;
+/** Jobs that are named. */
+const MOST_NAMED = 3;
+
+/** What would let the job start, the smallest change of each kind. Costs some passes: for one person's question. */
+export function remedies(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
+  const isComing = why.reasons.some((reason) => reason.code === 'draining' && reason.isForIt);
+  if (why.reasons.length === 0 || isComing || pool.isFrozen === true) return [];
+  return [...endsThatDo(pool, now, why), ...betterPriority(pool, now, why)];
+}
+
+/** The least units of one type that have to come free in one tier, by the reasons; undefined where that is not what it lacks. */
+export function leastShort(
+  why: Explanation,
+): { readonly tier: number; readonly type: string; readonly short: number } | undefined {
+  const short = why.reasons.filter((reason) => reason.code === 'short');
+  const shut = new Set(
+    why.reasons.flatMap((reason) =>
+      ['pricing', 'never-fits'].includes(reason.code) && 'tier' in reason ? [reason.tier] : [],
+    ),
+  );
+  const worst = new Map<number, (typeof short)[number]>();
+  for (const reason of short.filter(({ tier }) => !shut.has(tier))) {
+    if (reason.short > (worst.get(reason.tier)?.short ?? 0)) worst.set(reason.tier, reason);
+  }
+  return [...worst.values()].toSorted((a, b) => a.short - b.short || a.tier - b.tier)[0];
+}
+
+function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
+  const lack = leastShort(why);
+  if (lack === undefined || pool.config.kind === 'unlimited') return [];
+  const last = pool.config.tiers.length - 1;
+  const units = (lease: QuotaLease): number => unitsOf(lease.units, lack.type);
+  const there = pool.leases
+    .filter((lease) => Math.min(lease.tier, last) === lack.tier && units(lease) > 0 && lease.state !== 'draining')
+    .toSorted((a, b) => units(a) - units(b) || (a.id < b.id ? -1 : 1));
+  const startsWithout = (gone: readonly QuotaLease[]): boolean => starts(withoutLeases(pool, gone), now, why.id);
+  const named = (leases: readonly QuotaLease[]): readonly Holder[] =>
+    leases.map((lease) => ({ id: lease.id, project: lease.project, units: units(lease) }));
+  const enough = there.filter((lease) => units(lease) >= lack.short).slice(0, MOST_TRIES);
+  const single: QuotaLease[] = [];
+  for (const lease of enough) if (single.length < MOST_NAMED && startsWithout([lease])) single.push(lease);
+  if (single.length > 0) return [{ kind: 'one-ends', type: lack.type, of: named(single) }];
+  const together = fewestTogether(there.toReversed(), startsWithout);
+  return together.length === 0 ? [] : [{ kind: 'all-end', type: lack.type, of: named(together) }];
+}
+
+/** Largest first until it does: so none of them is too much. Empty where `MOST_NAMED` do not. */
+function fewestTogether(
+  leases: readonly QuotaLease[],
+  does: (gone: readonly QuotaLease[]) => boolean,
+): readonly QuotaLease[] {
+  for (let count = 2; count <= Math.min(MOST_NAMED, leases.length); count++) {
+    const gone = leases.slice(0, count);
+    if (does(gone)) return gone;
+  }
+  return [];
+}
+
+function betterPriority(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
+  for (let priority = why.priority - 1; priority >= 1; priority--) {
+    const requests = pool.requests.map((request) => (request.id === why.id ? { ...request, priority } : request));
+    const verdict = passOf({ ...pool, requests }, now).verdictOf(why.id);
+    if (verdict === undefined) return [];
+    const isStarting = startsBy(verdict);
+    const isFirst = verdict.position === 1 && why.position !== 1;
+    if (isStarting || isFirst) return [{ kind: 'priority', priority, position: verdict.position, starts: isStarting }];
+  }
+  return [];
+}
+
+function withoutLeases(pool: Pool, gone: readonly QuotaLease[]): Pool {
+  const ids = new Set(gone.map(({ id }) => id));
+  return { ...pool, leases: pool.leases.filter(({ id }) => !ids.has(id)) };
+}
+
+function starts(pool: Pool, now: EpochMs, id: string): boolean {
+  const verdict = passOf(pool, now).verdictOf(id);
+  return verdict !== undefined && startsBy(verdict);
+}
+
+/** It is granted, or chips are on their way to it. */
+const startsBy = ({ outcome }: Verdict): boolean => outcome.kind === 'granted' || outcome.kind === 'claimed';
