@@ -26,7 +26,7 @@ export const RULES: PoolRules = {
   coolDownMaxMs: 800,
 };
 /** Everything is young: nobody reaches a time limit. */
-export const YOUNG: PoolRules = { ...RULES, agingMs: 100_000, askingTimeoutMs: 100_000 };
+const YOUNG: PoolRules = { ...RULES, agingMs: 100_000, askingTimeoutMs: 100_000 };
 
 const idOf = (job: string): string => leaseKey({ pool: '', job, run: 'r', number: 1 });
 /** Waited once, and is cancelled by now. */
