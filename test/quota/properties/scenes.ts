@@ -25,8 +25,6 @@ export const RULES: PoolRules = {
   coolDownMs: 100,
   coolDownMaxMs: 800,
 };
-/** Everything is young: nobody reaches a time limit. */
-const YOUNG: PoolRules = { ...RULES, agingMs: 100_000, askingTimeoutMs: 100_000 };
 
 const idOf = (job: string): string => leaseKey({ pool: '', job, run: 'r', number: 1 });
 /** Waited once, and is cancelled by now. */
