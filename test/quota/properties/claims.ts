@@ -87,13 +87,13 @@ function asLease({ waitingSince: _, ...asked }: QuotaRequest, tier: number, now:
   return { ...asked, tier, startedAt: now, state: 'asking' };
 }
 
-/** With those of the winner's project laid that were served before it: chips were claimed for them, and no decision says so. */
-function withClaims(facts: Facts, winner: QuotaRequest, tier: number, now: EpochMs): Facts {
+/** With those laid who may have been served before the winner: chips were claimed for them, and no decision says so. */
+function withClaims(facts: Facts, winner: QuotaRequest, { project, tier }: QuotaLease, now: EpochMs): Facts {
   const before = facts.requests.filter(
     (one) =>
       one.id !== winner.id &&
-      isOf(winner.project, one) &&
-      one.priority <= winner.priority &&
+      isOf(project, one) &&
+      (!isOf(project, winner) || one.priority <= winner.priority) &&
       isInQuota(facts, one, tier, now) &&
       !facts.leases.some(({ id }) => id === one.id),
   );
@@ -106,7 +106,7 @@ function nominalIsSafe(facts: Facts, decision: Decision, now: EpochMs): void {
     const tier = tierOf(facts, lease);
     const isBorrowed = (seen: Facts): boolean =>
       borrowedBeside(seen, winner, tier, now).some(({ id }) => id === lease.id);
-    const claimed = withClaims(after, winner, tier, now);
+    const claimed = withClaims(after, winner, { ...lease, tier }, now);
     assert.ok([facts, after, claimed].some(isBorrowed), `${lease.id} lies on nominal quota beside ${winner.id}`);
     assert.ok(
       isInQuota(facts, winner, tier, now) || isInQuota(after, winner, tier, now),
