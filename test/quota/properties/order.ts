@@ -55,7 +55,7 @@ const firstOf = (facts: Facts, heads: readonly QuotaRequest[]): QuotaRequest | u
 /**
  * Rules 4 and 5 where nobody can be preempted, nothing drains, nothing is reserved and no limit is set: in-quota demand,
  * then best effort, each time whoever is next, into the first tier that serves and has room. A project's head is the first
- * that has a place, found when the one before it had its turn, or a user got more; one whose place was taken meanwhile gives
+ * that has a place, found when the one before it had its turn, or one of its users got more; one whose place was taken meanwhile gives
  * way when its turn comes.
  */
 export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
@@ -86,7 +86,7 @@ export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
         const lease: QuotaLease = { ...asked, tier, startedAt: now, state: 'asking' };
         seen = { ...seen, leases: [...seen.leases, lease] };
         left = left.filter((one) => one.id !== id);
-        projects.filter((project) => left.some((one) => one.user === user && isOf(project, one))).forEach(find);
+        projects.filter((project) => all.some((one) => one.user === user && isOf(project, one))).forEach(find);
       }
       find(next.project.toLowerCase());
     }
