@@ -92,7 +92,7 @@ describe('quota SAFETY: what the rules promise the only one who waits', () => {
         if (isOneType(facts)) assert.deepEqual(evicted.toSorted(), first.toSorted());
         return true;
       },
-      { interesting: 0.15 },
+      { interesting: 0.08 },
     );
   });
 
