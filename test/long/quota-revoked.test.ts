@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { describeQuery, revokedSignal, type JobView } from '../../workflows/messages.js';
-import { jobFile } from './job-files.js';
-import { poolState } from './pool-watch.js';
-import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
-import { TestStack } from './test-stack.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { poolState } from '../end-to-end/pool-watch.js';
+import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { TestStack } from '../end-to-end/test-stack.js';
 
 const POOL = 'revoked';
 /** Room for two v5litepod-16. */
