@@ -176,10 +176,11 @@ export interface QuotaInput {
 const BEFORE_ALL_JOBS = { priorityKey: 1 };
 
 /**
- * A task of a pool that lost its place in the worker's cache reads its whole history again: 20 s for 10,000 jobs on a busy
- * computer (docs/runs.md). With Temporal's 10 s it was lost each time, and the pool stood still. Temporal's most is 120 s.
+ * A task of a pool that lost its place in the worker's cache reads its whole history again: seconds at 10,000 jobs on a busy
+ * computer (docs/runs.md). With Temporal's 10 s it was lost each time, and the pool stood still. It is also how long a pool
+ * stands still when its worker is killed in the middle of a task.
  */
-const QUOTA_TASK_TIMEOUT_MS = 120_000;
+const QUOTA_TASK_TIMEOUT_MS = 60_000;
 
 /** Options of the quota workflow of a pool, whoever starts it: a worker's outbox, the janitor, `jobctl quota apply`. */
 export function quotaStart(
