@@ -299,7 +299,7 @@ describe('a job that is ended from outside', function () {
     await until('it continued as new', async () => (await runIdOf(`quota/${POOL}`)) !== run, 60_000);
     const after = await until('the new run answers', () => poolState(stack.client, POOL));
     const { raw } = await stack.client.workflow.getHandle(`quota/${POOL}`).describe();
-    assert.equal(Number(raw.executionConfig?.defaultWorkflowTaskTimeout?.seconds), 120, 'time to read a long history');
+    assert.equal(Number(raw.executionConfig?.defaultWorkflowTaskTimeout?.seconds), 60, 'time to read a long history');
     assert.equal(raw.workflowExecutionInfo?.priority?.priorityKey, 1, 'before all jobs');
     assert.equal(after.epoch, before.epoch);
     assert.deepEqual(

@@ -7,8 +7,8 @@ import { readPoolState } from '../../client/pool-state.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
-import { type Finished, JobctlUser } from './jobctl-process.js';
-import { TestStack } from './test-stack.js';
+import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
+import { TestStack } from '../end-to-end/test-stack.js';
 
 /** One project with all 8 units of the pool, and root as its admin. */
 const QUOTA = `[toml-schema]
