@@ -42,7 +42,7 @@ export class ServiceOrder {
         continue;
       }
       this.#last = head.line;
-      head.line.skip(head.waiting);
+      head.line.passOver(head.waiting);
       return head.waiting;
     }
   }
@@ -115,7 +115,7 @@ class ProjectLine {
   }
 
   /** The head was looked at. */
-  skip(head: Waiting): void {
+  passOver(head: Waiting): void {
     const queue = this.#byPriority.get(head.kind.priority)?.get(head.user);
     if (queue?.waiting[queue.at] === head) queue.at += 1;
   }
