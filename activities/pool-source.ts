@@ -5,6 +5,7 @@ import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import { messageOf } from './failures.js';
 import type { ReadFile } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
+import { unlessSame } from './unless-same.js';
 
 export interface LoadedPool {
   /** Of the last good file; absent: none was ever read. */
@@ -24,7 +25,7 @@ export interface PoolSource {
  */
 export function poolSource(files: PoolFileReader): PoolSource {
   const lastGood = new Map<string, PoolDefaults>();
-  const parse = unlessSame();
+  const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
       const read = await readDefaults(files, pool, parse);
@@ -35,25 +36,13 @@ export function poolSource(files: PoolFileReader): PoolSource {
   };
 }
 
-type Parse = (file: ReadFile, pool: string) => ParsedPoolFile;
-
-/** A file that is as it was is not parsed again for each job. */
-function unlessSame(): Parse {
-  const before = new Map<string, { readonly file: ReadFile; readonly parsed: ParsedPoolFile }>();
-  return (file, pool) => {
-    const known = before.get(pool);
-    if (known?.file.text === file.text && known.file.name === file.name) return known.parsed;
-    const parsed = parsePoolFile(file.text, file.name, pool);
-    before.set(pool, { file, parsed });
-    return parsed;
-  };
-}
+type Parse = (pool: string, file: ReadFile) => ParsedPoolFile;
 
 async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): Promise<LoadedPool> {
   try {
     const file = await files.read(pool, 'pool');
     if (file === undefined) return { defaults: { pool } };
-    const parsed = parse(file, pool);
+    const parsed = parse(pool, file);
     return parsed.ok ? { defaults: parsed.defaults } : { problem: formatProblems(parsed.problems) };
   } catch (error) {
     return { problem: messageOf(error) };

@@ -11,6 +11,7 @@ import { withFooter } from './operator-file.js';
 import type { ReadFile } from './operator-file.js';
 import { KINDS } from './pool-file-reader.js';
 import type { Kind, PoolFileReader } from './pool-file-reader.js';
+import { unlessSame } from './unless-same.js';
 
 export interface LoadedQuota {
   /** Absent where a file is wrong or cannot be read: what was in force stays so. */
@@ -35,7 +36,7 @@ export interface QuotaSource {
 /** @param store of the applied files */
 export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSource {
   const lastGood = new Map<string, LoadedQuota>();
-  const check = unlessSame();
+  const check: Check = unlessSame((pool, quotaFile, poolFile) => checkFiles({ quotaFile, poolFile }, pool));
   const load = async (pool: string): Promise<LoadedQuota> => {
     const loaded = await loadFiles(files, pool, check);
     if (loaded.config !== undefined) lastGood.set(pool, loaded);
@@ -56,23 +57,6 @@ export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSourc
 }
 
 type Check = (pool: string, quotaFile: ReadFile | undefined, poolFile: ReadFile | undefined) => CheckedFiles;
-
-/** Files that are as they were are not read again, since every job that is submitted asks: 100 projects cost 100 ms. */
-function unlessSame(): Check {
-  const before = new Map<
-    string,
-    { readonly files: readonly (ReadFile | undefined)[]; readonly checked: CheckedFiles }
-  >();
-  const isSame = (a: ReadFile | undefined, b: ReadFile | undefined): boolean =>
-    a?.name === b?.name && a?.text === b?.text;
-  return (pool, quotaFile, poolFile) => {
-    const known = before.get(pool);
-    if (known && isSame(known.files[0], quotaFile) && isSame(known.files[1], poolFile)) return known.checked;
-    const checked = checkFiles({ quotaFile, poolFile }, pool);
-    before.set(pool, { files: [quotaFile, poolFile], checked });
-    return checked;
-  };
-}
 
 async function loadFiles(files: PoolFileReader, pool: string, check: Check): Promise<LoadedQuota> {
   try {
