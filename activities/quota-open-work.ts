@@ -120,12 +120,13 @@ export async function findStrays(temporal: WorkflowClient, pool: string): Promis
       if (!isOpen) lostSlices.push({ lease, ref });
     }
   });
-  const inOrder = (a: { lease: LeaseId }, b: { lease: LeaseId }) => (leaseKey(a.lease) < leaseKey(b.lease) ? -1 : 1);
   return {
-    closedJobs: closedJobs.toSorted((a, b) => inOrder({ lease: a }, { lease: b })).slice(0, MOST_STRAYS),
-    lostSlices: lostSlices.toSorted(inOrder).slice(0, MOST_STRAYS),
+    closedJobs: closedJobs.toSorted(byKey).slice(0, MOST_STRAYS),
+    lostSlices: lostSlices.toSorted((a, b) => byKey(a.lease, b.lease)).slice(0, MOST_STRAYS),
   };
 }
+
+const byKey = (a: LeaseId, b: LeaseId): number => (leaseKey(a) < leaseKey(b) ? -1 : 1);
 
 /** For fewer rows a look at each is exact and no dearer than two listings. */
 const WORTH_A_LIST = 10;
