@@ -75,7 +75,7 @@ class QuotaLoop {
   readonly #isFirstVersion: boolean;
   /** What this run was handed: counted against its limit, a pool of 10,000 leases would continue as new for ever. */
   readonly #bytesAtStart: number;
-  readonly #details: PoolDetails;
+  readonly #details = new PoolDetails();
   #isAwake = true;
   #isReady = false;
   #reconcileAt = 0;
@@ -93,7 +93,6 @@ class QuotaLoop {
     this.#run = run;
     this.#isFirstVersion = isFirstVersion;
     this.#bytesAtStart = bytesAtStart;
-    this.#details = new PoolDetails(run.pool);
     this.#listen();
   }
 

@@ -132,20 +132,15 @@ const cell = (text: string): string => (text.length > 16 ? `${text.slice(0, 14)}
 /** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
 export class PoolDetails {
   #shownAt = 0;
-  readonly #pool: string;
 
-  constructor(pool: string) {
-    this.#pool = pool;
-  }
-
-  show({ book, facts, admission, memory }: PoolRun): void {
+  show({ pool, book, facts, admission, memory }: PoolRun): void {
     const at = Date.now();
     const { waiting, leased } = book;
     if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
     this.#shownAt = at;
     const { config, problem } = facts ?? {};
     const file = { ...(config ? { config } : {}), ...(problem === undefined ? {} : { problem }) };
-    setCurrentDetails(poolDetails({ pool: this.#pool, ...file, waiting, leased, admission, memory, at }));
+    setCurrentDetails(poolDetails({ pool, ...file, waiting, leased, admission, memory, at }));
   }
 }
 
