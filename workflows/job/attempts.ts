@@ -216,7 +216,7 @@ export class Attempts {
    * and its last lines are kept, as ever. To be called in a nonCancellable scope; where nothing runs it does nothing.
    */
   async stopUnwatched(slices: readonly ReadySlice[]): Promise<void> {
-    if (!this.#isOpen || !this.#hasBegun || slices.length === 0) return;
+    if (!this.isRunning || slices.length === 0) return;
     const input = this.#input(slices);
     await this.#stopWatched(input, this.#watch(input), CANCELLED);
     await this.#close(input, { kind: 'cancelled' });
