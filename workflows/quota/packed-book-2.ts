@@ -1,5 +1,6 @@
 import type { Demand, LeaseId } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
+import { entry } from '../../quota/shared-values.js';
 import type { FreedLease, LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 
 /**
@@ -55,10 +56,10 @@ export function unpackBook2(packed: PackedBook2): LeaseBookCarry {
 
 function unpackRow({ base, pools, demands, places }: PackedBook2, row: PackedRow): LeaseRow {
   const [job, run, number, pool, demand, submittedAt, sequences, more] = row;
-  const [project, user, priority, units] = at(demands, demand);
-  const lease: LeaseId = { pool: at(pools, pool), job, run, number };
+  const [project, user, priority, units] = entry(demands, demand);
+  const lease: LeaseId = { pool: entry(pools, pool), job, run, number };
   const slices = (more?.slices ?? []).map(([name, place]): SliceRef => {
-    const [googleProject, zone, mode] = at(places, place);
+    const [googleProject, zone, mode] = entry(places, place);
     return { googleProject, zone, name, mode };
   });
   return {
@@ -85,10 +86,4 @@ function unpackSequences(packed: PackedSequences, base: number): Record<string, 
     index % 2 === 0 ? [[sender === '' ? USUAL_SENDER : sender, (packed[index + 1] as number) + base]] : [],
   );
   return Object.fromEntries(pairs) as Record<string, number>;
-}
-
-function at<T>(table: readonly T[], index: number): T {
-  const value = table[index];
-  if (value === undefined) throw new RangeError(`packed lease book: its table has no entry ${index}`);
-  return value;
 }
