@@ -1,6 +1,7 @@
 import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
+import { isOnNominal, isWaiting } from './waiting.js';
 import type { Kind, Waiting } from './waiting.js';
 
 /**
@@ -28,8 +29,6 @@ export function serveCoolingDown(state: PassState, limits: Limits): void {
   const cooling = state.kinds.filter(({ shape }) => shape.coolingUntil.size > 0);
   if (cooling.length === 0) return;
   const wanted = wantedTypes(state);
-  const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
-    project.lot(tier).holds(shape, priority);
   const placeWhere = (isAllowed: (kind: Kind, tier: number) => boolean) => (kind: Kind) =>
     [...kind.shape.coolingUntil.keys()].find(
       (tier) =>
@@ -49,7 +48,7 @@ export function serveCoolingDown(state: PassState, limits: Limits): void {
 export function wantedTypes(state: PassState): ReadonlySet<string> {
   const wanted = new Set<string>();
   for (const { shape, waiting } of state.kinds) {
-    if (!waiting.some(({ served }) => served?.kind !== 'granted')) continue;
+    if (!waiting.some(isWaiting)) continue;
     for (const tier of shape.tiers) {
       if (!shape.coolingUntil.has(tier)) for (const type of shape.types) wanted.add(`${tier}/${type}`);
     }

@@ -38,12 +38,13 @@ describe('jobctl on PostgreSQL', function () {
   this.timeout(ALL_MS);
   const user = new JobctlUser();
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-postgres-'));
-  const ledger = new StartLedger();
+  let ledger: StartLedger;
   let temporal: PostgresTemporal;
   let jobs: JobClient;
 
   before(async function () {
     this.timeout(GO_BUILD_MS);
+    ledger = await StartLedger.start();
     temporal = await startPostgresTemporal({ directory });
     const quota = join(user.home, 'quota.toml');
     writeFileSync(quota, QUOTA);
@@ -57,7 +58,7 @@ describe('jobctl on PostgreSQL', function () {
     await jobs?.close();
     await user.leave();
     await temporal?.stop();
-    ledger.remove();
+    await ledger?.stop();
     rmSync(directory, { recursive: true, force: true });
   });
 

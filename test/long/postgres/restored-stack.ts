@@ -23,8 +23,8 @@ const PRINT_MS = 120_000;
 /** A local stack on the real server and PostgreSQL whose database a test puts back, as an operator does it. */
 export class RestoredStack {
   readonly user = new JobctlUser();
-  readonly ledger = new StartLedger();
   readonly #directory: string;
+  #ledger: StartLedger | undefined;
   #temporal: PostgresTemporal | undefined;
   #connection: Connection | undefined;
   #jobs: JobClient | undefined;
@@ -35,6 +35,7 @@ export class RestoredStack {
   }
 
   async start(poolChips: number): Promise<void> {
+    this.#ledger = await StartLedger.start();
     this.#temporal = await startPostgresTemporal({ directory: this.#directory });
     this.writeQuota(poolChips);
     const { address, namespace } = this.temporal;
@@ -49,7 +50,11 @@ export class RestoredStack {
     await this.#connection?.close();
     await this.user.leave();
     await this.#temporal?.stop();
-    this.ledger.remove();
+    await this.#ledger?.stop();
+  }
+
+  get ledger(): StartLedger {
+    return this.#ledger as StartLedger;
   }
 
   get temporal(): PostgresTemporal {
