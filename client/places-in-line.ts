@@ -1,7 +1,7 @@
 import { jobOfLeaseKey } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import { Explainer } from '../quota/explain.js';
-import { plainWording } from '../quota/explanation/explain-words.js';
+import { plainWording, sentenceText } from '../quota/explanation/explain-words.js';
 import type { PoolSnapshot } from '../quota/published-state.js';
 
 /** Where a waiting job stands. */
@@ -11,7 +11,7 @@ export interface PlaceInLine {
   /** How many wait. */
   readonly of: number;
   /** What it waits for, in one sentence. */
-  readonly why?: string;
+  readonly why: string;
 }
 
 /**
@@ -31,8 +31,7 @@ export function placesInLine(
   const places = waiting.flatMap(({ id }): [string, PlaceInLine][] => {
     const found = explainer.of(id);
     if (found === undefined || found.position === 0) return [];
-    const why = explainer.sentenceOf(id, words);
-    return [[jobOfLeaseKey(id), { position: found.position, of: found.of, ...(why === undefined ? {} : { why }) }]];
+    return [[jobOfLeaseKey(id), { position: found.position, of: found.of, why: sentenceText(found, words) }]];
   });
   return new Map(places);
 }

@@ -35,6 +35,10 @@ const nameRule = (most: number): string =>
 export const JOB_NAME_RULE = nameRule(MAX_JOB_NAME);
 export const JOB_ID_RULE = nameRule(MAX_JOB_ID);
 
+/** What search attributes, labels and quota files take for a project, pool or user. */
+export const QUOTA_NAME = /^[\w.@+-]{1,100}$/;
+export const QUOTA_NAME_RULE = 'letters, digits and . _ - + @; 100 at most';
+
 /** A name made from any text: what is not allowed becomes a dash. `job` where nothing is left. */
 export function jobNameFrom(text: string): string {
   const dashed = text.toLowerCase().replace(/[^a-z0-9]+/g, '-');

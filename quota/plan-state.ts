@@ -7,6 +7,7 @@ import { formatPath, showValue } from '../domain/problem.js';
 import type { Path, Problem } from '../domain/problem.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import type { QuotaLease, QuotaRequest } from './quota-config.js';
+import { MOST_UNITS } from './quota-units.js';
 
 /** A pool without its quota file: what `quota plan --state` reads (docs/quota.md, "What if"). */
 export interface PlanState {
@@ -18,8 +19,6 @@ export interface PlanState {
 export type ParsedPlanState =
   | { readonly ok: true; readonly state: PlanState }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
-
-const MOST_UNITS = 2 ** 31 - 1;
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
 const A_TIME = 'a time such as 2026-11-21T09:30:00Z';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-references.js';
+import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
@@ -18,7 +19,7 @@ const operatorFile = z
   .refine((place) => !place.startsWith('gs:') || OBJECT.test(place), { error: 'a path, or gs://BUCKET/OBJECT' });
 const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
 /** As a job file takes it. */
-const poolName = z.string().regex(/^[\w.@+-]{1,100}$/, 'letters, digits and . _ - + @; 100 at most');
+const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(

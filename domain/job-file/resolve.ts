@@ -1,4 +1,4 @@
-import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom } from '../identity.js';
+import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec } from '../job-spec.js';
 import { showValue } from '../problem.js';
 import type { Problem } from '../problem.js';
@@ -147,14 +147,11 @@ function resolveRemoteUser(form: JobFile, report: Report): string | undefined {
   return user;
 }
 
-/** What search attributes, labels and quota files take for a project, pool or user. */
-const ID = /^[\w.@+-]{1,100}$/;
-
 function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project' | 'pool' | 'user'> {
   const keys = ['project', 'pool', 'user'] as const;
   for (const key of keys) {
     const value = form[key];
-    if (value && !ID.test(value)) report.wrong([key], value, `no ${key}`, 'letters, digits and . _ - + @; 100 at most');
+    if (value && !QUOTA_NAME.test(value)) report.wrong([key], value, `no ${key}`, QUOTA_NAME_RULE);
   }
   return {
     ...(form.project ? { project: form.project } : {}),

@@ -3,6 +3,7 @@ import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
 import type { HoldBacks } from './hold-backs.js';
+import { isOnNominal } from './waiting.js';
 import type { Kind, Waiting } from './waiting.js';
 
 /** What in-quota demand is served with. */
@@ -31,9 +32,6 @@ function isOut({ served, kind }: Waiting): boolean {
 }
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
-
-const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
-  project.lot(tier).holds(shape, priority);
 
 function serve(waiting: Waiting, means: Means): void {
   const { state } = means;

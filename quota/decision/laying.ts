@@ -1,7 +1,7 @@
 import type { EpochMs } from '../../domain/units.js';
 import { inLayingOrder } from '../nominal-quota.js';
 import type { QuotaLease } from '../quota-config.js';
-import { add } from './room.js';
+import { addShape, fitsInto } from './room.js';
 import type { Shape } from './shapes.js';
 
 /** What is laid on a nominal quota: a lease, or, without one, what was granted or claimed in this pass. */
@@ -54,7 +54,7 @@ export class Lot {
 
   /** Whether a request would lie on nominal quota in every type if it started now. */
   holds(shape: Shape, priority: number): boolean {
-    return isWithin(shape, this.#leftFor(priority));
+    return fitsInto(shape, this.#leftFor(priority));
   }
 
   /** What starts, or will as soon as its chips are free. */
@@ -65,20 +65,20 @@ export class Lot {
     if (!this.holds(shape, priority)) {
       // Passed over: those above it lie as before.
       this.#laying?.borrowed.push(laid);
-      if (this.#laying !== undefined) change(this.#laying.borrowedUnits, shape, 1);
+      if (this.#laying !== undefined) addShape(this.#laying.borrowedUnits, shape);
       return;
     }
     const left = this.#leftFor(priority);
     for (const other of this.#left.keys()) if (other > priority) this.#left.delete(other);
-    change(left, shape, -1);
-    if (above === -1 && this.#laying !== undefined) change(this.#laying.used, shape, 1);
+    addShape(left, shape, -1);
+    if (above === -1 && this.#laying !== undefined) addShape(this.#laying.used, shape);
     else this.#laying = undefined;
   }
 
   /** A borrowed lease was told to go. */
   drop(laid: Laid): void {
     this.#gone.add(laid);
-    if (this.#laying !== undefined) change(this.#laying.borrowedUnits, laid.shape, -1);
+    if (this.#laying !== undefined) addShape(this.#laying.borrowedUnits, laid.shape, -1);
   }
 
   laying(): Laying {
@@ -97,14 +97,14 @@ export class Lot {
     let isDue = shape !== undefined;
     for (const laid of this.#laid) {
       if (isDue && shape !== undefined && laid.priority > priority) {
-        change(left, shape, -1);
+        addShape(left, shape, -1);
         isDue = false;
       }
       if (this.#gone.has(laid)) continue;
-      if (isWithin(laid.shape, left)) change(left, laid.shape, -1);
+      if (fitsInto(laid.shape, left)) addShape(left, laid.shape, -1);
       else {
         laying.borrowed.push(laid);
-        change(laying.borrowedUnits, laid.shape, 1);
+        addShape(laying.borrowedUnits, laid.shape);
       }
     }
     laying.used.push(...left.map((units, type) => this.nominalOf(type) - units));
@@ -117,20 +117,9 @@ export class Lot {
     const left = [...this.#nominal];
     for (const laid of this.#laid) {
       if (laid.priority > priority) break;
-      if (isWithin(laid.shape, left) && !this.#gone.has(laid)) change(left, laid.shape, -1);
+      if (fitsInto(laid.shape, left) && !this.#gone.has(laid)) addShape(left, laid.shape, -1);
     }
     this.#left.set(priority, left);
     return left;
   }
-}
-
-function isWithin({ types, amounts }: Shape, left: readonly number[]): boolean {
-  for (let index = 0; index < types.length; index += 1) {
-    if ((amounts[index] ?? 0) > (left[types[index] ?? 0] ?? 0)) return false;
-  }
-  return true;
-}
-
-function change(units: number[], { types, amounts }: Shape, sign: 1 | -1): void {
-  for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, sign * (amounts[index] ?? 0));
 }

@@ -5,7 +5,7 @@ import type { PassState } from './pass-state.js';
 import type { QuotaLease } from '../quota-config.js';
 import type { Reservations } from './reservations.js';
 import { protectedUntil } from './victims.js';
-import type { Waiting } from './waiting.js';
+import { isWaiting } from './waiting.js';
 
 /** When time alone may change the answer: the earliest; undefined where nobody waits. */
 export function nextAt(
@@ -31,8 +31,6 @@ export function nextAt(
   for (const { request } of holdBacks.heldBack()) earliest.add(holdBacks.until(request.id));
   return earliest.time;
 }
-
-const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
 
 /** Of times after `now`. */
 class Earliest {

@@ -13,6 +13,7 @@ import type {
   QuotaMemory,
   QuotaRequest,
 } from '../quota-config.js';
+import { unitsOf } from '../quota-units.js';
 import { KindTable } from './kinds.js';
 import { ProjectDrafts } from './project-drafts.js';
 import { addShape, Room } from './room.js';
@@ -154,7 +155,7 @@ export class PassState {
   }
 
   #vector(units: QuotaUnits): number[] {
-    return this.shapes.types.map((type) => (Object.hasOwn(units, type) ? (units[type] ?? 0) : 0));
+    return this.shapes.types.map((type) => unitsOf(units, type));
   }
 }
 

@@ -9,6 +9,7 @@ import type { PassInput } from './pass-state.js';
 import type { ProjectUse } from './project-use.js';
 import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
 import { Reservations } from './reservations.js';
+import { isWaiting } from './waiting.js';
 import type { Waiting } from './waiting.js';
 
 /** One run of the rules over a pool with a quota file; the numbers are those of docs/quota.md. */
@@ -55,10 +56,10 @@ export class Run {
   /** Nothing is decided; the clocks of those who are held back stand still (rule 10). */
   frozenDecision(): Decision {
     const { memory } = this.state;
-    const isWaiting = (id: string): boolean => this.waitingOf(id) !== undefined;
-    const reservations = memory.reservations.filter(({ id }) => isWaiting(id));
-    const dissolved = Object.entries(memory.dissolved).filter(([id]) => isWaiting(id));
-    const winners = memory.winners.filter(isWaiting);
+    const isKnown = (id: string): boolean => this.waitingOf(id) !== undefined;
+    const reservations = memory.reservations.filter(({ id }) => isKnown(id));
+    const dissolved = Object.entries(memory.dissolved).filter(([id]) => isKnown(id));
+    const winners = memory.winners.filter(isKnown);
     return {
       grants: [],
       preemptions: [],
@@ -109,5 +110,5 @@ export class Run {
   }
 }
 
-const isOpen = (waiting: Waiting | undefined): boolean => waiting !== undefined && waiting.served?.kind !== 'granted';
+const isOpen = (waiting: Waiting | undefined): boolean => waiting !== undefined && isWaiting(waiting);
 const isUnserved = ({ served }: Waiting): boolean => served === undefined;

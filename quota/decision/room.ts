@@ -46,12 +46,8 @@ export class Room {
   }
 
   /** Whether the gang fits into what is free, whole. */
-  isFree({ types, amounts }: Shape, tier: number): boolean {
-    const { free } = this.of(tier);
-    for (let index = 0; index < types.length; index += 1) {
-      if ((amounts[index] ?? 0) > (free[types[index] ?? 0] ?? 0)) return false;
-    }
-    return true;
+  isFree(shape: Shape, tier: number): boolean {
+    return fitsInto(shape, this.of(tier).free);
   }
 
   /** Whether reservations keep any of its types. */
@@ -69,12 +65,10 @@ export class Room {
   }
 
   /** A grant. */
-  take({ types, amounts }: Shape, tier: number): void {
+  take(shape: Shape, tier: number): void {
     const { free, coming } = this.of(tier);
-    types.forEach((type, index) => {
-      add(free, type, -(amounts[index] ?? 0));
-      add(coming, type, -(amounts[index] ?? 0));
-    });
+    addShape(free, shape, -1);
+    addShape(coming, shape, -1);
   }
 
   /** Earmarks for a request what is free and, beyond that, what is coming: all that it asks, or as much as there is. */
@@ -89,12 +83,10 @@ export class Room {
   }
 
   /** A lease was told to go: its units are coming. */
-  drain({ types, amounts }: Shape, tier: number): void {
+  drain(shape: Shape, tier: number): void {
     const { coming, draining } = this.of(tier);
-    types.forEach((type, index) => {
-      add(coming, type, amounts[index] ?? 0);
-      add(draining, type, amounts[index] ?? 0);
-    });
+    addShape(coming, shape);
+    addShape(draining, shape);
   }
 
   /** Collects free units for a reservation. @returns whether it has all that it needs */
@@ -112,9 +104,8 @@ export class Room {
   }
 
   /** The reservation's units go to its request. */
-  spend({ types, amounts }: Shape, tier: number): void {
-    const { reserved } = this.of(tier);
-    types.forEach((type, index) => add(reserved, type, -(amounts[index] ?? 0)));
+  spend(shape: Shape, tier: number): void {
+    addShape(this.of(tier).reserved, shape, -1);
   }
 }
 
@@ -122,6 +113,14 @@ export function add(units: number[], type: number, change: number): void {
   units[type] = (units[type] ?? 0) + change;
 }
 
-export function addShape(units: number[], { types, amounts }: Shape): void {
-  for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, amounts[index] ?? 0);
+export function addShape(units: number[], { types, amounts }: Shape, sign: 1 | -1 = 1): void {
+  for (let index = 0; index < types.length; index += 1) add(units, types[index] ?? 0, sign * (amounts[index] ?? 0));
+}
+
+/** Whether the gang fits into these units, whole. */
+export function fitsInto({ types, amounts }: Shape, units: readonly number[]): boolean {
+  for (let index = 0; index < types.length; index += 1) {
+    if ((amounts[index] ?? 0) > (units[types[index] ?? 0] ?? 0)) return false;
+  }
+  return true;
 }

@@ -5,6 +5,7 @@ import type { Run } from './pass.js';
 import { unitsOf } from '../quota-units.js';
 import { mayLieIn } from './shapes.js';
 import type { Outcome, TierProblem, Verdict } from './verdict.js';
+import { isOnNominal, isWaiting } from './waiting.js';
 import type { Waiting } from './waiting.js';
 
 /** Reasons for what a run of the rules decided, found when they are asked for. */
@@ -52,7 +53,7 @@ export class Verdicts {
 
   #partOf(waiting: Waiting): number {
     const { kind, request } = waiting;
-    if (kind.shape.tiers.some((tier) => !kind.shape.coolingUntil.has(tier) && isOnNominal(waiting, tier))) return 0;
+    if (kind.shape.tiers.some((tier) => !kind.shape.coolingUntil.has(tier) && isInQuotaIn(waiting, tier))) return 0;
     if (this.#run.reservations.of(request.id) !== undefined) return 1;
     const { tiers, coolingUntil } = kind.shape;
     return tiers.length > 0 && tiers.every((tier) => coolingUntil.has(tier)) ? 3 : 2;
@@ -84,7 +85,7 @@ export class Verdicts {
     return [
       ...cooling,
       ...this.#roomProblems(waiting, tier),
-      ...(isOnNominal(waiting, tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
+      ...(isInQuotaIn(waiting, tier) ? [] : this.#run.limits.problems(kind.project, kind.shape, tier)),
       ...(until === undefined ? [] : this.#othersFirst(waiting, tier)),
     ];
   }
@@ -108,15 +109,13 @@ export class Verdicts {
   }
 }
 
-const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
-
-const isInQuota = (waiting: Waiting): boolean => waiting.kind.shape.tiers.some((tier) => isOnNominal(waiting, tier));
+const isInQuota = (waiting: Waiting): boolean => waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
 
 /** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
-function isOnNominal({ kind, served }: Waiting, tier: number): boolean {
+function isInQuotaIn({ kind, served }: Waiting, tier: number): boolean {
   if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
   if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;
-  return kind.project.lot(tier).holds(kind.shape, kind.priority);
+  return isOnNominal(kind, tier);
 }
 
 function inOrder(waiting: readonly Waiting[]): readonly Waiting[] {

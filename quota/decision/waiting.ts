@@ -27,6 +27,13 @@ export interface Waiting {
   served: Outcome | undefined;
 }
 
+/** Whether it goes on waiting: nothing was decided on it yet, or it was not granted. */
+export const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
+
+/** Whether it would lie on its project's nominal quota of this tier if it started now. */
+export const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
+  project.lot(tier).holds(shape, priority);
+
 /** First come, first served; the id is arbitrary but fixed. */
 export function byTime(a: Waiting, b: Waiting): number {
   const [one, other] = [a.request, b.request];

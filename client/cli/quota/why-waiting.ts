@@ -1,6 +1,7 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { Explainer } from '../../../quota/explain.js';
+import { plainWording } from '../../../quota/explanation/explain-words.js';
 import type { Explanation } from '../../../quota/explanation/explanation.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { leastShort, remedies, type Remedy } from '../../../quota/explanation/remedies.js';
@@ -34,7 +35,7 @@ export function whyWaiting(state: PoolSnapshot, job: string): WhyWaiting | undef
     ...(short === undefined ? {} : { short: { type: short.type, units: short.short } }),
     at,
     pool,
-    hasTiers: view.config.kind === 'limited' && view.config.tiers.length > 1,
+    hasTiers: plainWording(view.config).hasTiers,
     admission,
     ...(admissionReason === undefined ? {} : { admissionReason }),
     ...(problem === undefined ? {} : { problem }),

@@ -7,3 +7,6 @@ export function clockTime(at: EpochMs, now: EpochMs = Date.now()): string {
   if (date.toDateString() === new Date(now).toDateString()) return time;
   return `${date.toLocaleDateString('en-US', { month: 'short', day: 'numeric' })} ${time}`;
 }
+
+/** `2026-11-23 14:32`. */
+export const utcMinute = (at: EpochMs): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');

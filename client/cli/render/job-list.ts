@@ -50,6 +50,6 @@ function rowCells(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): st
   // Of an ended job: how long it took.
   const lasted = endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
   const where = place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
-  const why = place?.why === undefined ? reasonOf(row) : oneLine(place.why);
+  const why = place === undefined ? reasonOf(row) : oneLine(place.why);
   return [id, project, user, slice, where, formatDuration(lasted), String(attempts), why];
 }

@@ -1,6 +1,7 @@
 import type { EpochMs } from '../../../domain/units.js';
 import type { HistoryLine, LeaseStory, UsageRow, Window } from '../../../quota/pool-history.js';
 import { formatUnits } from '../../../quota/quota-units.js';
+import { utcMinute } from './clock-time.js';
 import { formatDuration } from './duration.js';
 import { count } from './job-header.js';
 import { renderTable } from './table.js';
@@ -79,5 +80,3 @@ function callTable(calls: readonly HistoryLine[], width: number | undefined): re
   ]);
   return renderTable([['  AT (UTC)', 'BY', 'CALL', 'WHAT'], ...rows], width);
 }
-
-const utcMinute = (at: EpochMs): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');

@@ -1,4 +1,5 @@
 import type { Demand } from '../../../domain/lease.js';
+import { plainWording } from '../../../quota/explanation/explain-words.js';
 import type { Plan } from '../../../quota/plan.js';
 import type { Pool } from '../../../quota/quota-config.js';
 import { formatUnits } from '../../../quota/quota-units.js';
@@ -18,7 +19,7 @@ export function renderPlan(
 ): readonly string[] {
   const requests = new Map(view.requests.map((request) => [nameOf(request.id), request]));
   const leases = new Map(view.leases.map((lease) => [nameOf(lease.id), lease]));
-  const hasTiers = view.config.kind === 'limited' && view.config.tiers.length > 1;
+  const { hasTiers } = plainWording(view.config);
   const { grants, preemptions, waiting } = plan;
   return [
     `${headline}: ${count(grants.length, 'job')} granted, ${preemptions.length} preempted, ${waiting.length} waiting`,

@@ -6,6 +6,7 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { DEFAULT_RULES, UNLIMITED_NOTE } from '../../../quota/quota-config.js';
 import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-config.js';
 import { formatUnits } from '../../../quota/quota-units.js';
+import { utcMinute } from './clock-time.js';
 import { formatDuration } from './duration.js';
 import { gauge } from './gauge.js';
 import { count } from './job-header.js';
@@ -54,12 +55,17 @@ const ADMISSIONS: Readonly<Record<PoolSnapshot['admission'], string>> = {
 
 /** `12 with a lease (10 held, 2 asking)`. */
 function leaseCounts(leases: PoolSnapshot['view']['leases']): string {
-  const states: readonly LeaseState[] = ['held', 'asking', 'parked', 'draining'];
-  const counts = states.flatMap((state) => {
-    const number = leases.filter((lease) => (lease.state ?? 'held') === state).length;
-    return number === 0 ? [] : [`${number} ${state}`];
-  });
+  const counts = Object.entries(leasesByState(leases)).flatMap(([state, number]) =>
+    number === 0 ? [] : [`${number} ${state}`],
+  );
   return `${leases.length} with a lease${counts.length === 0 ? '' : ` (${counts.join(', ')})`}`;
+}
+
+/** In the order in which they are shown. */
+export function leasesByState(leases: PoolSnapshot['view']['leases']): Readonly<Record<LeaseState, number>> {
+  const counts = { held: 0, asking: 0, parked: 0, draining: 0 };
+  for (const { state = 'held' } of leases) counts[state]++;
+  return counts;
 }
 
 function section(rows: readonly (readonly string[])[]): readonly string[] {
@@ -166,4 +172,3 @@ function coolDownRows({ view: { memory } }: PoolSnapshot, now: EpochMs): readonl
 
 const rulesOf = (config: QuotaConfig): PoolRules =>
   (config.kind === 'limited' ? config.rules : undefined) ?? DEFAULT_RULES;
-const utcMinute = (at: EpochMs): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');

@@ -3,7 +3,7 @@ import type { Admission } from '../../pool-client.js';
 import { ask } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
-import { type ContextFlags, resolveContext } from '../context.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
@@ -20,7 +20,7 @@ export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
 export async function quotaAdmission(admission: Admission, flags: QuotaAdmissionFlags): Promise<number> {
   const { pool, reason, output } = flags;
   const context = resolveContext(flags);
-  if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(flags))) {
+  if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) {
     process.stderr.write('Nothing was changed.\n');
     return ExitCode.Refused;
   }
@@ -31,7 +31,7 @@ export async function quotaAdmission(admission: Admission, flags: QuotaAdmission
   return ExitCode.Done;
 }
 
-async function isDrainMeant(flags: QuotaAdmissionFlags): Promise<boolean> {
+async function isDrainMeant(context: CliContext, pool: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
     throw new CliError(
       ExitCode.Usage,
@@ -39,7 +39,7 @@ async function isDrainMeant(flags: QuotaAdmissionFlags): Promise<boolean> {
       'say --yes if that is meant; `jobctl quota freeze` grants nothing new and touches nothing that runs',
     );
   }
-  const { view } = await publishedPool(resolveContext(flags), flags.pool);
+  const { view } = await publishedPool(context, pool);
   const open = view.leases.filter(({ state }) => state !== 'draining').length;
-  return ask(`Ask ${count(open, 'job')} of pool ${flags.pool} to give their chips back? They save, and wait. [y/N] `);
+  return ask(`Ask ${count(open, 'job')} of pool ${pool} to give their chips back? They save, and wait. [y/N] `);
 }

@@ -1,8 +1,6 @@
 import { userInfo } from 'node:os';
 import type { StoreReader } from '../../../cloud/store/port.js';
-import { formatProblems } from '../../../domain/problem.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
-import { checkFiles, type CheckedFiles } from '../../../quota/files/pool-files.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
@@ -12,10 +10,10 @@ import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
 import { type ConfigChange, configDifference } from '../quota/config-difference.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { renderApply } from '../render/quota-apply.js';
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
@@ -29,9 +27,12 @@ export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
 export async function quotaApply(file: string | undefined, flags: QuotaApplyFlags): Promise<number> {
   const { pool, output, yes } = flags;
   if (yes !== true && (output === 'json' || !process.stdin.isTTY)) throw unconfirmed();
-  const files = readFiles(file, flags.poolFile);
+  if (file === undefined && flags.poolFile === undefined) {
+    throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
+  }
+  const files = readFiles(file, flags.poolFile, WANTED);
   // Each for itself, before anything is asked of anybody; `preview` checks them with what stays in force.
-  good(checkFiles(files, pool));
+  goodFiles(files, pool, UNCHANGED);
   const context = resolveContext(flags);
   const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
   const state = await readPoolState(store, pool);
@@ -62,17 +63,7 @@ function unconfirmed(): CliError {
 }
 
 const WANTED = 'jobctl quota apply takes the path of a quota file (TOML), and of a pool file with --pool-file';
-
-function readFiles(quotaFile: string | undefined, poolFile: string | undefined): AppliedFiles {
-  if (quotaFile === undefined && poolFile === undefined) {
-    throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
-  }
-  const read = (name: string): PoolFileText => ({ name, text: readText(name, WANTED) });
-  return {
-    ...(quotaFile === undefined ? {} : { quotaFile: read(quotaFile) }),
-    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
-  };
-}
+const UNCHANGED = 'nothing was changed';
 
 /** The pool would refuse it too, but after the question. */
 function refuseElsewhere(pool: string, { quotaFile }: AppliedFiles, source: string | undefined): void {
@@ -100,7 +91,7 @@ async function preview(
   files: AppliedFiles,
 ): Promise<Preview> {
   const before = await appliedFiles(store, pool);
-  const { config, warnings } = good(checkFiles({ ...before, ...files }, pool));
+  const { config, warnings } = goodFiles({ ...before, ...files }, pool, UNCHANGED);
   const isQuotaElsewhere = config.kind === 'unlimited' && state?.view.config.kind === 'limited';
   if (isQuotaElsewhere) return { warnings: [], changes: undefined };
   const changes = configDifference(state?.view.config ?? UNLIMITED, config);
@@ -116,9 +107,4 @@ async function appliedFiles(store: StoreReader, pool: string): Promise<AppliedFi
   };
   const [quotaFile, poolFile] = await Promise.all([read('quota'), read('pool')]);
   return { ...(quotaFile ? { quotaFile } : {}), ...(poolFile ? { poolFile } : {}) };
-}
-
-function good(checked: CheckedFiles): Extract<CheckedFiles, { ok: true }> {
-  if (checked.ok) return checked;
-  throw new CliError(ExitCode.Usage, formatProblems(checked.problems), 'nothing was changed');
 }

@@ -5,13 +5,12 @@ import type { EpochMs } from '../../../domain/units.js';
 import { plainWording } from '../../../quota/explanation/explain-words.js';
 import { parsePlanState } from '../../../quota/plan-state.js';
 import { planOf } from '../../../quota/plan.js';
-import { checkFiles } from '../../../quota/files/pool-files.js';
 import type { Pool, QuotaConfig } from '../../../quota/quota-config.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { renderPlan } from '../render/quota-plan.js';
 import { wordingFor } from '../render/why.js';
@@ -40,7 +39,8 @@ export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
   const planned = flags.state === undefined ? await published(flags) : madeUp(flags.state, flags);
   const { view, now, nameOf, headline } = planned;
   const isJson = flags.output === 'json';
-  const wording = isJson ? plainWording(view.config) : wordingFor(hasTiers(view.config), Date.now());
+  const plain = plainWording(view.config);
+  const wording = isJson ? plain : wordingFor(plain.hasTiers, Date.now());
   const plan = planOf(view, now, { ...wording, nameOf });
   const width = process.stdout.isTTY ? process.stdout.columns : undefined;
   const text = isJson ? JSON.stringify(plan, null, 2) : renderPlan(plan, view, headline, nameOf, width).join('\n');
@@ -48,7 +48,6 @@ export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
   return ExitCode.Done;
 }
 
-const hasTiers = (config: QuotaConfig): boolean => config.kind === 'limited' && config.tiers.length > 1;
 const sameName = (id: string): string => id;
 
 /** Needs no server and no bucket. */
@@ -89,14 +88,9 @@ function withRulesOf(config: QuotaConfig, inForce: QuotaConfig, hasPoolFile: boo
 const WANTED = 'jobctl quota plan takes the path of a quota file (TOML), and of a pool file beside it';
 
 function readConfig(quota: string, poolFile: string | undefined): QuotaConfig {
-  const read = (name: string): { name: string; text: string } => ({ name, text: readText(name, WANTED) });
-  const checked = checkFiles({
-    quotaFile: read(quota),
-    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
-  });
-  if (!checked.ok) throw new CliError(ExitCode.Usage, formatProblems(checked.problems));
-  for (const warning of checked.warnings) process.stderr.write(`warning: ${warning}\n`);
-  return checked.config;
+  const { config, warnings } = goodFiles(readFiles(quota, poolFile, WANTED));
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  return config;
 }
 
 /** States of ten thousand jobs are some MB: they have no limit of size. */

@@ -6,7 +6,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { lookOf } from '../render/look.js';
-import { renderPool } from '../render/quota-show.js';
+import { leasesByState, renderPool } from '../render/quota-show.js';
 
 export interface QuotaShowFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -42,10 +42,4 @@ function asJson(state: PoolSnapshot, { tiers, projects, idle }: PoolAccounts, no
     reservations: view.memory?.reservations ?? [],
     coolDowns: view.memory?.coolDowns ?? [],
   };
-}
-
-function leasesByState(leases: PoolSnapshot['view']['leases']): Record<string, number> {
-  const counts = { held: 0, asking: 0, parked: 0, draining: 0 };
-  for (const { state = 'held' } of leases) counts[state]++;
-  return counts;
 }

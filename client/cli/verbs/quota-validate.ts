@@ -1,10 +1,6 @@
-import { formatProblems } from '../../../domain/problem.js';
-import { checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
-import { CliError } from '../cli-error.js';
-import { ExitCode } from '../exit-codes.js';
 import { printVerdict, type Verdict } from '../file-verdict.js';
-import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
+import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { poolEssentials, quotaEssentials, ruleEssentials } from '../render/operator-files.js';
 
 export interface QuotaValidateFlags extends OutputFlag {
@@ -22,11 +18,7 @@ export async function quotaValidate(file: string, { poolFile, output }: QuotaVal
 
 /** @throws CliError with all that is wrong */
 export function judgeFiles(file: string, poolFile?: string): Verdict {
-  const read = (name: string): { name: string; text: string } => ({ name, text: readText(name, WANTED) });
-  const files: PoolFiles = { quotaFile: read(file), ...(poolFile !== undefined && { poolFile: read(poolFile) }) };
-  const checked = checkFiles(files);
-  if (!checked.ok) throw new CliError(ExitCode.Usage, formatProblems(checked.problems));
-  const { config, defaults, warnings } = checked;
+  const { config, defaults, warnings } = goodFiles(readFiles(file, poolFile, WANTED));
   const ofPool = poolFile === undefined ? [] : [...poolEssentials(defaults), ...ruleEssentials(config)];
   return {
     notes: warnings.map((warning) => `warning: ${warning}`),

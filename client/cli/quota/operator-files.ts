@@ -1,0 +1,26 @@
+import { formatProblems } from '../../../domain/problem.js';
+import { type CheckedFiles, checkFiles, type PoolFiles } from '../../../quota/files/pool-files.js';
+import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { readText } from '../job-file.js';
+
+/** The files of a pool that a command names. @throws CliError where one cannot be read; `wanted` says what the verb takes */
+export function readFiles(quotaFile: string | undefined, poolFile: string | undefined, wanted: string): AppliedFiles {
+  const read = (name: string): PoolFileText => ({ name, text: readText(name, wanted) });
+  return {
+    ...(quotaFile === undefined ? {} : { quotaFile: read(quotaFile) }),
+    ...(poolFile === undefined ? {} : { poolFile: read(poolFile) }),
+  };
+}
+
+/** What good files come to. @throws CliError with every problem, and `rest` below them */
+export function goodFiles(
+  files: PoolFiles,
+  pool?: string,
+  ...rest: readonly string[]
+): Extract<CheckedFiles, { ok: true }> {
+  const checked = checkFiles(files, pool);
+  if (checked.ok) return checked;
+  throw new CliError(ExitCode.Usage, formatProblems(checked.problems), ...rest);
+}
