@@ -1,5 +1,9 @@
+import type { SliceRef } from '../../domain/slice.js';
+
 /** One TPU VM, as SSH reaches it. */
 export interface HostTarget {
+  /** Its node in the Cloud TPU API, where guest attributes are read; absent = a host of no node. */
+  readonly ref?: SliceRef;
   /** The node's int64 id: host keys are pinned per node id, since addresses are recycled (failures.md 29). */
   readonly nodeId: string;
   /** Which slice of the job, from 0. */
@@ -42,6 +46,21 @@ export interface RunRequest {
   /** The user's script, for `bash -lc`. */
   readonly script: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Runs the script in a container, by its `bash -c`; absent = in the login user's shell. */
+  readonly container?: RunContainer;
+}
+
+/** A container of the command's, as the job file's `docker` section has it (facts/predecessors.md 1.1). */
+export interface RunContainer {
+  /** By tag or by digest. */
+  readonly image: string;
+  /** Further words of `docker run`, split as a shell would. Name, removal, detaching and terminal are jobctl's, whatever they say. */
+  readonly flags: readonly string[];
+  /** `PATH` (the same inside) or `SOURCE:TARGET[:OPTIONS]`; `~` is the login user's home on the host. */
+  readonly mounts: readonly string[];
+  readonly workdir?: string;
+  /** Beside `RunRequest.env`; this one where both have a name. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
@@ -71,6 +90,42 @@ export type RunStatus =
   /** The host was rebooted or the run was killed with its supervisor: evidence, never an exit code. */
   | { readonly kind: 'lost'; readonly outputBytes: number };
 
+/** Bytes that can be read again from any offset, so that a copy that was cut goes on where it was. */
+export interface FileSource {
+  /** Bytes. */
+  readonly size: number;
+  /** Of all of them, lower case hex. */
+  readonly sha256: string;
+  read(start: number): AsyncIterable<Buffer>;
+}
+
+export interface PutFileOptions {
+  /** Permissions, such as 0o644. */
+  readonly mode: number;
+  readonly signal: AbortSignal;
+}
+
+/** A host's file as it was copied from there: `sha256` was compared with what arrived. */
+export interface ReceivedFile {
+  readonly size: number;
+  readonly mode: number;
+  readonly sha256: string;
+}
+
+export interface CommandOptions {
+  readonly stdin?: Buffer | AsyncIterable<Buffer>;
+  /** May return a promise: nothing more is read until it is settled. */
+  readonly onStdout: (chunk: Buffer) => void | Promise<void>;
+  readonly onStderr: (chunk: Buffer) => void | Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** How a command of the user's ended; `code` is absent where a signal ended it. */
+export interface CommandEnd {
+  readonly code?: number;
+  readonly signal?: string;
+}
+
 /** One kept connection to one host. All methods reject with `HostUnreachable` when the connection is the problem. */
 export interface HostConnection {
   readonly target: HostTarget;
@@ -94,6 +149,16 @@ export interface HostConnection {
    * Before the signal `notice` appears where the run's $JOBCTL_NOTICE_FILE points, so that the command can tell why.
    */
   stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus>;
+  /** One command line for the login user's shell, as `ssh HOST COMMAND`; it ends with the connection. Never repeated here. */
+  exec(command: string, options: CommandOptions): Promise<CommandEnd>;
+  /**
+   * Puts a file in place whole or not at all, after its sha256 was compared on the host; folders above it are made.
+   * `unchanged`: it was there with this content, which was not sent. Goes on after a cut, and when called again.
+   * @param path absolute, or under the login user's home (`~/x` and `x` are the same)
+   */
+  putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'>;
+  /** A file's bytes in order, each once, also over cuts. @throws HostFileError where there is none, or it changed meanwhile. */
+  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile>;
   close(): void;
 }
 
@@ -111,6 +176,10 @@ export interface SshKey {
 
 export class HostUnreachable extends Error {
   override readonly name = 'HostUnreachable';
+}
+/** A file that cannot be copied to or from a host: no such file, no right, no space. Not the connection's fault. */
+export class HostFileError extends Error {
+  override readonly name = 'HostFileError';
 }
 /** The host's key is not the one pinned for this node id. */
 export class HostKeyMismatch extends Error {
