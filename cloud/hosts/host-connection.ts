@@ -1,11 +1,17 @@
 import { afterMark } from './marked-stream.js';
 import { modulePayload } from './module-payload.js';
 import { OutputTail } from './output-tail.js';
+import { getFile, putFile } from './file-copy.js';
 import type {
+  CommandEnd,
+  CommandOptions,
+  FileSource,
   HostConnection,
   HostTarget,
   ModuleOutcome,
   ModulePlan,
+  PutFileOptions,
+  ReceivedFile,
   RunRequest,
   RunStatus,
   StopNotice,
@@ -98,6 +104,19 @@ export class RunnerHostConnection implements HostConnection {
       JSON.stringify({ v: 1, ...notice, graceSeconds: graceMs / 1000 }),
     ];
     return notFenced(this.#said(await this.#runner.call(words)));
+  }
+
+  async exec(command: string, options: CommandOptions): Promise<CommandEnd> {
+    const { code, signal } = await this.#link.exec(command, options);
+    return { ...(code !== undefined && { code }), ...(signal !== undefined && { signal }) };
+  }
+
+  putFile(source: FileSource | Buffer, path: string, options: PutFileOptions): Promise<'unchanged' | 'done'> {
+    return putFile(this.#link, source, path, options);
+  }
+
+  getFile(path: string, onChunk: (chunk: Buffer) => void | Promise<void>, signal: AbortSignal): Promise<ReceivedFile> {
+    return getFile(this.#link, path, onChunk, signal);
   }
 
   close(): void {

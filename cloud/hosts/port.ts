@@ -65,8 +65,11 @@ export interface RunContainer {
 
 /** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
 export interface StopNotice {
-  /** `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice failed. */
-  readonly cause: 'quota' | 'cancel' | 'attempt';
+  /**
+   * `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice
+   * failed. `stop`: a person stopped, restarted or requeued it, and it will run again when they say so.
+   */
+  readonly cause: 'quota' | 'cancel' | 'attempt' | 'stop';
   /** One sentence. */
   readonly reason: string;
 }

@@ -5,13 +5,16 @@ export interface ExecResult {
   readonly code?: number;
   readonly signal?: string;
   readonly stdout: Buffer;
+  /** At most its last 256 KiB. */
   readonly stderr: string;
 }
 
 export interface ExecOptions {
-  readonly stdin?: Buffer;
+  readonly stdin?: Buffer | AsyncIterable<Buffer>;
   /** Gets stdout instead of the result. Nothing more is read until its promise settles: the SSH window then fills. */
   readonly onStdout?: (chunk: Buffer) => void | Promise<void>;
+  /** Gets stderr instead of the result. */
+  readonly onStderr?: (chunk: Buffer) => void | Promise<void>;
   readonly signal?: AbortSignal;
   /**
    * Milliseconds of silence after the command's end before the channel is closed from here. A daemon that a step left
@@ -38,14 +41,14 @@ export async function remoteExec(client: Client, command: string, options: ExecO
   options.signal?.throwIfAborted();
   const { channel, exit, stdout, stderr } = await openChannel(client, command, options);
   try {
-    channel.end(options.stdin ?? Buffer.alloc(0));
-    const whole = await untilAborted(channel, stdout, options.signal);
+    const sent = sendStdin(channel, options.stdin);
+    const whole = await untilAborted(channel, Promise.all([stdout, stderr, sent]), options.signal);
     if (!exit.isKnown) throw new ConnectionLost('the connection ended before the command did');
     return {
       ...(exit.code !== undefined && { code: exit.code }),
       ...(exit.signal !== undefined && { signal: exit.signal }),
-      stdout: whole,
-      stderr: stderr.join(''),
+      stdout: whole[0],
+      stderr: whole[1].toString(),
     };
   } finally {
     channel.close();
@@ -56,8 +59,10 @@ interface OpenChannel {
   readonly channel: ClientChannel;
   readonly exit: ExitWatch;
   readonly stdout: Promise<Buffer>;
-  readonly stderr: readonly string[];
+  readonly stderr: Promise<Buffer>;
 }
+
+const KEPT_STDERR_BYTES = 256 * 1024;
 
 /** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
@@ -66,12 +71,12 @@ function openChannel(client: Client, command: string, options: ExecOptions): Pro
     try {
       client.exec(command, (error, channel) => {
         if (error) return fail(error);
-        const stderr: string[] = [];
-        channel.stderr.on('data', (chunk: Buffer) => stderr.push(chunk.toString()));
         // Writing to a channel whose command has ended already fails; the exit status says what there is to say.
         channel.on('error', () => undefined);
         const exit = watchExit(channel, options.lingerMs);
-        resolve({ channel, exit, stdout: readAll(channel, options.onStdout), stderr });
+        const stdout = readAll(channel, channel, options.onStdout);
+        const stderr = readAll(channel.stderr, channel, options.onStderr, KEPT_STDERR_BYTES);
+        resolve({ channel, exit, stdout, stderr });
       });
     } catch (error) {
       fail(error as Error);
@@ -117,18 +122,42 @@ function untilAborted<T>(channel: ClientChannel, work: Promise<T>, signal: Abort
   });
 }
 
+/** Ends with the channel too: a command that ended without reading its stdin leaves the rest unsent, which is no failure. */
+async function sendStdin(channel: ClientChannel, stdin: ExecOptions['stdin']): Promise<void> {
+  if (stdin === undefined || Buffer.isBuffer(stdin)) return void channel.end(stdin ?? Buffer.alloc(0));
+  let isOpen = true;
+  const closed = new Promise<void>((resolve) => channel.once('close', resolve)).then(() => void (isOpen = false));
+  for await (const chunk of stdin) {
+    if (!isOpen) return;
+    if (channel.write(chunk)) continue;
+    await Promise.race([new Promise((resolve) => channel.once('drain', resolve)), closed]);
+  }
+  channel.end();
+}
+
 /**
- * All of stdout, in order, until the channel is closed; to `onStdout` where given, one chunk at a time.
+ * All of a stream, in order, until the channel is closed; to `onChunk` where given, one chunk at a time. Else its last `most` bytes.
  * Not as an async iterable: that closes the channel at the end of stdout, before the exit status has come.
  */
-function readAll(channel: ClientChannel, onStdout: ExecOptions['onStdout']): Promise<Buffer> {
+function readAll(
+  stream: NodeJS.ReadableStream,
+  channel: ClientChannel,
+  onChunk: ExecOptions['onStdout'],
+  most = Number.POSITIVE_INFINITY,
+): Promise<Buffer> {
   const kept: Buffer[] = [];
+  let bytes = 0;
   return new Promise((resolve, reject) => {
     let handled = Promise.resolve();
-    channel.on('data', (chunk: Buffer) => {
-      if (!onStdout) return void kept.push(chunk);
-      channel.pause();
-      handled = handled.then(() => onStdout(chunk)).then(() => void channel.resume());
+    stream.on('data', (chunk: Buffer) => {
+      if (!onChunk) {
+        kept.push(chunk);
+        bytes += chunk.length;
+        while (bytes - (kept[0]?.length ?? 0) >= most) bytes -= kept.shift()?.length ?? 0;
+        return;
+      }
+      stream.pause();
+      handled = handled.then(() => onChunk(chunk)).then(() => void stream.resume());
       handled.catch(reject);
     });
     channel.once('close', () => void handled.then(() => resolve(Buffer.concat(kept)), reject));

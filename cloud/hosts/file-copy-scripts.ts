@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { PRINT_MARK } from './marked-stream.js';
+
+/** A file on its way to a host. */
+export interface FilePlace {
+  /** A word of the shell. */
+  readonly path: string;
+  /** Name of the part that has arrived, in the same folder. */
+  readonly part: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly mode: number;
+}
+
+/**
+ * By path and content: whoever writes this part writes the same bytes at the same places, so that a copy that was cut and
+ * still runs on the host does no harm to the one that goes on for it.
+ */
+export function partName(path: string, sha256: string): string {
+  return `.jobctl-${createHash('sha256').update(`${sha256} ${path}`).digest('hex').slice(0, 24)}.part`;
+}
+
+/** Answers go to stderr, in the runner's form (run-status.ts): stdout is for content. */
+const WORDS = `set -u
+say() { printf 'jobctl-runner: %s\\n' "$*" >&2; }
+fail() { echo "$*" >&2; exit 1; }
+sum() { sha256sum < "$1" | cut -c 1-64; }
+length() { wc -c < "$1" | tr -d ' '; }
+`;
+
+const onPlace = ({ path, part, size, sha256, mode }: FilePlace): string => `${WORDS}umask 022
+p=${path}
+[ ! -d "$p" ] || fail 'there is a folder of this name'
+d=$(dirname -- "$p")
+mkdir -p -- "$d" || exit 1
+t=$d/${part}
+umask 077
+unless_there() {
+  [ -f "$p" ] && [ "$(length "$p")" = ${size} ] && [ "$(sum "$p")" = ${sha256} ] || return 0
+  chmod ${mode.toString(8)} "$p" || exit 1
+  say unchanged
+  exit 0
+}
+unless_there
+`;
+
+/** Says `unchanged`, or how many bytes are there already. */
+export const sizeScript = (place: FilePlace): string =>
+  `${onPlace(place)}if [ -f "$t" ]; then say "$(length "$t")"; else say 0; fi`;
+
+/** Reads the bytes from `offset` on from stdin. Says `unchanged`, `done`, or a sentence about what arrived. */
+export const putScript = (place: FilePlace, offset: number): string => `${onPlace(place)}: >> "$t" || exit 1
+dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
+n=$(length "$t")
+[ "$n" -ge ${place.size} ] || { say "only $n of ${place.size} bytes arrived"; exit 0; }
+got=$(sum "$t")
+[ "$got" = ${place.sha256} ] || { rm -f -- "$t"; say "sha256 of what arrived is $got, not ${place.sha256}"; exit 0; }
+chmod ${place.mode.toString(8)} "$t" && sync "$t" && mv -f -- "$t" "$p" || exit 1
+say done`;
+
+/** Prints the bytes from `offset` on; says size, mode and sha256. Of a file that grows, what was there at the beginning. */
+export const getScript = (path: string, offset: number): string => `${WORDS}p=${path}
+[ ! -d "$p" ] || fail 'is a folder'
+[ -f "$p" ] || fail 'there is no such file'
+n=$(length "$p") || exit 1
+say "$n $(stat -L -c %a "$p") $(head -c "$n" "$p" | sha256sum | cut -c 1-64)"
+${PRINT_MARK}
+tail -c +${offset + 1} "$p" | head -c $((n - ${offset}))`;

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import { getScript, partName, putScript, sizeScript } from './file-copy-scripts.js';
+import { afterMark } from './marked-stream.js';
+import type { FileSource, PutFileOptions, ReceivedFile } from './port.js';
+import { HostFileError, HostUnreachable } from './port.js';
+import type { ExecOptions, ExecResult } from './remote-exec.js';
+import { lastWord } from './run-status.js';
+import type { SshLink } from './ssh-link.js';
+
+/** Up to here a file is sent unasked: one round trip, where asking how much of it is there already costs a second. */
+const UNASKED_BYTES = 128 * 1024;
+/** Cuts in a row after each of which no byte more had arrived. */
+const TRIES_WITHOUT_PROGRESS = 5;
+const PAUSE_MS = 300;
+
+/** `HostConnection.putFile` over one link. The part that has arrived stays on the host under a name made of path and content. */
+export async function putFile(
+  link: SshLink,
+  content: FileSource | Buffer,
+  path: string,
+  { mode, signal }: PutFileOptions,
+): Promise<'unchanged' | 'done'> {
+  const source = Buffer.isBuffer(content) ? bufferSource(content) : content;
+  const place = { path: shellPath(path), part: partName(path, source.sha256), mode, ...source };
+  let offset = 0;
+  let isAsked = source.size <= UNASKED_BYTES;
+  return overCuts(signal, async (progress) => {
+    if (!isAsked) {
+      const there = await say(link, path, sizeScript(place), { signal });
+      if (there === 'unchanged') return there;
+      offset = Math.min(Number(there), source.size);
+      progress(offset);
+      isAsked = true;
+    }
+    // After a cut nobody knows how much arrived.
+    isAsked = false;
+    const said = await say(link, path, putScript(place, offset), { stdin: source.read(offset), signal });
+    if (said === 'unchanged' || said === 'done') return said;
+    throw new HostFileError(`${link.where}: '${path}': ${said}; copy it again`);
+  });
+}
+
+/** `HostConnection.getFile` over one link. */
+export async function getFile(
+  link: SshLink,
+  path: string,
+  onChunk: (chunk: Buffer) => void | Promise<void>,
+  signal: AbortSignal,
+): Promise<ReceivedFile> {
+  const hash = createHash('sha256');
+  let offset = 0;
+  let first: string | undefined;
+  const changed = (): HostFileError =>
+    new HostFileError(`${link.where}: '${path}' changed while it was copied; copy it again`);
+  return overCuts(signal, async (progress) => {
+    progress(offset);
+    const onStdout = afterMark(async (chunk) => {
+      await onChunk(chunk);
+      hash.update(chunk);
+      offset += chunk.length;
+    });
+    const facts = await say(link, path, getScript(shellPath(path), offset), { onStdout, signal });
+    if (first !== undefined && first !== facts) throw changed();
+    first = facts;
+    const [size, mode, sha256] = facts.split(' ');
+    if (offset !== Number(size) || hash.copy().digest('hex') !== sha256) throw changed();
+    return { size: offset, mode: Number.parseInt(mode ?? '', 8), sha256 };
+  });
+}
+
+/** What a script of these says last; its own words for what went wrong where it failed. */
+async function say(link: SshLink, path: string, script: string, options: ExecOptions): Promise<string> {
+  const result = await link.exec(`exec sh -c ${shellQuote(script)}`, options);
+  const said = lastWord(result.stderr);
+  if (result.code === 0 && said !== undefined) return said;
+  // Killed from outside, as all processes of a host that goes down.
+  if (result.code === undefined || result.code > 128) throw new HostUnreachable(explained(link, path, result));
+  throw new HostFileError(explained(link, path, result));
+}
+
+function explained({ where }: SshLink, path: string, { code, signal, stderr }: ExecResult): string {
+  const ended = code === undefined ? `signal ${signal ?? 'unknown'}` : `code ${code}`;
+  return `${where}: '${path}': ${stderr.trim().slice(-500) || `the copy ended with ${ended}`}`;
+}
+
+/** Again after each loss of the connection, as long as each try gets further. */
+async function overCuts<T>(signal: AbortSignal, copy: (progress: (offset: number) => void) => Promise<T>): Promise<T> {
+  let best = -1;
+  let tries = 0;
+  const progress = (offset: number): void => {
+    if (offset > best) tries = 0;
+    best = Math.max(best, offset);
+  };
+  for (;;) {
+    try {
+      return await copy(progress);
+    } catch (error) {
+      tries += 1;
+      if (!(error instanceof HostUnreachable) || tries >= TRIES_WITHOUT_PROGRESS) throw error;
+      await sleep(PAUSE_MS * tries, undefined, { signal });
+    }
+  }
+}
+
+function bufferSource(content: Buffer): FileSource {
+  return {
+    size: content.length,
+    sha256: createHash('sha256').update(content).digest('hex'),
+    read: async function* (start) {
+      yield content.subarray(start);
+    },
+  };
+}
