@@ -1,7 +1,9 @@
-import type { AttemptInput, JobActivities, SetUpEnd, StopInput } from './contract.js';
+import type { AttemptInput, HoldInput, JobActivities, SetUpEnd, StopInput } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
+import { holdSlices } from './attempt/hold.js';
 import { setUpHosts } from './attempt/set-up.js';
+import { SetUps } from './attempt/set-ups.js';
 import { stopAttempt } from './attempt/stop.js';
 import { superviseAttempt } from './attempt/supervise.js';
 import { translated } from './failures.js';
@@ -9,14 +11,18 @@ import { translated } from './failures.js';
 /** What is done on the hosts of one attempt. */
 export function attemptActivities(
   dependencies: ActivityDependencies,
-): Pick<JobActivities, 'setUpHosts' | 'superviseAttempt' | 'stopAttempt'> {
+): Pick<JobActivities, 'setUpHosts' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
   const { store } = dependencies;
+  const setUps = new SetUps();
+  const setUp = (input: AttemptInput): Promise<SetUpEnd> =>
+    setUps.run(input, (asked) => unlessEnded(store, input, () => setUpHosts(dependencies, input, asked)));
   return {
-    setUpHosts: (input: AttemptInput) =>
-      timed(dependencies, () => translated(() => unlessEnded(store, input, () => setUpHosts(dependencies, input)))),
+    setUpHosts: (input: AttemptInput) => timed(dependencies, () => translated(() => setUp(input))),
+    stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
       translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
     stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
+    holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),
   };
 }
 

@@ -54,6 +54,12 @@ export interface AttemptInput {
   readonly previousEnd?: string;
 }
 
+/** Slices on which nothing runs, kept for a while. */
+export interface HoldInput {
+  readonly slices: readonly ReadySlice[];
+  readonly timings: Timings;
+}
+
 export interface StopInput extends AttemptInput {
   /** What the command is told; absent: asked for by a job of 0.1.0, which stopped at a cancel only. */
   readonly notice?: StopNotice;
@@ -121,14 +127,20 @@ export interface JobActivities {
   /** Names the queue of one live worker; its connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
+  /** Ends a set-up that this worker has under way: it then ends as handed over. Does not wait for it. */
+  stopSetUp(of: Pick<AttemptInput, 'job' | 'attempt'>): Promise<void>;
   /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
   /** Ends the command on every host that can be reached, with a notice; bounded by the grace. Repeating is safe. */
   stopAttempt(input: StopInput): Promise<void>;
+  /** Ends with evidence that slices are lost. */
+  holdSlices(input: HoldInput): Promise<readonly LostSlice[]>;
   recordAttempt(input: {
     readonly job: JobRef;
     readonly record: AttemptRecord;
     readonly events: readonly JobEvent[];
+    /** Text of the job file that this attempt runs by, where it is not the one that was submitted. */
+    readonly source?: string;
   }): Promise<void>;
   /** Stores the outcome, once: an outcome that is there already stays. */
   recordOutcome(input: {

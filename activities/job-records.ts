@@ -5,7 +5,14 @@ import { formatSlices, unitsOfJob } from '../domain/job-units.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { formatProblems } from '../domain/problem.js';
-import { attemptObject, jobLogPrefix, outcomeObject, runObject, specObject } from '../domain/store-layout.js';
+import {
+  attemptObject,
+  attemptSpecObject,
+  jobLogPrefix,
+  outcomeObject,
+  runObject,
+  specObject,
+} from '../domain/store-layout.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../workflows/messages.js';
@@ -23,8 +30,10 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
   return {
     acceptJob: (input) => translated(() => acceptJob(dependencies, input)),
     claimWorker: async () => ({ taskQueue: installation.claimedQueue }),
-    recordAttempt: ({ job, record, events }) =>
+    recordAttempt: ({ job, record, events, source }) =>
       translated(async () => {
+        if (source !== undefined)
+          await store.replace(attemptSpecObject(job.id, record.attempt), source, 'application/yaml');
         await store.replace(attemptObject(job.id, record.attempt), toJson(record), 'application/json');
         await writeJobLog(store, job, events);
       }),

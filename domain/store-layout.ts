@@ -5,6 +5,10 @@ export const runObject = (job: string): string => `jobs/${job}/run`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
+/** The job file of an attempt that runs by another one than was submitted (`restart`, `resume`). */
+export const attemptSpecObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.yaml`;
+/** Everything that is kept of one job and of no other. */
+export const jobPrefix = (job: string): string => `jobs/${job}/`;
 /** A local file of the submitter's (requirements), by content. */
 export const fileObject = (sha256: string): string => `files/${sha256}`;
 export const ownerObject = 'system/owner';

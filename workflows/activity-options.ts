@@ -65,7 +65,7 @@ export const createOnce = calls<Pick<SliceActivities, 'createSlice'>>({
   retry: { maximumAttempts: 1 },
 });
 
-export const watching = calls<Pick<SliceActivities, 'awaitSlice'>>({
+export const watching = calls<Pick<SliceActivities, 'awaitSlice'> & Pick<JobActivities, 'holdSlices'>>({
   startToCloseTimeout: '30d',
   heartbeatTimeout: '60s',
   cancellationType: ActivityCancellationType.TRY_CANCEL,
@@ -98,6 +98,11 @@ export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pic
     heartbeatTimeout: heartbeatTimeoutMs,
     retry: { maximumAttempts: 2 },
   });
+}
+
+/** To the worker that has the set-up; one that is gone has none, which the set-up's heartbeat says. */
+export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopSetUp'>> {
+  return calls({ taskQueue, scheduleToCloseTimeout: '10s', retry: { maximumAttempts: 1 } });
 }
 
 /** Activities on the queue of the one worker that holds the attempt's connections (DESIGN.md 2, "One worker per attempt"). */

@@ -9,17 +9,19 @@ export class ActivityEnd {
   readonly #beat: NodeJS.Timeout;
   /** Aborted when the activity is cancelled or `finish`ed. */
   readonly signal: AbortSignal = this.#over.signal;
-  /** Resolves when this worker shuts down, rejects when the activity is cancelled for another reason. */
+  /** Resolves when this worker shuts down or somebody asked for the end, rejects when the activity is cancelled for another reason. */
   readonly handedOver: Promise<void>;
 
-  constructor() {
+  /** @param asked aborted when the activity is to end before its time, which no heartbeat has to bring */
+  constructor(asked?: AbortSignal) {
     heartbeat();
     this.#beat = setInterval(() => heartbeat(), BEAT_MS);
     const context = Context.current();
-    this.handedOver = context.cancelled.catch((error: unknown) => {
+    const shutDown = context.cancelled.catch((error: unknown) => {
       if (context.cancellationDetails?.workerShutdown) return;
       throw error;
     });
+    this.handedOver = asked === undefined ? shutDown : Promise.race([shutDown, whenAborted(asked)]);
     this.handedOver.catch(() => undefined);
     cancellationSignal().addEventListener('abort', () => this.#over.abort(new Error('the activity was cancelled')), {
       once: true,
@@ -30,6 +32,11 @@ export class ActivityEnd {
     clearInterval(this.#beat);
     this.#over.abort(new Error('the activity is over'));
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** The SDK thins these out to four fifths of the heartbeat timeout: about 1,800 a day reach the server. */

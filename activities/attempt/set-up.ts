@@ -12,11 +12,18 @@ import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 import { SliceGuard } from './slice-guard.js';
 
-/** Makes every module ready on every host, all hosts at once. One activity per attempt: a host's retries are no events. */
-export async function setUpHosts(dependencies: ActivityDependencies, input: AttemptInput): Promise<SetUpEnd> {
+/**
+ * Makes every module ready on every host, all hosts at once. One activity per attempt: a host's retries are no events.
+ * @param asked ends it before its time, as a shutdown of the worker does
+ */
+export async function setUpHosts(
+  dependencies: ActivityDependencies,
+  input: AttemptInput,
+  asked: AbortSignal,
+): Promise<SetUpEnd> {
   const plans = modulePlans(input.spec, await filesOf(dependencies, input));
   const key = await connectingKey(dependencies.installation, input.spec.ssh);
-  const end = new ActivityEnd();
+  const end = new ActivityEnd(asked);
   const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const caller = new HostCaller(dependencies.hosts, key, end.signal, ({ slice }) => guard.suspect(slice));
   const work = Promise.all(
