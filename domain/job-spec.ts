@@ -1,8 +1,13 @@
+import type {
+  CondaSpec,
+  DockerSpec,
+  FileCopy,
+  GcsfuseMount,
+  OwnModule,
+  ScriptSpec,
+  SshIdentity,
+} from './setup-spec.js';
 import type { AllocationMode, DataDisk, Pricing } from './slice.js';
-
-/** The setup modules that are built. Their order in a job file is the order in which they run. */
-export const MODULE_NAMES = ['ssh', 'gcsfuse', 'docker', 'conda', 'venv', 'command'] as const;
-export type ModuleName = (typeof MODULE_NAMES)[number];
 
 /** A job file after defaults, interpolation and checks: what the workflow runs on. Plain JSON. */
 export interface JobSpec {
@@ -48,7 +53,8 @@ export interface JobSpec {
    * `tpu.pricing` (the pool's default, else spot) where the tier says nothing. Not in `tpu`, whose hash names what was created.
    */
   readonly namedPricing?: Pricing;
-  readonly modules: readonly ModuleName[];
+  /** Modules of jobctl's (`MODULE_NAMES` of setup-spec.ts) and the job's own, in the order in which they run. */
+  readonly modules: readonly string[];
   readonly remoteUser?: string;
   readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };
   readonly venv?: {
@@ -57,6 +63,15 @@ export interface JobSpec {
     readonly python: string;
     readonly requirementsFile?: string;
   };
+  // Of modules that are named in `modules`; jobs of 0.1.0 have none of them.
+  /** Keys that each host gets. */
+  readonly identities?: readonly SshIdentity[];
+  readonly gcsfuse?: readonly GcsfuseMount[];
+  readonly docker?: DockerSpec;
+  readonly conda?: CondaSpec;
+  readonly files?: readonly FileCopy[];
+  readonly script?: ScriptSpec;
+  readonly ownModules?: Readonly<Record<string, OwnModule>>;
   readonly command?: {
     /** For `bash -lc`; dotted references are replaced, every other `$..` is the shell's. */
     readonly run: string;

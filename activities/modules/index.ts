@@ -28,11 +28,7 @@ export function modulePlans(spec: Pick<JobSpec, 'modules' | 'venv'>, files: Modu
       case 'conda':
         throw new RangeError(`setup.modules: '${name}' is not built in this version; use 'venv' and 'command'`);
       default:
-        return unknownModule(name);
+        throw new RangeError(`setup.modules: '${name}' is no module`);
     }
   });
-}
-
-function unknownModule(name: never): never {
-  throw new RangeError(`setup.modules: '${String(name)}' is no module`);
 }

@@ -6,7 +6,7 @@ import { secondsOf } from './fields.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { LATER_KEYS, refuseLaterKeys } from './later-keys.js';
-import { resolveCommand, resolveModules, resolveSsh, resolveVenv } from './module-sections.js';
+import { resolveCommand, resolveSetUp, resolveSsh } from './module-sections.js';
 import { resolveNotify } from './notify-section.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { given, textValues } from './plain-values.js';
@@ -93,10 +93,9 @@ function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
 
 function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Report): JobSpec | undefined {
   const name = resolveName(form, report);
-  const modules = resolveModules(form, report);
-  const ssh = resolveSsh(form, report);
-  const venv = resolveVenv(form, modules, report);
-  const command = resolveCommand(form, modules, found?.type, report);
+  const setUp = resolveSetUp(form, report);
+  const ssh = resolveSsh(form);
+  const command = resolveCommand(form, setUp.modules, found?.type, report);
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
@@ -110,10 +109,9 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
     env,
     tpu: found.tpu,
     ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
-    modules,
+    ...setUp,
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),
-    ...(venv === undefined ? {} : { venv }),
     ...(command === undefined ? {} : { command }),
     graceSeconds: secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS),
     retries: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { MODULE_NAMES } from '../job-spec.js';
-import { duration, flag, oneOf, scalarText, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { MODULE_NAMES } from '../setup-spec.js';
+import { duration, oneOf, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { moduleSections } from './module-forms.js';
 import { tpuSection } from './tpu-form.js';
 
 /**
@@ -16,60 +17,11 @@ const job = section({
 });
 
 const setup = section({
-  modules: z
-    .array(oneOf(MODULE_NAMES), { error: 'a list of modules' })
+  modules: texts()
     .nullish()
-    .describe('What is set up on each host, in this order.'),
-});
-
-const identity = section({ private_key: text(), public_key: text().nullish(), config_entry: text().nullish() });
-const ssh = section({
-  private_key: text().nullish().describe('The key that connects; a file of the submitter.'),
-  public_key: text().nullish(),
-  tpu_private_key: text().nullish().describe('The same, in the words of the first JobMan.'),
-  tpu_public_key: text().nullish(),
-  identities: z.array(identity, { error: 'a list of identities' }).nullish(),
-});
-
-const megabytes = z.number({ error: 'a number' }).nullish();
-const cache = section({
-  dir: text().nullish(),
-  metadata_ttl_secs: megabytes,
-  stat_cache_max_size_mb: megabytes,
-  type_cache_max_size_mb: megabytes,
-  file_cache_max_size_mb: megabytes,
-  cache_file_for_range_read: flag().nullish(),
-  enable_parallel_downloads: flag().nullish(),
-  prefix: text().nullish(),
-});
-const mount = { bucket_name: text().nullish(), mount_path: text().nullish(), cache: cache.nullish() };
-const gcsfuse = section({
-  ...mount,
-  extra_mounts: z.array(section(mount), { error: 'a list of mounts' }).nullish(),
-});
-
-const docker = section({
-  image: text().nullish(),
-  env_vars: texts().nullish(),
-  mount_dirs: texts().nullish(),
-  workdir: text().nullish(),
-  work_dir: text().nullish(),
-  flags: texts().nullish(),
-});
-const conda = section({
-  name: text().nullish(),
-  env_name: text().nullish(),
-  config_file: text().nullish(),
-  yaml_file: text().nullish(),
-  enabled: flag().nullish(),
-  python: scalarText().nullish(),
-  requirements: z.union([text(), texts()], { error: 'text or a list of texts' }).nullish(),
-});
-const venv = section({
-  name: text().nullish().describe('The environment is ~/NAME on the host.'),
-  path: text().nullish().describe('The same, as a path.'),
-  requirements_file: text().nullish().describe("A file of the submitter's, for pip install -r."),
-  python: scalarText().nullish().describe('python3.10 or "3.10".'),
+    .describe(
+      `What is set up on each host, in this order: ${MODULE_NAMES.join(', ')}, or a name of the section modules.`,
+    ),
 });
 
 const hostIndex = z.int({ error: 'the index of a host' });
@@ -112,11 +64,7 @@ const schema = section({
   job: job.nullish(),
   tpu: tpuSection().nullish(),
   setup: setup.nullish(),
-  ssh: ssh.nullish(),
-  gcsfuse: gcsfuse.nullish(),
-  docker: docker.nullish(),
-  conda: conda.nullish(),
-  venv: venv.nullish(),
+  ...moduleSections(),
   command: command.nullish(),
 });
 
