@@ -1,44 +1,114 @@
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { SshKey } from '../cloud/hosts/port.js';
+import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import { secretNamed } from '../domain/secret-reference.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
+import { secretValue } from './secret-values.js';
 
 export interface ConnectingKey extends SshKey {
   /** OpenSSH line. */
   readonly publicKey: string;
 }
 
+/** A pair as a job file names it: files of the submitter's, or `secret:NAME`. */
+export interface NamedKeyPair {
+  readonly privateKey: string;
+  readonly publicKey?: string;
+}
+
 /**
- * The key pair that connects to a job's hosts: the installation's, or the submitter's own where the job names one. That file
- * is read in place, so it has to be the worker's to read; its content never leaves the worker.
- * @throws InvalidJob naming the file, where it cannot be read.
+ * The key pair that connects to a job's hosts: the installation's, or the submitter's own where the job names one.
+ * @throws InvalidJob as `namedKeyPair` does
  */
-export async function connectingKey({ sshKey, publicKey }: Installation, ssh: JobSpec['ssh']): Promise<ConnectingKey> {
-  if (!ssh) return { ...sshKey, publicKey };
-  const privatePath = onThisMachine(ssh.privateKey, 'ssh.private_key');
-  const publicPath = onThisMachine(ssh.publicKey ?? `${ssh.privateKey}.pub`, 'ssh.public_key');
-  return {
-    privateKey: await readKey(privatePath, 'ssh.private_key'),
-    publicKey: (await readKey(publicPath, 'ssh.public_key')).trim(),
-  };
+export async function connectingKey(installation: Installation, ssh: JobSpec['ssh']): Promise<ConnectingKey> {
+  if (!ssh) return { ...installation.sshKey, publicKey: installation.publicKey };
+  return namedKeyPair(installation, ssh, ['ssh.private_key', 'ssh.public_key']);
+}
+
+/**
+ * Reads a pair that a job names. A secret is read from the installation's store; a file in place, so it has to be the
+ * worker's to read. Either way the private key never leaves the worker but to a host. Without a public half it is computed.
+ * @param fields where the job file names the two, for messages
+ * @throws InvalidJob naming field and file, where one cannot be read or the two are no pair
+ */
+export async function namedKeyPair(
+  installation: Installation,
+  named: NamedKeyPair,
+  [privateField, publicField]: readonly [string, string],
+): Promise<ConnectingKey> {
+  const privateKey = await textOf(installation, named.privateKey, privateField);
+  const reading = readPrivateKey(privateKey);
+  if (reading.kind === 'no-key') throw invalidJob(`${privateField}: '${named.privateKey}' is ${reading.what}`);
+  const publicKey = await publicHalf(installation, named, publicField);
+  if (publicKey === undefined) return { privateKey, publicKey: reading.publicKey };
+  const fingerprint = publicLineFingerprint(publicKey);
+  if (fingerprint !== reading.fingerprint) {
+    throw invalidJob(
+      `${publicField}: '${named.publicKey ?? `${named.privateKey}.pub`}' is ${fingerprint ?? 'no public key'}, and ${privateField} '${named.privateKey}' is ${reading.fingerprint}: they are no pair\n` +
+        `  hosts would let nobody in; write the public key anew: ssh-keygen -y -f ${named.privateKey}`,
+    );
+  }
+  return { privateKey, publicKey };
+}
+
+/** As the job names it, else the file beside the private key where there is one. */
+async function publicHalf(
+  installation: Installation,
+  { privateKey, publicKey }: NamedKeyPair,
+  field: string,
+): Promise<string | undefined> {
+  if (publicKey !== undefined) return (await textOf(installation, publicKey, field)).trim();
+  if (secretNamed(privateKey) !== undefined) return undefined;
+  return readFile(onThisMachine(`${privateKey}.pub`, field), 'utf8').then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+}
+
+function textOf(installation: Installation, reference: string, field: string): Promise<string> {
+  const secret = secretNamed(reference);
+  return secret === undefined ? readKeyFile(reference, field) : secretValue(installation, secret, field);
 }
 
 function onThisMachine(path: string, field: string): string {
   if (path.startsWith('~/')) return join(homedir(), path.slice(2));
   if (isAbsolute(path)) return path;
-  throw invalidJob(`${field}: '${path}' must be an absolute path, or start with ~/`);
+  throw invalidJob(`${field}: '${path}' must be an absolute path, start with ~/, or be secret:NAME`);
 }
 
-async function readKey(path: string, field: string): Promise<string> {
+async function readKeyFile(path: string, field: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(onThisMachine(path, field), 'utf8');
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw invalidJob(
-      `${field}: '${path}' cannot be read by the worker (${why})\n  the worker reads it in place; leave 'ssh' out to connect with the installation's own key`,
-    );
+    const why = (error as NodeJS.ErrnoException).code;
+    if (why === undefined) throw error;
+    throw invalidJob(`${field}: '${path}' cannot be read by the worker (${why})\n${remedy(path, field)}`);
   }
+}
+
+/**
+ * The key that the submitter has under the path that the job names must be the one that this worker reads there: the same
+ * path on two computers is two files.
+ * @param claimed fingerprint of the submitter's file; absent: nobody compared
+ * @throws InvalidJob with both fingerprints
+ */
+export function refuseOtherKey(ssh: JobSpec['ssh'], { privateKey }: SshKey, claimed: string | undefined): void {
+  if (!ssh || claimed === undefined || secretNamed(ssh.privateKey) !== undefined) return;
+  const reading = readPrivateKey(privateKey);
+  if (reading.kind === 'key' && reading.fingerprint === claimed) return;
+  const ours = reading.kind === 'key' ? reading.fingerprint : reading.what;
+  throw invalidJob(
+    `ssh.private_key: '${ssh.privateKey}' is ${claimed} where the job was submitted, and ${ours} on the worker's computer ${hostname()}\n${remedy(ssh.privateKey, 'ssh.private_key')}`,
+  );
+}
+
+function remedy(path: string, field: string): string {
+  return (
+    `  the worker reads it in place; give it yours: jobctl secret put my-key --from-file ${path}\n` +
+    `  and write ${field}: secret:my-key; or leave 'ssh' out to connect with the installation's own key`
+  );
 }

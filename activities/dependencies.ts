@@ -1,4 +1,5 @@
 import type { HostsPort, SshKey } from '../cloud/hosts/port.js';
+import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
 import type { Timings } from '../domain/timings.js';
@@ -29,6 +30,8 @@ export interface Installation {
   readonly sshKey: SshKey;
   /** OpenSSH line. */
   readonly publicKey: string;
+  /** Absent: none is configured, and jobs that name secrets are refused. */
+  readonly secrets?: SecretStore;
   readonly taskQueue: string;
   /** The queue that this worker alone polls. */
   readonly claimedQueue: string;

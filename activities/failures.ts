@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { SecretsRefused } from '../cloud/secrets/port.js';
 import { CloudRefused } from '../cloud/tpu/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
@@ -14,7 +15,7 @@ export async function translated<T>(call: () => Promise<T>): Promise<T> {
 
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
-  if (error instanceof CloudRefused || error instanceof StoreRefused) {
+  if (error instanceof CloudRefused || error instanceof StoreRefused || error instanceof SecretsRefused) {
     return ApplicationFailure.create({ type: FailureType.Refused, message: error.message, cause: error });
   }
   return error;

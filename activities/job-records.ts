@@ -16,12 +16,13 @@ import {
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../workflows/messages.js';
-import { connectingKey } from './connecting-key.js';
+import { connectingKey, refuseOtherKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities, JobRef } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { rememberGoogleProject } from './google-projects.js';
 import type { PoolSource } from './pool-source.js';
+import { secretVariables } from './secret-values.js';
 
 type JobRecordActivities = Pick<JobActivities, 'acceptJob' | 'claimWorker' | 'recordAttempt' | 'recordOutcome'>;
 
@@ -57,7 +58,10 @@ async function acceptJob(
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const tpu = await completeTpu(pools, spec.pool, job, input);
   const project = projectOf(config, user, spec, tpu.zones);
-  const { publicKey } = await connectingKey(installation, spec.ssh);
+  const key = await connectingKey(installation, spec.ssh);
+  refuseOtherKey(spec.ssh, key, input.sshKey);
+  // For the refusal alone: each start of the command reads them anew.
+  await secretVariables(installation, spec);
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   // Before any slice is asked for: from now on somebody looks for what is ours there.
@@ -68,7 +72,7 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey,
+    publicKey: key.publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
     user,
     project,

@@ -1,26 +1,37 @@
 import type { StoreReader } from '../cloud/store/port.js';
-import { poolStateObject } from '../domain/store-layout.js';
+import { poolLineObject, poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
+import type { WaitingLine } from '../quota/waiting-line.js';
 
 /**
  * A pool as a worker published it last: one read of one object, some seconds old while the pool is busy and as old as its last
  * change otherwise (`at` says). Undefined: nothing was ever published for this pool.
  * @throws RangeError where it cannot be read, or was written by another version of jobctl; the store's errors
  */
-export async function readPoolState(
-  store: Pick<StoreReader, 'bucket' | 'read'>,
-  pool: string,
-): Promise<PoolSnapshot | undefined> {
-  const name = poolStateObject(pool);
-  const content = await store.read(name);
-  if (content === undefined) return undefined;
-  return unpackState(parsed(content, `gs://${store.bucket}/${name}`));
+export async function readPoolState(store: ObjectReader, pool: string): Promise<PoolSnapshot | undefined> {
+  const packed = await readJson<PackedPoolState>(store, poolStateObject(pool));
+  return packed && unpackState(packed);
 }
 
-function parsed(content: Buffer, where: string): PackedPoolState {
+/**
+ * Where the pool's waiting jobs stood when it was published last, small and made for lists. Undefined: nothing was published.
+ * @throws RangeError where it cannot be read; the store's errors
+ */
+export function readWaitingLine(store: ObjectReader, pool: string): Promise<WaitingLine | undefined> {
+  return readJson<WaitingLine>(store, poolLineObject(pool));
+}
+
+type ObjectReader = Pick<StoreReader, 'bucket' | 'read'>;
+
+async function readJson<Content>(store: ObjectReader, name: string): Promise<Content | undefined> {
+  const content = await store.read(name);
+  if (content === undefined) return undefined;
   try {
-    return JSON.parse(content.toString('utf8')) as PackedPoolState;
+    return JSON.parse(content.toString('utf8')) as Content;
   } catch (error) {
-    throw new RangeError(`${where}: is not the state of a pool: ${(error as Error).message}`, { cause: error });
+    const where = `gs://${store.bucket}/${name}`;
+    throw new RangeError(`${where}: is not what a worker publishes of a pool: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -21,6 +21,8 @@ export interface JobSpec {
   /** Slices of the gang, 1 or more. */
   readonly slices: number;
   readonly env: Readonly<Record<string, string>>;
+  /** Variables of the command whose values are in the installation's secret store: variable -> name of the secret. */
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly tpu: {
     readonly allocationMode: AllocationMode;
     readonly accelerator: string;
@@ -56,6 +58,7 @@ export interface JobSpec {
   /** Modules of jobctl's (`MODULE_NAMES` of setup-spec.ts) and the job's own, in the order in which they run. */
   readonly modules: readonly string[];
   readonly remoteUser?: string;
+  /** `privateKey`: a file of the submitter's, or `secret:NAME`. */
   readonly ssh?: { readonly privateKey: string; readonly publicKey?: string };
   readonly venv?: {
     /** `~/NAME` or the path given, on the host. */

@@ -65,6 +65,8 @@ const configShape = z.strictObject({
     })
     .prefault({} as never),
   googleProject: z.string().min(1),
+  /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
+  secretStore: z.string().min(1).optional(),
   label: z.string().optional(),
   /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
   pool: poolName.default('default'),
@@ -127,6 +129,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_METRICS_PORT: 'metricsPort',
   JOBCTL_LISTEN_HOST: 'listenHost',
   JOBCTL_TASK_QUEUE: 'taskQueue',
+  JOBCTL_SECRET_STORE: 'secretStore',
   JOBCTL_CODEC_KEY: 'codec.key',
   JOBCTL_CODEC_DECODE_KEYS: 'codec.decodeKeys',
   JOBCTL_LOG_LEVEL: 'logLevel',

@@ -11,6 +11,7 @@ import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
+import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { createTpuPort } from '../cloud/tpu/google-tpu.js';
@@ -118,6 +119,8 @@ const LOOK_AGAIN_MS = 1_000;
 async function poll({ config, codec, temporal, ports, meter, health, log, stop }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
+  const { secretStore } = config;
+  const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
   const activities = createActivities({
     ...ports,
     meter,
@@ -127,6 +130,7 @@ async function poll({ config, codec, temporal, ports, meter, health, log, stop }
       googleProject: config.googleProject,
       sshKey: { privateKey: readFileSync(config.ssh.privateKeyFile, 'utf8') },
       publicKey: readFileSync(config.ssh.publicKeyFile, 'utf8').trim(),
+      ...(secrets === undefined ? {} : { secrets }),
       taskQueue: config.taskQueue,
       claimedQueue,
       timings: config.timings,

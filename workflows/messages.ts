@@ -54,6 +54,8 @@ export interface JobInput {
   readonly user?: string;
   /** Local files the job names, uploaded to the store before: path as written -> SHA-256. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Public fingerprint (`SHA256:..`) of the submitter's file that `ssh.private_key` names: a worker uses no other key. */
+  readonly sshKey?: string;
   /** Set by the workflow itself when it continues as new (workflows/job/carry.ts). */
   readonly carry?: unknown;
 }
@@ -114,6 +116,11 @@ export interface JobEvent {
 }
 
 /** Answer of the `describe` query. */
+export interface HostLogin {
+  readonly user: string;
+  /** OpenSSH line of the key that the hosts accept. */
+  readonly publicKey: string;
+}
 export interface JobView {
   readonly id: string;
   readonly spec: JobSpec;
@@ -129,6 +136,8 @@ export interface JobView {
   /** By quota. Absent: never. */
   readonly quotaPreemptions?: number;
   readonly slices: readonly SliceView[];
+  /** How the job's hosts are logged in to. Absent: a worker before 0.2 answers. */
+  readonly login?: HostLogin;
   readonly outcome?: Outcome;
   /** What jobctl did for the job, oldest first; the store keeps the whole. */
   readonly events: readonly JobEvent[];

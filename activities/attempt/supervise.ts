@@ -1,11 +1,12 @@
 import { log } from '@temporalio/activity';
-import type { HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import type { HostConnection, HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
 import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { AttemptEnd, AttemptInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
 import { commandScript } from '../modules/index.js';
+import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
 import { type HostEnd, verdictOf, wasEndedByOthers } from './host-ends.js';
@@ -47,6 +48,7 @@ class Supervision {
   readonly #streams: LogStream[] = [];
   readonly #runId: string;
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
+  #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
   constructor(
     dependencies: ActivityDependencies,
@@ -117,7 +119,7 @@ class Supervision {
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const [stream, started] = await Promise.all([
       LogStream.open(this.#dependencies, prefix, host.number, this.#signal),
-      this.#caller.on(target, (connection) => connection.startRun(this.#request(target, script))),
+      this.#caller.on(target, (connection) => this.#start(connection, this.#request(target, script))),
     ]);
     this.#streams.push(stream);
     if (started.kind === 'fenced') return { kind: 'fenced', at, epoch: started.epoch };
@@ -132,6 +134,15 @@ class Supervision {
         return end;
       }
     }
+  }
+
+  /** Secrets are read once, and only where the command has not begun: one that was removed since ends nothing that runs. */
+  async #start(connection: HostConnection, request: RunRequest): ReturnType<HostConnection['startRun']> {
+    const { spec } = this.#input;
+    if (spec.secrets === undefined || (await connection.runStatus(this.#runId)).kind !== 'absent')
+      return connection.startRun(request);
+    const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
+    return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
 
   #commandHosts(): readonly AttemptHost[] {

@@ -18,6 +18,7 @@ export interface ContextFlags {
   readonly tpuRestEndpoint?: string;
   readonly codecKey?: string;
   readonly codecDecodeKeys?: string;
+  readonly secretStore?: string;
 }
 
 /** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
@@ -27,6 +28,8 @@ export interface CliContext {
   readonly store?: { readonly endpoint?: string; readonly bucket: string };
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
+  /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
+  readonly secretStore?: string;
   /** REHEARSAL where the local stack is meant. */
   readonly label?: string;
   /** Of Temporal's Web UI. */
@@ -68,6 +71,7 @@ function merged(flags: ContextFlags, env: Environment, stack: DevContext | undef
       taskQueue: flags.taskQueue ?? given(env['JOBCTL_TASK_QUEUE']),
       googleProject: flags.googleProject ?? given(env['JOBCTL_GOOGLE_PROJECT']) ?? stack?.googleProject,
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
+      secretStore: flags.secretStore ?? given(env['JOBCTL_SECRET_STORE']) ?? stack?.secretStore,
       label: stack?.label,
       uiUrl: stack?.temporal.uiUrl ?? undefined,
     }),

@@ -101,6 +101,7 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--ssh-public-key-file <file>', 'its public half')
     .option('--ssh-user <name>', 'login name on TPU VMs')
     .option('--ssh-port <port>', 'SSH port of TPU VMs')
+    .option('--secret-store <place>', 'where secrets of jobs are: file:///FOLDER or projects/P')
     .option('--health-port <port>', 'where /ready answers')
     .option('--metrics-port <port>', 'where Prometheus reads /metrics')
     .option('--listen-host <address>', 'where both listen (127.0.0.1)')

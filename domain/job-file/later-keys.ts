@@ -6,7 +6,6 @@ import { valueAt, without } from './plain-tree.js';
  * take a key and do nothing would break a promise in silence. The text says what happens instead.
  */
 export const LATER_KEYS: Readonly<Record<string, string>> = {
-  secrets: 'put the secret into a file on the hosts and read it in the command',
   bundle: 'fetch the code in the command (git clone)',
   keep: 'slices are deleted when the command ends (never)',
   loop: 'the command runs once; its exit code ends the job',

@@ -14,10 +14,12 @@ import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
 import { jobFileSchema } from './sections.js';
+import { resolveSecrets } from './secrets-section.js';
 import type { JobFile } from './sections.js';
 import { resolveTpu } from './tpu-section.js';
 import type { ResolvedTpu } from './tpu-section.js';
 
+import { checkVariableName } from './variable-name.js';
 export type ResolvedJob =
   | {
       readonly ok: true;
@@ -100,6 +102,7 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
   const notify = resolveNotify(form.notify, report);
+  const secrets = resolveSecrets(form, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.type.type),
@@ -109,6 +112,7 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
     env,
     tpu: found.tpu,
     ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
+    ...(secrets === undefined ? {} : { secrets }),
     ...setUp,
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),
@@ -158,16 +162,8 @@ function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project'
   };
 }
 
-/** Names that jobctl sets itself on every host. */
-const OWN_VARIABLE = /^(JOBCTL_|MEGASCALE_)/;
-
 function resolveEnv(form: JobFile, report: Report): Record<string, string> {
-  for (const [name, value] of Object.entries(form.env ?? {})) {
-    const path = ['env', name];
-    if (!/^[A-Za-z_]\w*$/.test(name))
-      report.wrong(path, name, 'no name of a variable', 'letters, digits and _; no digit first');
-    else if (OWN_VARIABLE.test(name)) report.problem(path, value, 'is set by jobctl', 'take another name');
-  }
+  for (const [name, value] of Object.entries(form.env ?? {})) checkVariableName(['env', name], name, report, value);
   return textValues(form.env);
 }
 

@@ -83,3 +83,4 @@ export function jobFileJsonSchema(): Record<string, unknown> {
   if (tpuForm !== undefined) tpuForm.required = ['accelerator'];
   return { ...json, title: 'jobctl job file', required: ['tpu'] };
 }
+  secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),

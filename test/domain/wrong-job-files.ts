@@ -633,7 +633,6 @@ keep: on-failure
 bundle: {}
 hooks: {success: x}
 timeouts: {run: 1h}
-secrets: [a]
 atomic: true
 `,
     want: [
@@ -647,10 +646,24 @@ atomic: true
       '  until then: trap SIGTERM in the command',
       'train.yaml:6:1: timeouts: not built yet in this version of jobctl',
       '  until then: jobctl cancel ends a job',
-      'train.yaml:7:1: secrets: not built yet in this version of jobctl',
-      '  until then: put the secret into a file on the hosts and read it in the command',
-      'train.yaml:8:1: atomic: not built yet in this version of jobctl',
+      'train.yaml:7:1: atomic: not built yet in this version of jobctl',
       '  until then: slices are asked for one by one, and the job starts when all of them are there',
+    ],
+  },
+  'secrets that are no names, and variables that are taken': {
+    text: `${TPU}env: {A: x}
+secrets: {A: a, JOBCTL_X: b, 1B: c, D: 'hf_secret value', E: 'secret:e'}
+`,
+    want: [
+      'train.yaml:3:14: A: is in env too',
+      '  keep one of the two; a value in env is kept with the job',
+      'train.yaml:3:27: JOBCTL_X: is set by jobctl',
+      '  take another name',
+      "train.yaml:3:34: 1B: '1B' is no name of a variable",
+      '  letters, digits and _; no digit first',
+      'train.yaml:3:40: secrets.D: is no name of a secret',
+      "  a secret's name: a letter, then letters, digits, - and _; 100 characters at most",
+      '  jobctl secret put NAME keeps a value',
     ],
   },
   'a notify that is no section': {

@@ -5,9 +5,18 @@ import type { JobInput } from '../messages.js';
 
 /** The versions of a job's input that this worker knows. */
 const KNOWN_VERSION = 1;
-const KNOWN_KEYS = ['v', 'job', 'source', 'user', 'files', 'carry'] as const satisfies readonly (keyof JobInput)[];
+const KNOWN_KEYS = [
+  'v',
+  'job',
+  'source',
+  'user',
+  'files',
+  'sshKey',
+  'carry',
+] as const satisfies readonly (keyof JobInput)[];
 const EXAMPLE = 'start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const SHA256 = /^[0-9a-f]{64}$/;
+const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/;
 /** A login name may be anything on some systems; a search attribute has to take it. */
 const USER = /^\P{Cc}{1,100}$/u;
 
@@ -47,8 +56,12 @@ function unknownKey(key: string, value: unknown): Problem[] {
   return [problem([key], value, "no such key in a job's input", hint.join('\n'))];
 }
 
-function textProblems({ source, user }: Readonly<Record<string, unknown>>): Problem[] {
+function textProblems({ source, user, sshKey }: Readonly<Record<string, unknown>>): Problem[] {
   const problems: Problem[] = [];
+  if (!isAbsent(sshKey) && !(typeof sshKey === 'string' && FINGERPRINT.test(sshKey)))
+    problems.push(
+      problem(['sshKey'], sshKey, `${showValue(sshKey)} is no fingerprint of a key`, 'as `ssh-keygen -l` shows it'),
+    );
   if (!isAbsent(source) && typeof source !== 'string')
     problems.push(problem(['source'], source, `${showValue(source)} is not text`));
   if (isAbsent(user)) return problems;

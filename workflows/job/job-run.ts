@@ -286,6 +286,7 @@ export class JobRun {
       preemptions: this.#spent.preemption,
       ...this.#takenByQuota,
       slices: this.#gang.views,
+      login: { user: settings.loginUser, publicKey: settings.publicKey },
       ...this.#story.view(),
     };
   }

@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url';
 import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
 import { DEFAULT_LISTING_PERIODS } from '../../../cloud/tpu/zone-lister.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
@@ -27,6 +28,8 @@ export interface DevContext {
   readonly label?: string;
   /** Keys of the payload codec; absent: payloads are plain. */
   readonly codec?: CodecReferences;
+  /** Absent: the stack came up under a jobctl that had none. */
+  readonly secretStore?: string;
   /** GET: 200 when the worker is ready. */
   readonly workerReadyUrl: string;
 }
@@ -85,11 +88,12 @@ export function contextOf(home: StackHome, record: StackRecord): DevContext {
     temporal: { address: temporalAddressOf(record), namespace: DEV_NAMESPACE, uiUrl: uiUrlOf(record) },
     ...(record.realCloud === undefined ? rehearsedSide(home, record.addresses) : realSide(home, record.realCloud)),
     ...(record.codec === undefined ? {} : { codec: record.codec }),
+    secretStore: pathToFileURL(home.secretsDir).href,
     workerReadyUrl: readyUrlOf(record.addresses),
   };
 }
 
-type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'workerReadyUrl'>;
+type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'secretStore' | 'workerReadyUrl'>;
 
 function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   return {
@@ -134,7 +138,7 @@ function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
 
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
-  const { temporal, store, cloud, ssh, googleProject, label } = contextOf(home, record);
+  const { temporal, store, cloud, ssh, googleProject, label, secretStore } = contextOf(home, record);
   const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
   const isReal = record.realCloud !== undefined;
   return {
@@ -143,6 +147,7 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
     ssh,
     googleProject,
+    secretStore,
     // A real cloud has no label, and the waits of production.
     ...(isReal ? {} : { label, timings: timingsOf(record) }),
     healthPort: record.addresses.health,

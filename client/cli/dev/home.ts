@@ -16,6 +16,8 @@ export interface StackHome {
   readonly databaseFile: string;
   readonly rehearsalDir: string;
   readonly sshDir: string;
+  /** Secrets of the stack's jobs. */
+  readonly secretsDir: string;
   /** gcloud's configuration after `jobctl rehearsal env`. */
   readonly gcloudDir: string;
   readonly logsDir: string;
@@ -34,6 +36,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     databaseFile: join(root, 'temporal.db'),
     rehearsalDir: join(root, 'rehearsal'),
     sshDir: join(root, 'ssh'),
+    secretsDir: join(root, 'secrets'),
     gcloudDir: join(root, 'gcloud'),
     logsDir: join(root, 'logs'),
   };

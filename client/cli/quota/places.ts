@@ -1,6 +1,6 @@
 import type { JobRow } from '../../job-rows.js';
-import type { PlaceInLine } from '../../places-in-line.js';
 import { JobPhase } from '../../../domain/job-state.js';
+import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { openReader } from '../connect.js';
 import type { CliContext } from '../context.js';
 import { clockTime } from '../render/clock-time.js';
@@ -18,17 +18,17 @@ const NONE: Places = { byJob: new Map() };
 export async function placesOf(rows: readonly JobRow[], { store }: CliContext): Promise<Places> {
   const queued = rows.filter(({ phase }) => phase === JobPhase.Queued);
   if (queued.length === 0 || store === undefined) return NONE;
-  const [{ readPoolState }, { placesInLine }] = await Promise.all([
+  const [{ readWaitingLine }, { placesInLine }] = await Promise.all([
     import('../../pool-state.js'),
-    import('../../places-in-line.js'),
+    import('../../../quota/waiting-line.js'),
   ]);
   try {
     const reader = await openReader(store);
     const pools = [...new Set(queued.map(({ pool }) => pool))];
-    const states = await Promise.all(pools.map((pool) => readPoolState(reader, pool)));
-    const entries = states.flatMap((state) => {
-      const jobs = queued.filter(({ pool }) => pool === state?.pool).map(({ id }) => id);
-      return state === undefined ? [] : [...placesInLine(state, jobs, (at) => clockTime(at))];
+    const lines = await Promise.all(pools.map((pool) => readWaitingLine(reader, pool)));
+    const entries = lines.flatMap((line) => {
+      const jobs = queued.filter(({ pool }) => pool === line?.pool).map(({ id }) => id);
+      return line === undefined ? [] : [...placesInLine(line, jobs, (at) => clockTime(at))];
     });
     return { byJob: new Map(entries) };
   } catch (error) {

@@ -2,7 +2,7 @@ import type { JobPage, JobRow } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration } from './duration.js';
 import { count, reasonOf } from './job-header.js';
-import type { PlaceInLine } from '../../places-in-line.js';
+import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Places } from '../quota/places.js';
 import { renderTable } from './table.js';

@@ -1,5 +1,5 @@
 import type { JobRow } from '../../job-rows.js';
-import type { PlaceInLine } from '../../places-in-line.js';
+import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { JobView, SliceView } from '../../../workflows/messages.js';
 import type { EpochMs } from '../../../domain/units.js';

@@ -56,6 +56,7 @@ function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
     metricsPort: flags.metricsPort,
     listenHost: flags.listenHost,
     logLevel: flags.logLevel,
+    secretStore: flags.secretStore,
     'codec.key': flags.codecKey,
     'codec.decodeKeys': flags.codecDecodeKeys,
   };

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SecretsUnavailable, type SecretStore } from '../cloud/secrets/port.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import { SECRET_NAME, SECRET_NAME_RULE } from '../domain/secret-reference.js';
+import type { Installation } from './dependencies.js';
+import { invalidJob } from './failures.js';
+
+/**
+ * The value of one secret, as it was put.
+ * @param field where the job file names it, for messages; the value is in none
+ * @throws InvalidJob where there is no such secret or no store; SecretsRefused, SecretsUnavailable
+ */
+export async function secretValue({ secrets }: Installation, name: string, field: string): Promise<string> {
+  if (!SECRET_NAME.test(name)) throw invalidJob(`${field}: is no name of a secret\n  ${SECRET_NAME_RULE}`);
+  if (secrets === undefined) {
+    throw invalidJob(
+      `${field}: wants secret ${name}, and this installation has no secret store\n  an operator names one: secretStore in the worker's configuration (docs/secrets.md)`,
+    );
+  }
+  const value = await readPatiently(secrets, name);
+  if (value !== undefined) return value;
+  throw invalidJob(
+    `${field}: there is no secret ${name} in the ${secrets.place}\n  put it: jobctl secret put ${name} --from-file FILE`,
+  );
+}
+
+/**
+ * The variables of the job's `secrets`, read now: what a command gets at its start, by a file that is gone before it runs.
+ * Newlines at a value's end are left out, as `$(cat FILE)` does: files end with one, tokens do not.
+ */
+export async function secretVariables(
+  installation: Installation,
+  { secrets = {} }: Pick<JobSpec, 'secrets'>,
+): Promise<Readonly<Record<string, string>>> {
+  const read = async ([variable, name]: readonly [string, string]): Promise<readonly [string, string]> => {
+    const value = await secretValue(installation, name, `secrets.${variable}`);
+    if (value.includes('\0'))
+      throw invalidJob(`secrets.${variable}: secret ${name} holds a NUL byte, which no variable can`);
+    return [variable, value.replace(/\n+$/, '')];
+  };
+  return Object.fromEntries(await Promise.all(Object.entries(secrets).map(read)));
+}
+
+/**
+ * A store that is away for a moment must not end a job. Longer than a heartbeat's timeout, so that an attempt whose worker
+ * waits here is claimed again rather than failed.
+ */
+const OUTAGE_MS = 90_000;
+const LONGEST_PAUSE_MS = 10_000;
+
+async function readPatiently(secrets: SecretStore, name: string): Promise<string | undefined> {
+  const giveUpAt = Date.now() + OUTAGE_MS;
+  for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await secrets.read(name);
+    } catch (error) {
+      if (!(error instanceof SecretsUnavailable) || Date.now() + pauseMs > giveUpAt) throw error;
+      await sleep(pauseMs);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import ssh2 from 'ssh2';
+import { fingerprintOf } from './ssh-key.js';
+
+/** What a text is, of a user who says it is a private key. No member ever holds the key. */
+export type PrivateKeyReading =
+  | {
+      readonly kind: 'key';
+      /** OpenSSH line without a comment. */ readonly publicKey: string;
+      readonly fingerprint: string;
+    }
+  /** `a public key`, `a key with a passphrase`, .. */
+  | { readonly kind: 'no-key'; readonly isMeantAsKey: boolean; readonly what: string };
+
+/** Reads PEM and OpenSSH forms without a passphrase, as the fleet does. */
+export function readPrivateKey(text: string): PrivateKeyReading {
+  const isMeantAsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----|PuTTY-User-Key-File/.test(text);
+  const parsed = ssh2.utils.parseKey(text);
+  if (parsed instanceof Error) {
+    const isLocked = /passphrase|[Ee]ncrypted/.test(parsed.message);
+    const what = isLocked
+      ? 'a key with a passphrase, which nobody is there to type'
+      : 'no private key that can be read';
+    return { kind: 'no-key', isMeantAsKey, what };
+  }
+  // A file can hold several keys, which the types do not say.
+  const [first] = [parsed].flat();
+  if (!first?.isPrivateKey()) return { kind: 'no-key', isMeantAsKey, what: 'a public key' };
+  const wire = first.getPublicSSH();
+  return {
+    kind: 'key',
+    publicKey: `${first.type} ${wire.toString('base64')}`,
+    fingerprint: fingerprintOf(wire),
+  };
+}
+
+/** The fingerprint of an OpenSSH line (`ssh-ed25519 AAAA.. comment`); undefined for another text. */
+export function publicLineFingerprint(line: string): string | undefined {
+  const parsed = ssh2.utils.parseKey(line.trim());
+  if (parsed instanceof Error) return undefined;
+  const [first] = [parsed].flat();
+  return first === undefined ? undefined : fingerprintOf(first.getPublicSSH());
+}

@@ -1,0 +1,92 @@
+import { secretFingerprint } from './fingerprint.js';
+import { type SecretStore, SecretsRefused, type StoredSecret } from './port.js';
+import { SecretManagerRest, type RestSecret } from './secret-manager-rest.js';
+
+/** A worker reads no other secrets of the project, whatever a job file names. */
+const PREFIX = 'jobctl-';
+const LABEL = { jobctl: 'secret' } as const;
+const FINGERPRINT = 'jobctl-fingerprint';
+const PUT_AT = 'jobctl-put-at';
+
+/**
+ * Google's Secret Manager, by its REST API and the application default credentials. A secret is `jobctl-NAME`; its newest
+ * version is the value; fingerprint and time are annotations, so that who may list needs no right to read. Older versions
+ * stay for an operator to look at or destroy.
+ */
+export class SecretManagerStore implements SecretStore {
+  readonly place: string;
+  readonly #project: string;
+  readonly #rest: SecretManagerRest;
+
+  constructor(project: string, endpoint?: string) {
+    this.place = `Secret Manager of project ${project}`;
+    this.#project = project;
+    this.#rest = new SecretManagerRest(`${this.place}`, endpoint);
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    const answer = await this.#rest.call('GET', `${this.#path(name)}/versions/latest:access`, 'read');
+    return answer === 'absent' ? undefined : Buffer.from(answer.payload?.data ?? '', 'base64').toString('utf8');
+  }
+
+  async list(): Promise<readonly StoredSecret[]> {
+    const found: StoredSecret[] = [];
+    let pageToken = '';
+    do {
+      const query = new URLSearchParams({ filter: `labels.jobctl=${LABEL.jobctl}`, pageSize: '250' });
+      if (pageToken !== '') query.set('pageToken', pageToken);
+      const page = await this.#rest.call('GET', `projects/${this.#project}/secrets?${query}`, 'list');
+      if (page === 'absent') throw new SecretsRefused(`${this.place}: there is no such project, or no right to see it`);
+      found.push(...(page.secrets ?? []).flatMap(storedSecret));
+      pageToken = page.nextPageToken ?? '';
+    } while (pageToken !== '');
+    return found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async put(name: string, value: string): Promise<StoredSecret & { readonly isChanged: boolean }> {
+    const fingerprint = await secretFingerprint(name, value);
+    const known = await this.#describe(name);
+    if (known !== undefined && (await this.#isValue(name, value)) && known.fingerprint === fingerprint)
+      return { ...known, isChanged: false };
+    await this.#make(name);
+    const data = Buffer.from(value).toString('base64');
+    await this.#rest.mustCall('POST', `${this.#path(name)}:addVersion`, 'add a version', { payload: { data } });
+    const putAt = Date.now();
+    // Last: a crash before it leaves the fingerprint of the value before, and putting again mends that.
+    const annotations = { [FINGERPRINT]: fingerprint, [PUT_AT]: new Date(putAt).toISOString() };
+    await this.#rest.mustCall('PATCH', `${this.#path(name)}?updateMask=annotations`, 'annotate', { annotations });
+    return { name, fingerprint, putAt, isChanged: true };
+  }
+
+  async remove(name: string): Promise<boolean> {
+    return (await this.#rest.call('DELETE', this.#path(name), 'remove')) !== 'absent';
+  }
+
+  /** Who may write and not read puts a new version each time. */
+  async #isValue(name: string, value: string): Promise<boolean> {
+    return (await this.read(name).catch(() => undefined)) === value;
+  }
+
+  async #describe(name: string): Promise<StoredSecret | undefined> {
+    const secret = await this.#rest.call('GET', this.#path(name), 'look at');
+    return secret === 'absent' ? undefined : storedSecret(secret)[0];
+  }
+
+  async #make(name: string): Promise<void> {
+    const body = { replication: { automatic: {} }, labels: LABEL };
+    const path = `projects/${this.#project}/secrets?secretId=${PREFIX}${name}`;
+    await this.#rest.mustCall('POST', path, 'make', body, [409]);
+  }
+
+  #path(name: string): string {
+    return `projects/${this.#project}/secrets/${PREFIX}${encodeURIComponent(name)}`;
+  }
+}
+
+/** None for what another tool made under our label without a fingerprint. */
+function storedSecret({ name = '', annotations = {}, createTime }: RestSecret): StoredSecret[] {
+  const id = name.slice(name.lastIndexOf('/') + 1);
+  if (!id.startsWith(PREFIX)) return [];
+  const putAt = Date.parse(annotations[PUT_AT] ?? createTime ?? '');
+  return [{ name: id.slice(PREFIX.length), fingerprint: annotations[FINGERPRINT] ?? 'unknown', putAt: putAt || 0 }];
+}

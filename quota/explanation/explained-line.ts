@@ -1,0 +1,50 @@
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { Verdict } from '../decision/verdict.js';
+import { Explainer } from '../explain.js';
+import type { PoolSnapshot } from '../published-state.js';
+import { Table } from '../shared-values.js';
+import type { Sentence, WaitingLine } from '../waiting-line.js';
+import { plainWording, sentenceText, type Wording } from './explain-words.js';
+
+/** One pass, and one explanation for each kind of job that waits for another reason. */
+export function explainedLine({ view, pool, at, epoch }: PoolSnapshot): WaitingLine {
+  const sentences = new Table<Sentence>();
+  const line = { v: 1, pool, at, epoch } as const;
+  if (view.requests.length === 0) return { ...line, sentences: [], rows: [] };
+  const explainer = new Explainer(view, at);
+  const { pass } = explainer;
+  const words = { ...plainWording(view.config), nameOf: jobOfLeaseKey, timeOf: markedTime };
+  const indexOf = (id: string): number => sentences.indexOf(sentenceOf(explainer, id, words));
+  const reserved = new Set(pass.decision.memory.reservations.map(({ id }) => id));
+  const known = new Map<string, number>();
+  const rows = pass.line.map(({ id }) => {
+    const key = reserved.has(id) ? id : sameReasons(pass.verdictOf(id), view.isFrozen);
+    const index = known.get(key) ?? indexOf(id);
+    known.set(key, index);
+    return [jobOfLeaseKey(id), index] as const;
+  });
+  return { ...line, sentences: sentences.values, rows };
+}
+
+/**
+ * What an explanation is made of, but for the job's name: without this a line of 10,000 would be 10,000 explanations. A job
+ * with a reservation is never like another; of a frozen pool all are.
+ */
+function sameReasons(verdict: Verdict | undefined, isFrozen = false): string {
+  if (verdict === undefined || isFrozen) return '';
+  const { request, isInQuota, outcome, problems } = verdict;
+  const { project, priority, units, pricing, zones } = request;
+  return JSON.stringify([project, priority, units, pricing, zones, isInQuota, outcome, problems]);
+}
+
+const MARK = '\u0000';
+const markedTime = (at: EpochMs): string => `${MARK}${at}${MARK}`;
+
+function sentenceOf(explainer: Explainer, id: string, words: Wording): Sentence {
+  const why = explainer.of(id);
+  if (why === undefined) throw new RangeError(`'${id}' is in the line and does not wait`);
+  // Every other part is a time.
+  const parts = sentenceText(why, words).split(MARK);
+  return parts.map((part, index) => (index % 2 === 1 ? Number(part) : part)).filter((part) => part !== '');
+}

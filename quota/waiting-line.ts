@@ -1,0 +1,52 @@
+import type { EpochMs } from '../domain/units.js';
+import { entry } from './shared-values.js';
+
+/**
+ * Where the jobs of a pool stand, for lists: the object `quota/<pool>/line.json`. A worker makes it when it publishes the
+ * pool, so that a list of a hundred jobs neither reads ten thousand leases nor decides on them (docs/adr/0024).
+ */
+export interface WaitingLine {
+  readonly v: 1;
+  readonly pool: string;
+  readonly at: EpochMs;
+  readonly epoch: number;
+  /** Of jobs that wait for the same reasons, once. */
+  readonly sentences: readonly Sentence[];
+  /** Those who go on waiting, in the order of service; the first has position 1. */
+  readonly rows: readonly (readonly [job: string, sentence: number])[];
+}
+
+/** What a job waits for: text, and times, which each reader writes in its own zone. */
+export type Sentence = readonly (string | EpochMs)[];
+
+/** A job's place in a line as it was published. */
+export interface PlaceInLine {
+  /** 1 = first in the order of service. */
+  readonly position: number;
+  /** How many wait. */
+  readonly of: number;
+  /** What it waits for, in one sentence. */
+  readonly why: string;
+}
+
+/**
+ * Where these jobs stood when the line was made, by job; who waits no more has no entry.
+ * @param timeOf how times are written
+ * @throws RangeError where the object is of another version of jobctl
+ */
+export function placesInLine(
+  { v, pool, sentences, rows }: WaitingLine,
+  jobs: Iterable<string>,
+  timeOf: (at: EpochMs) => string,
+): ReadonlyMap<string, PlaceInLine> {
+  if (v !== 1) {
+    throw new RangeError(`line of pool '${pool}': written in form ${String(v)}, this jobctl reads form 1: update it`);
+  }
+  const wanted = new Set(jobs);
+  const places = rows.flatMap(([job, sentence], index): [string, PlaceInLine][] => {
+    if (!wanted.has(job)) return [];
+    const why = entry(sentences, sentence).map((part) => (typeof part === 'number' ? timeOf(part) : part));
+    return [[job, { position: index + 1, of: rows.length, why: why.join('') }]];
+  });
+  return new Map(places);
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { jobOfLeaseKey } from '../../domain/lease.js';
+import { Explainer } from '../../quota/explain.js';
+import { explainedLine } from '../../quota/explanation/explained-line.js';
+import { plainWording, sentenceText } from '../../quota/explanation/explain-words.js';
+import type { PoolSnapshot } from '../../quota/published-state.js';
+import { DEFAULT_RULES, UNLIMITED } from '../../quota/quota-config.js';
+import type { Pool } from '../../quota/quota-config.js';
+import { placesInLine, type WaitingLine } from '../../quota/waiting-line.js';
+import { lease, pool, project, request } from './builders.js';
+import { holds } from './properties/check.js';
+import { NOW, scene } from './properties/scenes.js';
+
+/** Through the object in the bucket. */
+const written = (view: Pool, at = NOW): WaitingLine =>
+  JSON.parse(JSON.stringify(explainedLine(snapshot(view, at)))) as WaitingLine;
+const snapshot = (view: Pool, at: number): PoolSnapshot => ({
+  pool: 'default',
+  at,
+  epoch: 3,
+  admission: 'open',
+  view,
+});
+const clock = (at: number): string => new Date(at).toISOString().slice(11, 16);
+
+describe('quota: the published line', () => {
+  const ANY = { requests: 8, leases: 8, withLimits: true, withCoolDowns: true, withReservations: true };
+  const anyPool: fc.Arbitrary<Pool> = fc
+    .record({ facts: scene(ANY), isFrozen: fc.constantFrom(false, false, false, true) })
+    .map(({ facts, isFrozen }) => ({ ...facts, isFrozen }));
+
+  it('says of each job what its own explanation says: position and sentence', () => {
+    holds(
+      anyPool,
+      (view) => {
+        const explainer = new Explainer(view, NOW);
+        const words = { ...plainWording(view.config), nameOf: jobOfLeaseKey, timeOf: clock };
+        const line = written(view);
+        const jobs = view.requests.map(({ id }) => jobOfLeaseKey(id));
+        const places = placesInLine(line, jobs, clock);
+        for (const { id } of view.requests) {
+          const why = explainer.of(id);
+          assert.ok(why);
+          const want = { position: why.position, of: why.of, why: sentenceText(why, words) };
+          assert.deepEqual(places.get(jobOfLeaseKey(id)), why.position === 0 ? undefined : want, id);
+        }
+        return line.sentences.length > 1 && line.sentences.length < line.rows.length;
+      },
+      { interesting: 0.1 },
+    );
+  });
+
+  it('names jobs, not leases, and each reader writes times in its own way', () => {
+    const config = { ...pool({ v4: 32 }, project('a', { v4: 16 }), project('b', { v4: 16 })), rules: DEFAULT_RULES };
+    const at = Date.parse('2026-11-21T14:00:00Z');
+    const young = lease('train/run-1/1', { v4: 32 }, { project: 'b', startedAt: at - 120_000 });
+    const mine = request('tune/run-2/1', { v4: 16 }, { project: 'a', submittedAt: at - 300_000 });
+    const places = placesInLine(written({ config, requests: [mine], leases: [young] }, at), ['tune', 'other'], clock);
+    const why = 'train borrows its chips and may run until 14:08 at least (minimum runtime)';
+    assert.deepEqual([...places], [['tune', { position: 1, of: 1, why }]]);
+  });
+
+  it('an unlimited pool that is frozen has a line, one that is open has none', () => {
+    const requests = [request('j', { v4: 8 }), request('k', { v4: 8 }, { priority: 1 })];
+    const why = 'the pool is frozen: nothing new is granted, nothing that runs is touched';
+    const frozen = written({ config: UNLIMITED, requests, leases: [], isFrozen: true });
+    assert.deepEqual(placesInLine(frozen, ['j'], clock).get('j'), { position: 2, of: 2, why });
+    assert.deepEqual(written({ config: UNLIMITED, requests, leases: [] }).rows, []);
+  });
+
+  it('of another version of jobctl is refused', () => {
+    const line = { ...written({ config: UNLIMITED, requests: [], leases: [] }), v: 2 } as unknown as WaitingLine;
+    assert.throws(() => placesInLine(line, ['j'], clock), /line of pool 'default': written in form 2.*update it/);
+  });
+});
