@@ -24,6 +24,8 @@ export const googleProjectOf = (objectName: string): string => objectName.slice(
 
 /** What people look at: written by workers, `PackedPoolState` of quota/published-state.ts. */
 export const poolStateObject = (pool: string): string => `quota/${pool}/state.json`;
+/** Where its waiting jobs stand, for lists: `WaitingLine` of quota/waiting-line.ts. */
+export const poolLineObject = (pool: string): string => `quota/${pool}/line.json`;
 /** One JSON object a line, in the order in which it happened; the objects of a day in name order. */
 export const poolHistoryPrefix = (pool: string): string => `quota/${pool}/history/`;
 /** `day` is YYYY-MM-DD in UTC, `name` sorts by time. */
