@@ -1,6 +1,7 @@
 import type { Demand } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
+import { PACKED_RUN_LENGTH, packRunId, unpackRunId } from './run-id.js';
 import { entry, Table } from './shared-values.js';
 
 /**
@@ -200,26 +201,21 @@ function unpackMemory(packed: PackedMemory, requests: readonly QuotaRequest[], a
   };
 }
 
-const LEASE_KEY = /^([^~].*)\/([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})\/(\d+)$/;
+const LEASE_KEY = /^([^~].*)\/([0-9a-f-]{36})\/(\d+)$/;
+const PACKED_KEY = new RegExp(`^~([^~].*)/([\\w-]{${PACKED_RUN_LENGTH}})/(\\d+)$`);
 
-/** A lease key with its run id (a UUID) in 28 characters instead of 36, `~` before it; any other id as it is. */
+/** A lease key with its run id (a UUID) in 22 characters instead of 36, `~` before it; any other id as it is. */
 function packId(id: string): string {
-  const found = LEASE_KEY.exec(id);
-  if (found === null) return id.startsWith('~') ? `~${id}` : id;
-  const [, job = '', ...parts] = found;
-  const words = parts.slice(0, 5).join('').match(/.{8}/g) ?? [];
-  return `~${job}/${words.map((word) => Number.parseInt(word, 16).toString(36).padStart(7, '0')).join('')}/${parts[5]}`;
+  const [, job = '', run = '', number = ''] = LEASE_KEY.exec(id) ?? [];
+  const packed = packRunId(run);
+  if (packed !== undefined) return `~${job}/${packed}/${number}`;
+  return id.startsWith('~') ? `~${id}` : id;
 }
 
 function unpackId(packed: string): string {
   if (!packed.startsWith('~')) return packed;
-  const found = /^~([^~].*)\/([0-9a-z]{28})\/(\d+)$/.exec(packed);
-  if (found === null) return packed.slice(1);
-  const [, job = '', run = '', number = ''] = found;
-  const words = run.match(/.{7}/g) ?? [];
-  const hex = words.map((word) => Number.parseInt(word, 36).toString(16).padStart(8, '0')).join('');
-  const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
-  return `${job}/${uuid}/${number}`;
+  const [, job = '', run = '', number = ''] = PACKED_KEY.exec(packed) ?? [];
+  return run === '' ? packed.slice(1) : `${job}/${unpackRunId(run)}/${number}`;
 }
 
 /** What is not there as null, and the row ends at its last value. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { leaseKey } from '../../domain/lease.js';
 import type { LeaseBookCarry, LeaseRow } from '../../workflows/quota/lease-book.js';
-import { packBook, unpackBook } from '../../workflows/quota/packed-book.js';
+import { packBook, type PackedBook, unpackBook } from '../../workflows/quota/packed-book.js';
 import { type PackedBook2, unpackBook2 } from '../../workflows/quota/packed-book-2.js';
 
 const time = fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 });
@@ -112,6 +114,31 @@ describe('a lease book that is carried over', () => {
     assert.ok(waiting <= 80, `${waiting} bytes a request`);
     assert.ok(held <= 100, `${held} bytes a lease`);
     assert.ok(freed <= 80, `${freed} bytes a freed lease`);
+  });
+
+  it('is short too where tiers, zones and priorities of leases go up and down', () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => {
+      const { demand, slices, ...row } = heldRow(rowOf(index), index);
+      const zone = ['us-central1-a', 'us-west4-a', 'europe-west4-b'][index % 3] ?? '';
+      const priority = 1 + (index % 5);
+      return {
+        ...row,
+        tier: index % 2,
+        zone,
+        demand: { ...demand, priority },
+        slices: slices.map((slice) => ({ ...slice, zone })),
+      };
+    });
+    const bytes = JSON.stringify(packBook({ epoch: 1, rows, freed: [] })).length / rows.length;
+    assert.ok(bytes <= 100, `${bytes} bytes a lease`);
+  });
+
+  it('is read as form 3 packed it, without counted columns and with longer run ids', () => {
+    const written = readFileSync(fileURLToPath(new URL('./packed-book-of-form-3.json', import.meta.url)), 'utf8');
+    const { packed, carry } = JSON.parse(written) as { packed: PackedBook; carry: LeaseBookCarry };
+    assert.equal(packed.v, 3);
+    assert.equal(carry.rows.length, 6);
+    assert.deepEqual(unpackBook(packed), carry);
   });
 
   it('is read as version 0.1.0 packed it, and what was held then is held since its grant', () => {

@@ -74,7 +74,7 @@ export async function restoreState(
 
 function unpack({ book, memory = NO_MEMORY, history }: PackedState): PoolCarry {
   return {
-    book: book.v === 3 ? unpackBook(book) : unpackBook2(book),
+    book: book.v === 2 ? unpackBook2(book) : unpackBook(book),
     memory,
     ...(history === undefined ? {} : { history }),
   };

@@ -1,7 +1,60 @@
+import { packRunId, unpackRunId, uuidOf } from '../../quota/run-id.js';
+
 /**
  * Columns of a packed lease book (packed-book.ts): many short values as one string, what rows share in tables. Each pair of
  * functions is exact: what was packed comes back as it was.
  */
+
+type Cell = number | null;
+/** Values of all rows, in order; `[value, count]` stands for a value that comes so often in a row. Form 3 had none of these. */
+export type Column = readonly (Cell | readonly [value: Cell, count: number])[];
+
+/** From here on a run is shorter than its values: `[0,4],` and `0,0,0,0,`. */
+const WORTH_A_RUN = 4;
+
+/** Most pools have one tier, one zone, one slice a lease: such a column costs nothing then. */
+export function packColumn(values: readonly Cell[]): Column {
+  const column: Column[number][] = [];
+  for (let from = 0, to = 1; from < values.length; from = to, to = from + 1) {
+    const value = values[from] ?? null;
+    while (to < values.length && values[to] === value) to++;
+    const count = to - from;
+    if (count >= WORTH_A_RUN) column.push([value, count]);
+    else for (let left = count; left > 0; left--) column.push(value);
+  }
+  return column;
+}
+
+export function unpackColumn(column: Column): Cell[] {
+  const values: Cell[] = [];
+  for (const cell of column) {
+    if (!Array.isArray(cell)) values.push(cell as Cell);
+    else for (let left = cell[1] as number; left > 0; left--) values.push(cell[0] as Cell);
+  }
+  return values;
+}
+
+/** Columns of a table as they are carried. */
+export type Packed<Columns> = { readonly [Name in keyof Columns]: Column };
+
+export function packColumns<Columns extends { readonly [Name in keyof Columns]: readonly Cell[] }>(
+  columns: Columns,
+): Packed<Columns> {
+  return mapEach(columns, packColumn) as Packed<Columns>;
+}
+
+/** The other way; whoever packed them says which of them are without nulls. */
+export function unpackColumns<Columns extends { readonly [Name in keyof Columns]: readonly Cell[] }>(
+  packed: Packed<Columns>,
+): Columns {
+  return mapEach(packed as Readonly<Record<string, Column>>, unpackColumn) as Readonly<
+    Record<string, unknown>
+  > as Columns;
+}
+
+function mapEach<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}
 
 /** Any words as one string; ids and names of ours cost one byte more than they are long. */
 export const packWords = (words: readonly string[]): string => words.map(encodeURIComponent).join(' ');
@@ -13,25 +66,22 @@ export function unpackWords(packed: string, count: number): readonly string[] {
   return words;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const RUN_LENGTH = 25;
-
-/** A run id, which is a UUID, in 25 characters instead of 36; anything else as it is, behind a `!`. */
-export function packRun(run: string): string {
-  if (!UUID.test(run)) return `!${run}`;
-  return BigInt(`0x${run.replaceAll('-', '')}`)
-    .toString(36)
-    .padStart(RUN_LENGTH, '0');
-}
+/** A run id in 22 characters instead of 36; anything else as it is, behind a `!`. */
+export const packRun = (run: string): string => packRunId(run) ?? `!${run}`;
 
 export function unpackRun(packed: string): string {
   if (packed.startsWith('!')) return packed.slice(1);
-  // Five digits of base 36 at a time: a big integer for each digit takes six times as long.
+  return packed.length === RUN_LENGTH_OF_FORM_3 ? unpackRunOfForm3(packed) : unpackRunId(packed);
+}
+
+/** Form 3 had run ids as one number of base 36. It is only read any more, by the first run of a pool after an update. */
+const RUN_LENGTH_OF_FORM_3 = 25;
+
+function unpackRunOfForm3(packed: string): string {
   let value = 0n;
-  for (let from = 0; from < RUN_LENGTH; from += 5)
+  for (let from = 0; from < RUN_LENGTH_OF_FORM_3; from += 5)
     value = value * 60_466_176n + BigInt(Number.parseInt(packed.slice(from, from + 5), 36));
-  const hex = value.toString(16).padStart(32, '0');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return uuidOf(value.toString(16).padStart(32, '0'));
 }
 
 /** A slice is named for its job: `jc-*-g1` stands for the name, and is shared by many. Other names stand behind a `=`. */

@@ -1,17 +1,30 @@
 import type { Demand } from '../../domain/lease.js';
 import type { SliceRef } from '../../domain/slice.js';
 import { entry, Table } from '../../quota/shared-values.js';
-import { distance, formOf, nameOf, packRun, packWords, timeAt, unpackRun, unpackWords } from './columns.js';
+import {
+  distance,
+  formOf,
+  nameOf,
+  type Packed,
+  packColumns,
+  packRun,
+  packWords,
+  timeAt,
+  unpackColumns,
+  unpackRun,
+  unpackWords,
+} from './columns.js';
 import { type PackedFreed, packFreed, unpackFreed } from './packed-freed.js';
 import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 
 /**
  * A lease book as it crosses a continue-as-new: in columns, since a row as an object is 400 bytes, and as columns a waiting
- * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Times are distances: of a row from
+ * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Form 3 is the same with longer run ids and
+ * without counted columns; it is read as this one is. Times are distances: of a row from
  * `base`, of what happened to it from its own submit time.
  */
 export interface PackedBook {
-  readonly v: 3;
+  readonly v: 3 | 4;
   readonly epoch: number;
   readonly base: number;
   readonly demands: readonly PackedDemand[];
@@ -20,9 +33,9 @@ export interface PackedBook {
   readonly zones: readonly string[];
   /** Names of slices with `*` for the job's. */
   readonly forms: readonly string[];
-  readonly rows: RowColumns;
-  readonly leases: LeaseColumns;
-  readonly slices: SliceColumns;
+  readonly rows: Packed<RowColumns> & RowWords;
+  readonly leases: Packed<LeaseColumns>;
+  readonly slices: Packed<SliceColumns>;
   /** What few rows have, by the row's index. */
   readonly rare: Readonly<Record<string, Rare>>;
   readonly freed: PackedFreed;
@@ -32,11 +45,14 @@ export interface PackedBook {
 type PackedDemand = Omit<Demand, 'submittedAt'>;
 type Distances = (number | null)[];
 
-interface RowColumns {
+interface RowWords {
   readonly jobs: string;
   readonly runs: string;
   /** One letter a row: see `LETTERS`. */
   readonly states: string;
+}
+
+interface RowColumns {
   readonly numbers: number[];
   readonly demands: number[];
   readonly submitted: number[];
@@ -84,7 +100,7 @@ export function packBook({ epoch, rows, freed, pending }: LeaseBookCarry): Packe
   const base = rows[0]?.demand.submittedAt ?? freed[0]?.at ?? 0;
   const forms = new Table<string>();
   return {
-    v: 3,
+    v: 4,
     epoch,
     base,
     ...new BookPacker(base, forms).pack(rows),
@@ -111,17 +127,17 @@ class BookPacker {
   }
 
   pack(rows: readonly LeaseRow[]): Omit<PackedBook, 'v' | 'epoch' | 'base' | 'freed' | 'forms' | 'pending'> {
-    const columns = { numbers: [], demands: [], submitted: [], waiting: [], sequences: [] } as RowNumbers;
+    const columns = { numbers: [], demands: [], submitted: [], waiting: [], sequences: [] } as RowColumns;
     const states = rows.map((row, index) => this.#row(row, index, columns)).join('');
     return {
       rows: {
         jobs: packWords(rows.map(({ lease }) => lease.job)),
         runs: packWords(rows.map(({ lease }) => packRun(lease.run))),
         states,
-        ...columns,
+        ...packColumns(columns),
       },
-      leases: this.#leases,
-      slices: this.#slices,
+      leases: packColumns(this.#leases),
+      slices: packColumns(this.#slices),
       rare: this.#rare,
       demands: this.#demands.values,
       pools: this.#pools.values,
@@ -131,7 +147,7 @@ class BookPacker {
   }
 
   /** @returns the row's letter */
-  #row(row: LeaseRow, index: number, columns: RowNumbers): string {
+  #row(row: LeaseRow, index: number, columns: RowColumns): string {
     const { lease, demand, state, waitingSince, sequences } = row;
     const { submittedAt, ...shared } = demand;
     columns.numbers.push(lease.number);
@@ -178,8 +194,6 @@ class BookPacker {
   }
 }
 
-type RowNumbers = Omit<RowColumns, 'jobs' | 'runs' | 'states'>;
-
 const isPlain = ({ tier, startedAt, zone, slices }: LeaseRow): boolean =>
   tier === 0 && startedAt === undefined && zone === undefined && slices.length === 0;
 
@@ -198,11 +212,18 @@ export function unpackBook(packed: PackedBook): LeaseBookCarry {
 
 class BookUnpacker {
   readonly #packed: PackedBook;
+  readonly #rows: RowColumns;
+  readonly #leases: LeaseColumns;
+  readonly #slices: SliceColumns;
   #lease = 0;
   #slice = 0;
 
   constructor(packed: PackedBook) {
+    const { jobs: _, runs: _runs, states: _states, ...rows } = packed.rows;
     this.#packed = packed;
+    this.#rows = unpackColumns<RowColumns>(rows);
+    this.#leases = unpackColumns<LeaseColumns>(packed.leases);
+    this.#slices = unpackColumns<SliceColumns>(packed.slices);
   }
 
   rows(): LeaseRow[] {
@@ -215,7 +236,8 @@ class BookUnpacker {
   }
 
   #row(index: number, letter: string, job: string, run: string): LeaseRow {
-    const { rows, rare, demands, pools, base } = this.#packed;
+    const { rare, demands, pools, base } = this.#packed;
+    const rows = this.#rows;
     const submittedAt = base + entry(rows.submitted, index);
     const { pool = 0, gone = [], sequences = {}, ...seldom } = rare[index] ?? {};
     const waitingSince = timeAt(rows.waiting[index], submittedAt);
@@ -236,7 +258,8 @@ class BookUnpacker {
   }
 
   #readLease(row: LeaseRow): void {
-    const { leases, zones } = this.#packed;
+    const { zones } = this.#packed;
+    const leases = this.#leases;
     const index = this.#lease++;
     const startedAt = timeAt(leases.started[index], row.demand.submittedAt);
     const start = startedAt ?? row.demand.submittedAt;
@@ -250,7 +273,8 @@ class BookUnpacker {
   }
 
   #readSlice(row: LeaseRow, start: number): void {
-    const { slices, places, forms } = this.#packed;
+    const { places, forms } = this.#packed;
+    const slices = this.#slices;
     const index = this.#slice++;
     const name = nameOf(entry(forms, slices.forms[index]), row.lease.job);
     const [googleProject, zone, mode] = entry(places, slices.places[index]);

@@ -1,11 +1,28 @@
 import { entry, type Table } from '../../quota/shared-values.js';
-import { distance, formOf, nameOf, packRun, packWords, timeAt, unpackRun, unpackWords } from './columns.js';
+import {
+  distance,
+  formOf,
+  nameOf,
+  type Packed,
+  packColumns,
+  packRun,
+  packWords,
+  timeAt,
+  unpackColumns,
+  unpackRun,
+  unpackWords,
+} from './columns.js';
 import type { FreedLease } from './freed-leases.js';
 
 /** The freed leases of a packed book, in columns too. */
-export interface PackedFreed {
+export type PackedFreed = Packed<FreedColumns> & FreedWords;
+
+interface FreedWords {
   readonly jobs: string;
   readonly runs: string;
+}
+
+interface FreedColumns {
   readonly numbers: number[];
   /** From the book's `base`. */
   readonly at: number[];
@@ -25,29 +42,32 @@ export function packFreed(freed: readonly FreedLease[], base: number, forms: Tab
   return {
     jobs: packWords(keys.map(({ job }) => job)),
     runs: packWords(keys.map(({ run }) => packRun(run))),
-    numbers: keys.map(({ number }) => number),
-    at: freed.map(({ at }) => at - base),
-    sequences: freed.map(({ at, sequences }) => distance(sequences[JOB], at)),
-    senderCounts: senders.map(({ length }) => length),
-    senderForms: senders.flatMap((some, index) =>
-      some.map(([sender]) => forms.indexOf(formOf(sender, keys[index]?.job ?? ''))),
-    ),
-    senderSequences: senders.flatMap((some, index) => some.map(([, sequence]) => sequence - (freed[index]?.at ?? 0))),
+    ...packColumns<FreedColumns>({
+      numbers: keys.map(({ number }) => number),
+      at: freed.map(({ at }) => at - base),
+      sequences: freed.map(({ at, sequences }) => distance(sequences[JOB], at)),
+      senderCounts: senders.map(({ length }) => length),
+      senderForms: senders.flatMap((some, index) =>
+        some.map(([sender]) => forms.indexOf(formOf(sender, keys[index]?.job ?? ''))),
+      ),
+      senderSequences: senders.flatMap((some, index) => some.map(([, sequence]) => sequence - (freed[index]?.at ?? 0))),
+    }),
   };
 }
 
 export function unpackFreed(packed: PackedFreed, base: number, forms: readonly string[]): readonly FreedLease[] {
-  const count = packed.numbers.length;
-  const jobs = unpackWords(packed.jobs, count);
-  const runs = unpackWords(packed.runs, count);
+  const { jobs: jobWords, runs: runWords, ...columns } = packed;
+  const { numbers, at: times, sequences: ofJobs, ...senders } = unpackColumns<FreedColumns>(columns);
+  const jobs = unpackWords(jobWords, numbers.length);
+  const runs = unpackWords(runWords, numbers.length);
   let sender = 0;
-  return packed.numbers.map((number, index) => {
+  return numbers.map((number, index) => {
     const job = entry(jobs, index);
-    const at = base + entry(packed.at, index);
-    const own = timeAt(packed.sequences[index], at);
+    const at = base + entry(times, index);
+    const own = timeAt(ofJobs[index], at);
     const sequences: Record<string, number> = own === undefined ? {} : { [JOB]: own };
-    for (let left = entry(packed.senderCounts, index); left > 0; left--, sender++)
-      sequences[nameOf(entry(forms, packed.senderForms[sender]), job)] = at + entry(packed.senderSequences, sender);
+    for (let left = entry(senders.senderCounts, index); left > 0; left--, sender++)
+      sequences[nameOf(entry(forms, senders.senderForms[sender]), job)] = at + entry(senders.senderSequences, sender);
     return { key: `${job}/${unpackRun(entry(runs, index))}/${number}`, at, sequences };
   });
 }
