@@ -49,6 +49,9 @@ function byName(error: Error): Explained {
       );
     case 'TemporalRefused':
       return told(ExitCode.Unavailable, ...remedyOf(error));
+    case 'SecretsRefused':
+      return told(ExitCode.Unavailable);
+    case 'SecretsUnavailable':
     case 'StoreUnavailable':
     case 'CloudUnavailable':
       return told(ExitCode.Unavailable, 'try again; `jobctl dev status` shows the local stack, if this is one');

@@ -9,6 +9,7 @@ import { registerOperatorVerbs } from './operator-commands.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
+import { registerSecret } from './secret-commands.js';
 
 /**
  * Runs one command line.
@@ -48,6 +49,7 @@ export function createProgram(invocation: Invocation): Command {
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
+  registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
   registerDev(program);
@@ -103,7 +105,7 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'quota', 'rehearsal', 'setup']);
+const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'quota', 'rehearsal', 'secret', 'setup']);
 
 /** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {

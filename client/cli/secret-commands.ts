@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { Invocation } from './invocation.js';
+import { outputOption } from './options.js';
+import type { SecretFlags, SecretPutFlags } from './verbs/secret.js';
+
+const NOTES = `
+Values come from a file or through a pipe, never as a word of the command line, and no verb shows one. A job names a secret, and
+gets its value at each start of its command: secrets: {WANDB_API_KEY: wandb}, ssh: {private_key: secret:my-key}. docs/secrets.md
+
+Examples:
+  jobctl secret put wandb --from-file ~/.wandb-key
+  jobctl secret put my-key --from-file ~/.ssh/id_ed25519
+  jobctl secret ls
+`;
+
+/** `jobctl secret put | ls | rm`. */
+export function registerSecret(program: Command, invocation: Invocation): void {
+  const secret = program.command('secret').description('keeps tokens and keys for jobs').addHelpText('after', NOTES);
+  withStore(secret.command('put'))
+    .description('Keeps a value under a name; replaces the one before.')
+    .argument('<name>', 'how job files call it')
+    .option('--from-file <file>', 'the value; standard input without it')
+    .addHelpText('after', '\nExample:\n  jobctl secret put wandb --from-file ~/.wandb-key\n')
+    .action(async (name: string, flags: SecretPutFlags) => {
+      const { secretPut } = await import('./verbs/secret.js');
+      invocation.exitCode = await secretPut(name, flags);
+    });
+  withStore(secret.command('ls'))
+    .alias('list')
+    .description('Lists names, fingerprints and times; never a value.')
+    .addHelpText('after', '\nExample:\n  jobctl secret ls\n')
+    .action(async (flags: SecretFlags) => {
+      const { secretList } = await import('./verbs/secret.js');
+      invocation.exitCode = await secretList(flags);
+    });
+  withStore(secret.command('rm'))
+    .alias('delete')
+    .description('Removes a secret. Commands that run keep what they got; the next start without it fails.')
+    .argument('<name>', 'as `jobctl secret ls` shows it')
+    .addHelpText('after', '\nExample:\n  jobctl secret rm wandb\n')
+    .action(async (name: string, flags: SecretFlags) => {
+      const { secretRemove } = await import('./verbs/secret.js');
+      invocation.exitCode = await secretRemove(name, flags);
+    });
+}
+
+function withStore(command: Command): Command {
+  return command
+    .option('--secret-store <place>', 'JOBCTL_SECRET_STORE: projects/P or file:///FOLDER, that of the workers')
+    .addOption(outputOption());
+}
