@@ -11,6 +11,9 @@ export const attemptSpecObject = (job: string, attempt: number): string => `jobs
 export const jobPrefix = (job: string): string => `jobs/${job}/`;
 /** A local file of the submitter's (requirements), by content. */
 export const fileObject = (sha256: string): string => `files/${sha256}`;
+/** SSH host keys of one node's VMs, one object for each (cloud/hosts/host-key-record.ts). Nodes are never made again under an id. */
+export const hostKeysPrefix = (nodeId: string): string => `system/host-keys/${nodeId}/`;
+export const hostKeyObject = (nodeId: string, index: number): string => `${hostKeysPrefix(nodeId)}${index}`;
 export const ownerObject = 'system/owner';
 /**
  * One object for each Google project in which a job was accepted, empty: where the janitor, a quota workflow without memory

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-references.js';
+import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
@@ -20,6 +21,14 @@ const operatorFile = z
 const poolPlaces = z.strictObject({ quotaFile: operatorFile.optional(), poolFile: operatorFile.optional() });
 /** As a job file takes it. */
 const poolName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
+
+function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): void {
+  try {
+    checkProxyCommand(command);
+  } catch (error) {
+    addIssue({ code: 'custom', message: (error as Error).message });
+  }
+}
 
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
@@ -62,6 +71,13 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
+      /** Which of a host's addresses is dialled: its external one where it has one, or the one inside its network. */
+      address: z.enum(['external', 'internal']).default('external'),
+      /** As OpenSSH's ProxyCommand, with %h %p %r %n (docs/ssh-fleet.md). */
+      proxyCommand: z.string().min(1).superRefine(refineProxyCommand).optional(),
+      hostKeyPolicy: z.enum(['allow-first-use', 'require-guest-attributes']).default('allow-first-use'),
+      /** How long the guest attributes of a new node are waited for. */
+      hostKeyWaitMs: z.int().min(0).default(20_000),
     })
     .prefault({} as never),
   googleProject: z.string().min(1),
@@ -125,6 +141,9 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
   JOBCTL_SSH_USER: 'ssh.user',
   JOBCTL_SSH_PORT: 'ssh.port',
+  JOBCTL_SSH_ADDRESS: 'ssh.address',
+  JOBCTL_SSH_PROXY_COMMAND: 'ssh.proxyCommand',
+  JOBCTL_SSH_HOST_KEY_POLICY: 'ssh.hostKeyPolicy',
   JOBCTL_HEALTH_PORT: 'healthPort',
   JOBCTL_METRICS_PORT: 'metricsPort',
   JOBCTL_LISTEN_HOST: 'listenHost',

@@ -7,10 +7,8 @@ import { createActivities } from '../activities/index.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
-import { memoryHostKeyPins } from '../cloud/hosts/host-key-pins.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
-import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -19,6 +17,7 @@ import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
 import { createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { countOpenJobs } from './open-jobs.js';
+import { openHosts } from './open-hosts.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
@@ -65,23 +64,24 @@ interface WorkerRun {
 }
 
 function openPorts(config: WorkerConfig, meter: WorkerMeter) {
-  const { store: place, cloud, ssh, googleProject } = config;
+  const { store: place, cloud, googleProject } = config;
   const openBucket = (bucket: string) =>
     meteredStore(
       createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
       meter.cloudCalls('storage'),
     );
   const store = openBucket(place.bucket);
+  const tpu = createTpuPort({
+    onCall: meter.cloudCalls('tpu'),
+    ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
+    ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
+    ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
+  });
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   return {
     store,
-    tpu: createTpuPort({
-      onCall: meter.cloudCalls('tpu'),
-      ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
-      ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
-      ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
-    }),
-    hosts: createSshHosts({ port: ssh.port, hostKeys: memoryHostKeyPins() }),
+    tpu,
+    hosts: openHosts(config.ssh, store, tpu),
     pools: poolSource(files),
     quota: quotaSource(files, store),
   };

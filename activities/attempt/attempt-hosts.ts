@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import {
   type HostConnection,
   HostKeyMismatch,
+  HostKeyUnverified,
   type HostsPort,
   type HostTarget,
   HostUnreachable,
@@ -20,12 +21,14 @@ export interface AttemptHost {
 }
 
 export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHost[] {
-  const targets = slices.flatMap(({ index: slice, nodeId, hosts }) =>
+  const targets = slices.flatMap(({ index: slice, ref, nodeId, hosts }) =>
     hosts.map(({ index, internalIp, externalIp }) => ({
+      ref,
       nodeId,
       slice,
       index,
       address: externalIp ?? internalIp,
+      internalAddress: internalIp,
       user: settings.loginUser,
     })),
   );
@@ -62,7 +65,7 @@ export class HostCaller {
         }
       } catch (error) {
         this.#signal.throwIfAborted();
-        if (error instanceof HostKeyMismatch) throw refused(error);
+        if (error instanceof HostKeyMismatch || error instanceof HostKeyUnverified) throw refused(error);
         if (!(error instanceof HostUnreachable)) throw error;
         log.warn(error.message);
         this.#onSilence(target);
@@ -74,7 +77,7 @@ export class HostCaller {
 
 const LONGEST_PAUSE_MS = 10_000;
 
-function refused(error: HostKeyMismatch): ApplicationFailure {
+function refused(error: HostKeyMismatch | HostKeyUnverified): ApplicationFailure {
   return ApplicationFailure.create({
     type: FailureType.Refused,
     nonRetryable: true,

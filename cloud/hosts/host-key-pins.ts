@@ -1,19 +1,49 @@
-/**
- * Which host key each TPU VM showed first. Per node id, since addresses are recycled to other VMs (failures.md 29).
- * A later source of expected keys (guest attributes) answers `get` before the first connection and needs no other change.
- */
+import type { HostKeyRecord, HostKeySource } from './host-key-record.js';
+import type { HostTarget } from './port.js';
+
+/** What is known of a host's key before it is seen. */
+export interface ExpectedHostKey {
+  /** `ssh-ed25519 AAAA..`; any one of these. */
+  readonly publicKeys: readonly string[];
+  readonly source: HostKeySource;
+  /** There is a record of it: nothing is left to be pinned. */
+  readonly record?: HostKeyRecord;
+}
+
+/** Which host key each TPU VM has. Per node id, since addresses are recycled to other VMs (failures.md 29). */
 export interface HostKeyPins {
-  /** The pinned fingerprint (`SHA256:..`, as OpenSSH prints it), or undefined before the first use. */
-  get(nodeId: string, index: number): string | undefined | Promise<string | undefined>;
-  /** Called once a host with a new key has accepted our login. */
-  pin(nodeId: string, index: number, fingerprint: string): void | Promise<void>;
+  /**
+   * Undefined where nobody can know it: the key that the host shows first is then pinned.
+   * @throws HostKeyUnverified where such a host is not to be trusted; HostUnreachable where it may be known later.
+   */
+  expected(target: HostTarget): Promise<ExpectedHostKey | undefined>;
+  /**
+   * Called once a host has accepted our login with a key that has no record.
+   * @returns the record that stands: of another key where somebody else was first.
+   */
+  pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
+  /** The host showed another key than its record: true where the cloud itself now names it, and the record was replaced. */
+  isReplaced(target: HostTarget, publicKey: string): Promise<boolean>;
+  /** Where the record of a host is, for messages. */
+  placeOf(target: HostTarget): string;
 }
 
 /** Pins that live as long as this process. */
 export function memoryHostKeyPins(): HostKeyPins {
-  const pins = new Map<string, string>();
+  const records = new Map<string, HostKeyRecord>();
+  const nameOf = ({ nodeId, index }: HostTarget): string => `${nodeId}/${index}`;
   return {
-    get: (nodeId, index) => pins.get(`${nodeId}/${index}`),
-    pin: (nodeId, index, fingerprint) => void pins.set(`${nodeId}/${index}`, fingerprint),
+    expected: async (target) => expectedOf(records.get(nameOf(target))),
+    pin: async (target, publicKey, source) => {
+      const record = records.get(nameOf(target)) ?? { publicKey, source, at: Date.now() };
+      records.set(nameOf(target), record);
+      return record;
+    },
+    isReplaced: async () => false,
+    placeOf: () => 'this process',
   };
+}
+
+export function expectedOf(record: HostKeyRecord | undefined): ExpectedHostKey | undefined {
+  return record && { publicKeys: [record.publicKey], source: record.source, record };
 }

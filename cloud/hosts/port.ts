@@ -10,7 +10,10 @@ export interface HostTarget {
   readonly slice: number;
   /** Which host of the slice, from 0. */
   readonly index: number;
+  /** Where it is reached: its external address where it has one. */
   readonly address: string;
+  /** Inside its network, for a fleet that is told to go that way (`ssh.address: internal`). */
+  readonly internalAddress?: string;
   readonly user: string;
 }
 
@@ -183,6 +186,10 @@ export class HostUnreachable extends Error {
 /** A file that cannot be copied to or from a host: no such file, no right, no space. Not the connection's fault. */
 export class HostFileError extends Error {
   override readonly name = 'HostFileError';
+}
+/** No one vouches for the host's key, and the worker's policy wants somebody to (docs/ssh-fleet.md). */
+export class HostKeyUnverified extends Error {
+  override readonly name = 'HostKeyUnverified';
 }
 /** The host's key is not the one pinned for this node id. */
 export class HostKeyMismatch extends Error {

@@ -1,14 +1,14 @@
 import { RunnerHostConnection } from './host-connection.js';
-import type { HostKeyPins } from './host-key-pins.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';
 import { RunnerClient } from './runner-client.js';
 import { Semaphore } from './semaphore.js';
 import { keyFingerprint } from './ssh-key.js';
+import type { HandshakeOptions } from './ssh-handshake.js';
 import { abortable, SshLink } from './ssh-link.js';
 
-export interface SshHostsOptions {
-  readonly port: number;
-  readonly hostKeys: HostKeyPins;
+export interface SshHostsOptions extends Omit<HandshakeOptions, 'connectTimeoutMs' | 'keepaliveMs'> {
+  /** Which of a host's addresses; `external` = that one where there is one. */
+  readonly address?: 'external' | 'internal';
   /** TCP, key exchange and login together. */
   readonly connectTimeoutMs?: number;
   /** Handshakes at one time. More is faster up to about 256 (facts/ssh-fleet.md 1); sshd's own limit is per host. */
@@ -64,8 +64,13 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
     shared.idle = setTimeout(close, settings.idleMs).unref();
   }
 
-  async function connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<RunnerHostConnection> {
+  /** With the address that is dialled. */
+  const routed = (target: HostTarget): HostTarget =>
+    settings.address === 'internal' ? { ...target, address: target.internalAddress ?? target.address } : target;
+
+  async function connect(host: HostTarget, key: SshKey, signal: AbortSignal): Promise<RunnerHostConnection> {
     signal.throwIfAborted();
+    const target = routed(host);
     const name = `${hostName(target)} ${target.user} ${keyFingerprint(key)}`;
     const shared = sharedLink(target, key, name);
     shared.holders += 1;
@@ -85,7 +90,7 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
   }
 
   function release(targets?: readonly HostTarget[]): void {
-    const wanted = targets && new Set(targets.map(hostName));
+    const wanted = targets && new Set(targets.map((target) => hostName(routed(target))));
     for (const [name, { link, idle }] of links) {
       if (wanted && !wanted.has(hostName(link.target))) continue;
       links.delete(name);

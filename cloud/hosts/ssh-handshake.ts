@@ -1,78 +1,120 @@
 import { NodeSSH } from 'node-ssh';
-import type { Algorithms, Client } from 'ssh2';
-import type { HostKeyPins } from './host-key-pins.js';
+import type { Algorithms, Client, ServerHostKeyAlgorithm } from 'ssh2';
+import { describeHost } from './describe-host.js';
+import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
+import { publicKeyLine } from './host-key-record.js';
+import { keyMismatch } from './host-key-mismatch.js';
 import type { HostTarget, SshKey } from './port.js';
-import { HostKeyMismatch, HostUnreachable } from './port.js';
-import { fingerprintOf, keyFingerprint } from './ssh-key.js';
+import { HostUnreachable } from './port.js';
+import { keyFingerprint } from './ssh-key.js';
+import { needsHostname, type ProxySocket, startProxy } from './ssh-proxy.js';
 
 export interface HandshakeOptions {
   readonly port: number;
   readonly hostKeys: HostKeyPins;
   readonly connectTimeoutMs: number;
   readonly keepaliveMs: number;
+  /** A command whose stdin and stdout are the connection (ssh-proxy.ts), in place of one from here to the address. */
+  readonly proxyCommand?: string;
+  /** The VM's own name, for a proxy command that wants it. */
+  readonly hostnameOf?: (target: HostTarget) => Promise<string | undefined>;
 }
 
 /** Keepalives without an answer before a connection counts as lost. */
 const KEEPALIVE_TRIES = 3;
 
 /** What OpenSSH 8 and later have in common and ssh2 does in native code; one fixed order, so that a host shows one key. */
-const ALGORITHMS: Algorithms = {
+const ALGORITHMS = {
   kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org', 'ecdh-sha2-nistp256', 'diffie-hellman-group14-sha256'],
   serverHostKey: ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'rsa-sha2-512', 'rsa-sha2-256'],
   cipher: ['aes128-gcm@openssh.com', 'aes256-gcm@openssh.com', 'aes128-ctr', 'aes256-ctr'],
-};
-
-/** "host 2 of slice 0 (10.0.0.5 port 22, user bob)": begins every message about a host. */
-export function describeHost(target: HostTarget, port: number): string {
-  return `host ${target.index} of slice ${target.slice} (${target.address} port ${port}, user ${target.user})`;
-}
+} satisfies Algorithms;
 
 /**
- * One authenticated connection. The host's key is compared with the pinned one, or pinned once the login is accepted.
- * @throws HostKeyMismatch, HostUnreachable; Error where the private key itself cannot be read.
+ * One authenticated connection. The host's key is compared with the expected one, or pinned once the login is accepted.
+ * @throws HostKeyMismatch, HostKeyUnverified, HostUnreachable; Error where the private key itself cannot be read.
  */
 export async function handshake(target: HostTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
-  const where = describeHost(target, options.port);
+  const { hostKeys } = options;
   const ourKey = keyFingerprint(key);
-  const pinned = await options.hostKeys.get(target.nodeId, target.index);
+  const expected = await hostKeys.expected(target);
+  const { client, shown } = await login({ target, key, ourKey, options }, expected);
+  if (client === undefined) {
+    // Nothing was sent to it yet: the cloud may say that the VM was made anew.
+    if (await hostKeys.isReplaced(target, shown)) return handshake(target, key, options);
+    throw keyMismatch(target, options, shown, expected);
+  }
+  if (expected?.record) return client;
+  const stands = await hostKeys.pin(target, shown, expected?.source ?? 'first-use');
+  if (stands.publicKey === shown) return client;
+  client.destroy();
+  throw keyMismatch(target, options, shown, { publicKeys: [stands.publicKey], source: stands.source, record: stands });
+}
+
+interface LoginPlan {
+  readonly target: HostTarget;
+  readonly key: SshKey;
+  /** Its fingerprint. */
+  readonly ourKey: string;
+  readonly options: HandshakeOptions;
+}
+
+/** Without a client: the host showed a key that is not expected, and was sent nothing. @throws HostUnreachable */
+async function login(
+  { target, key, ourKey, options }: LoginPlan,
+  expected: ExpectedHostKey | undefined,
+): Promise<{ readonly client?: Client; readonly shown: string }> {
+  const where = describeHost(target, options.port);
   let shown: string | undefined;
+  const isExpected = (publicKey: string): boolean => expected?.publicKeys.includes(publicKey) ?? true;
   const ssh = new NodeSSH();
+  const proxy = await openProxy(target, options);
   try {
     const connecting = ssh.connect({
-      host: target.address,
-      port: options.port,
+      ...(proxy ? { sock: proxy.socket } : { host: target.address, port: options.port }),
       username: target.user,
       privateKey: key.privateKey,
       readyTimeout: options.connectTimeoutMs,
       keepaliveInterval: options.keepaliveMs,
       keepaliveCountMax: KEEPALIVE_TRIES,
-      algorithms: ALGORITHMS,
-      hostVerifier: (hostKey: Buffer) => {
-        shown = fingerprintOf(hostKey);
-        return pinned === undefined || pinned === shown;
+      algorithms: { ...ALGORITHMS, serverHostKey: hostKeyAlgorithms(expected) },
+      hostVerifier: (wire: Buffer) => {
+        shown = publicKeyLine(wire);
+        return isExpected(shown);
       },
     });
     // ssh2 writes a request in several small pieces: with Nagle's algorithm each waits up to 40 ms for the one before.
     ssh.connection?.setNoDelay(true);
     await connecting;
   } catch (error) {
+    const why = reasonOf(error, target, ourKey, options);
+    const through = proxy && shown === undefined ? `; ${await proxy.explain()}` : '';
     ssh.connection?.destroy();
-    if (shown !== undefined && pinned !== undefined && shown !== pinned) {
-      throw new HostKeyMismatch(
-        `${where}: its host key is ${shown}, but node ${target.nodeId} was seen with ${pinned}. ` +
-          'Another machine may have got this address; nothing was sent to it.',
-      );
-    }
-    throw new HostUnreachable(`${where} cannot be reached: ${reasonOf(error, target, ourKey, options)}`, {
-      cause: error,
-    });
+    proxy?.socket.destroy();
+    if (shown !== undefined && !isExpected(shown)) return { shown };
+    throw new HostUnreachable(`${where} cannot be reached: ${why}${through}`, { cause: error });
   }
   const client = ssh.connection;
   if (!client) throw new HostUnreachable(`${where} cannot be reached: it closed the connection after the login`);
   // node-ssh takes its own listener away after the login, and a client's error without one would end this process.
   client.on('error', () => undefined);
-  if (pinned === undefined && shown !== undefined) await options.hostKeys.pin(target.nodeId, target.index, shown);
-  return client;
+  // A verified key is always known: without one there is no login.
+  return { client, shown: shown ?? '' };
+}
+
+async function openProxy(target: HostTarget, options: HandshakeOptions): Promise<ProxySocket | undefined> {
+  const { proxyCommand, hostnameOf, port } = options;
+  if (proxyCommand === undefined) return undefined;
+  const hostname = needsHostname(proxyCommand) ? await hostnameOf?.(target) : undefined;
+  return startProxy(proxyCommand, { target, port, ...(hostname !== undefined && { hostname }) });
+}
+
+/** Of a key that is known, its own type alone, as OpenSSH does: a host that has several must not show another. */
+function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKeyAlgorithm[] {
+  if (!expected) return ALGORITHMS.serverHostKey;
+  const types = new Set(expected.publicKeys.map((line) => line.split(' ')[0]));
+  const usable = ALGORITHMS.serverHostKey.filter((name) => types.has(name.startsWith('rsa-') ? 'ssh-rsa' : name));
+  return usable.length > 0 ? usable : ALGORITHMS.serverHostKey;
 }
 
 /** The cause in a sentence, with what to do where something can be done. */

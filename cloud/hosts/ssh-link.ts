@@ -4,7 +4,8 @@ import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
-import { describeHost, handshake } from './ssh-handshake.js';
+import { describeHost } from './describe-host.js';
+import { handshake } from './ssh-handshake.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 
 /** sshd allows 10 sessions a connection (MaxSessions). Following takes one for hours, so it cannot have them all. */

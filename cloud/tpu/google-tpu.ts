@@ -8,6 +8,7 @@ import {
   queuedResourcePath,
   zonePath,
 } from './create-request.js';
+import { guestFacts } from './guest-facts.js';
 import {
   observedNode,
   observedQueuedResource,
@@ -20,6 +21,8 @@ import {
   CloudUnavailable,
   type CreateAnswer,
   type DeleteAnswer,
+  type GuestAttributes,
+  type GuestAttributesPort,
   type OwnedResource,
   type TpuPort,
 } from './port.js';
@@ -40,11 +43,11 @@ export const DEFAULT_API_SETTINGS: ApiSettings = {
 };
 
 /** The Cloud TPU API through Google's own v2 client. Connects at the first call. */
-export function createTpuPort(options: TpuPortOptions = {}): TpuPort {
+export function createTpuPort(options: TpuPortOptions = {}): TpuPort & GuestAttributesPort {
   return new GoogleTpu(options);
 }
 
-class GoogleTpu implements TpuPort {
+class GoogleTpu implements TpuPort, GuestAttributesPort {
   readonly #connection: TpuConnection;
   readonly #api: TpuApi;
   readonly #periods: ListingPeriods;
@@ -171,6 +174,16 @@ class GoogleTpu implements TpuPort {
     ]);
     const all = [...queuedResources.map(ownedQueuedResource), ...nodes.map(ownedNode)];
     return all.filter((resource): resource is OwnedResource => resource?.ownership.owner === owner);
+  }
+
+  async readGuestAttributes(ref: SliceRef): Promise<GuestAttributes> {
+    try {
+      const answered = await this.#api.getGuestAttributes(nodePath(ref));
+      return { kind: 'read', hosts: (answered ?? []).map(guestFacts) };
+    } catch (error) {
+      if (error instanceof CloudRefused) return { kind: 'disabled', message: error.message };
+      throw error;
+    }
   }
 
   async close(): Promise<void> {

@@ -58,6 +58,23 @@ export interface TpuPort {
   close(): Promise<void>;
 }
 
+/** What a node's VMs wrote about themselves in their guest attributes, by index. An agent in the VM writes them once it is up. */
+export type GuestAttributes =
+  | { readonly kind: 'read'; readonly hosts: readonly GuestFacts[] }
+  /** Switched off for the VMs, or no right to read them. */
+  | { readonly kind: 'disabled'; readonly message: string };
+export interface GuestFacts {
+  /** `ssh-ed25519 AAAA..`, `ecdsa-sha2-nistp256 AAAA..`; none = not written yet. */
+  readonly hostKeys: readonly string[];
+  /** The VM's own name, which IAP tunnels go by. */
+  readonly hostname?: string;
+}
+
+export interface GuestAttributesPort {
+  /** One call for all VMs of the node. `read` without hosts where there is no such node. @throws CloudUnavailable */
+  readGuestAttributes(ref: SliceRef): Promise<GuestAttributes>;
+}
+
 /** The call may be repeated: timeouts, UNAVAILABLE, rate limits. Says nothing about any resource's state. */
 export class CloudUnavailable extends Error {
   override readonly name = 'CloudUnavailable';

@@ -23,6 +23,7 @@ export interface ApiSettings {
   readonly onCall?: (method: string, code: string) => void;
 }
 
+export type ApiGuestAttributes = protos.google.cloud.tpu.v2.IGuestAttributes;
 type RawOperation = protos.google.longrunning.IOperation;
 type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
@@ -89,6 +90,15 @@ export class TpuApi {
 
   getNode(name: string): Promise<ApiNode | undefined> {
     return this.#read('GetNode', name, async (client) => (await client.getNode({ name }, this.#callOptions))[0]);
+  }
+
+  /** Of all workers of the node, in their order. */
+  getGuestAttributes(name: string): Promise<readonly ApiGuestAttributes[] | undefined> {
+    return this.#read(
+      'GetGuestAttributes',
+      name,
+      async (client) => (await client.getGuestAttributes({ name }, this.#callOptions))[0].guestAttributes ?? [],
+    );
   }
 
   getQueuedResource(name: string): Promise<ApiQueuedResource | undefined> {

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SliceRef } from '../../domain/slice.js';
+import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../tpu/port.js';
+import { CloudUnavailable } from '../tpu/port.js';
+import type { HostTarget } from './port.js';
+
+/** What the guest attributes say of one VM. `unwritten`: its agent has said nothing within the time, or the API did not answer. */
+export type GuestAnswer =
+  | { readonly kind: 'known'; readonly facts: GuestFacts }
+  | { readonly kind: 'disabled'; readonly message: string }
+  | { readonly kind: 'unwritten'; readonly message: string };
+
+const POLL_MS = 2_000;
+
+/** Reads guest attributes for many VMs at once: one call for a node, whoever asks, and none more often than every 2 s. */
+export class GuestHostKeys {
+  readonly #api: GuestAttributesPort;
+  readonly #waitMs: number;
+  /** By node id. Kept: a worker sees some thousand nodes in its life. */
+  readonly #nodes = new Map<string, NodeWatch>();
+
+  /** @param waitMs how long VMs of a node are waited for, from the first question about it on. */
+  constructor(api: GuestAttributesPort, waitMs: number) {
+    this.#api = api;
+    this.#waitMs = waitMs;
+  }
+
+  /** Waits for the VM's agent. */
+  async of(nodeId: string, ref: SliceRef, index: number): Promise<GuestAnswer> {
+    const node = this.#nodes.get(nodeId) ?? { deadline: Date.now() + this.#waitMs };
+    this.#nodes.set(nodeId, node);
+    for (;;) {
+      const answer = await this.#read(node, ref);
+      if ('kind' in answer && answer.kind === 'disabled') return answer;
+      const facts = 'hosts' in answer ? answer.hosts[index] : undefined;
+      if (facts && facts.hostKeys.length > 0) return { kind: 'known', facts };
+      if (Date.now() >= node.deadline) {
+        const why = 'error' in answer ? answer.error : 'its agent has written no host key';
+        return { kind: 'unwritten', message: `${why} within ${this.#waitMs / 1000} s` };
+      }
+      await sleep(Math.max(0, Math.min(POLL_MS, node.deadline - Date.now())));
+    }
+  }
+
+  /** The VM's own name, once its agent has written it. */
+  async hostnameOf({ nodeId, ref, index }: HostTarget): Promise<string | undefined> {
+    if (!ref) return undefined;
+    const answer = await this.of(nodeId, ref, index);
+    return answer.kind === 'known' ? answer.facts.hostname : undefined;
+  }
+
+  /** What they say now, for a host that shows another key than before. */
+  async now(nodeId: string, ref: SliceRef, index: number): Promise<GuestFacts | undefined> {
+    this.#nodes.delete(nodeId);
+    const answer = await this.#read({ deadline: 0 }, ref);
+    return 'hosts' in answer ? answer.hosts[index] : undefined;
+  }
+
+  /** One call under way for a node; an answer counts for a poll's time, a complete one for good. */
+  #read(node: NodeWatch, ref: SliceRef): Promise<Answer> {
+    const isStale = node.isComplete !== true && Date.now() - (node.askedAt ?? 0) >= POLL_MS;
+    if (node.answer && !isStale) return node.answer;
+    node.askedAt = Date.now();
+    node.answer = this.#api.readGuestAttributes(ref).then(
+      (answer) => {
+        node.isComplete = answer.kind === 'read' && answer.hosts.every(({ hostKeys }) => hostKeys.length > 0);
+        return answer;
+      },
+      (error: unknown) => {
+        if (error instanceof CloudUnavailable) return { error: error.message };
+        throw error;
+      },
+    );
+    return node.answer;
+  }
+}
+
+type Answer = GuestAttributes | { readonly error: string };
+
+interface NodeWatch {
+  readonly deadline: number;
+  askedAt?: number;
+  answer?: Promise<Answer>;
+  isComplete?: boolean;
+}

@@ -1,0 +1,31 @@
+import { describeHost } from './describe-host.js';
+import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
+import { fingerprintOfLine } from './host-key-record.js';
+import type { HostTarget } from './port.js';
+import { HostKeyMismatch } from './port.js';
+
+interface MismatchPlace {
+  readonly port: number;
+  readonly hostKeys: HostKeyPins;
+}
+
+/** Both fingerprints, since when the other is known and from whom, and how to go on. */
+export function keyMismatch(
+  target: HostTarget,
+  { port, hostKeys }: MismatchPlace,
+  shown: string,
+  expected: ExpectedHostKey | undefined,
+): HostKeyMismatch {
+  const wanted = (expected?.publicKeys ?? []).map(fingerprintOfLine).join(' or ');
+  const { record } = expected ?? {};
+  const known = record
+    ? `node ${target.nodeId} was seen with ${wanted} (${record.source}, ${new Date(record.at).toISOString()})`
+    : `the guest attributes of node ${target.nodeId} name ${wanted}`;
+  const remedy = record
+    ? ` If you know that this VM was made anew, remove its record ${hostKeys.placeOf(target)} and submit or resume the job.`
+    : '';
+  return new HostKeyMismatch(
+    `${describeHost(target, port)}: its host key is ${fingerprintOfLine(shown)}, but ${known}. ` +
+      `Another machine may have got this address; nothing was sent to it.${remedy}`,
+  );
+}

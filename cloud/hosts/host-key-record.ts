@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { hostKeyObject, hostKeysPrefix } from '../../domain/store-layout.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { StoreReader } from '../store/port.js';
+import { fingerprintOf } from './ssh-key.js';
+
+/** The host key that one TPU VM is held to, and how it was learnt. */
+export interface HostKeyRecord {
+  /** `ssh-ed25519 AAAA..`, as in a known_hosts file. */
+  readonly publicKey: string;
+  /** `first-use`: what it showed at the first connection. `guest-attributes`: the Cloud TPU API said so. */
+  readonly source: HostKeySource;
+  readonly at: EpochMs;
+}
+export type HostKeySource = 'guest-attributes' | 'first-use';
+
+const recordShape = z.object({
+  version: z.literal(1),
+  publicKey: z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+=*$/),
+  source: z.enum(['guest-attributes', 'first-use']),
+  at: z.number(),
+});
+
+/** With its fingerprint, for people's eyes. */
+export function hostKeyText({ publicKey, source, at }: HostKeyRecord): string {
+  return `${JSON.stringify({ version: 1, publicKey, fingerprint: fingerprintOfLine(publicKey), source, at }, undefined, 2)}\n`;
+}
+
+/** @throws Error naming the object, where it is not of this form. */
+export function parseHostKey(text: string, objectName: string): HostKeyRecord {
+  try {
+    const { publicKey, source, at } = recordShape.parse(JSON.parse(text));
+    return { publicKey, source, at };
+  } catch (error) {
+    throw new Error(
+      `${objectName}: is no host key record (${(error as Error).message}); remove it to have it made anew`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** The recorded keys of a node's VMs, by their index: what a known_hosts file is made of. None before the first connection. */
+export async function hostKeysOf(store: StoreReader, nodeId: string): Promise<ReadonlyMap<number, HostKeyRecord>> {
+  const objects = await store.list(hostKeysPrefix(nodeId));
+  const indexes = objects.map(({ name }) => Number(name.slice(hostKeysPrefix(nodeId).length)));
+  const records = await Promise.all(indexes.map((index) => readHostKey(store, nodeId, index)));
+  return new Map(indexes.flatMap((index, at) => (records[at] ? [[index, records[at]] as const] : [])));
+}
+
+export async function readHostKey(
+  store: StoreReader,
+  nodeId: string,
+  index: number,
+): Promise<HostKeyRecord | undefined> {
+  const name = hostKeyObject(nodeId, index);
+  const text = await store.read(name);
+  return text && parseHostKey(text.toString(), `gs://${store.bucket}/${name}`);
+}
+
+/** `SHA256:..` of a key in the form of a known_hosts file. */
+export function fingerprintOfLine(publicKey: string): string {
+  return fingerprintOf(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
+}
+
+/** A key's wire form begins with its type's length and name (RFC 4253, 6.6). */
+export function publicKeyLine(wire: Buffer): string {
+  return `${wire.subarray(4, 4 + wire.readUInt32BE(0)).toString('latin1')} ${wire.toString('base64')}`;
+}

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shellQuote } from '../../domain/shell-quote.js';
+import { OutputTail } from './output-tail.js';
+import type { HostTarget } from './port.js';
+
+/** Where a proxy command is to lead; `hostname` is the VM's own name, which IAP tunnels go by. */
+export interface ProxyDestination {
+  readonly target: HostTarget;
+  readonly port: number;
+  readonly hostname?: string;
+}
+
+export interface ProxySocket {
+  /** Its stdin and stdout. Destroying it ends the command. */
+  readonly socket: Duplex;
+  /** How it ended and what it said, for a message. Asked before the socket is destroyed. */
+  explain(): Promise<string>;
+}
+
+const TAIL_LINES = 5;
+/** From SIGTERM to SIGKILL. */
+const GRACE_MS = 2_000;
+/** A dead command's last words may come after its end. */
+const LAST_WORDS_MS = 500;
+
+/**
+ * A ProxyCommand's words as OpenSSH has them: `%h` address, `%p` port, `%r` user, `%n` the VM's own name, `%%`. What is put in
+ * is one word of the shell each, so the template needs no quotes around them.
+ * @throws RangeError for another token.
+ */
+export function proxyCommandLine(template: string, { target, port, hostname }: ProxyDestination): string {
+  const values: Readonly<Record<string, string | undefined>> = {
+    h: target.address,
+    p: String(port),
+    r: target.user,
+    n: hostname,
+  };
+  return template.replace(/%(.?)/gs, (token, letter: string) => {
+    if (letter === '%') return '%';
+    if (!Object.hasOwn(values, letter))
+      throw new RangeError(`ProxyCommand '${template}': '${token}' is unknown; there are %h, %p, %r, %n and %%`);
+    const value = values[letter];
+    if (value === undefined) throw new RangeError(`ProxyCommand '${template}': the host's own name (%n) is not known`);
+    return shellQuote(value);
+  });
+}
+
+/** @throws RangeError where the template holds a token that is not known; without a host. */
+export function checkProxyCommand(template: string): void {
+  const target = { nodeId: '', slice: 0, index: 0, address: '-', user: '-' };
+  proxyCommandLine(template, { target, port: 22, hostname: '-' });
+}
+
+export const needsHostname = (template: string): boolean => template.replaceAll('%%', '').includes('%n');
+
+/** Starts the command in a process group of its own. It finds the node in its environment: a tunnel may need its zone. */
+export function startProxy(template: string, destination: ProxyDestination): ProxySocket {
+  const line = proxyCommandLine(template, destination);
+  const { ref } = destination.target;
+  const node = ref && { JOBCTL_NODE_NAME: ref.name, JOBCTL_ZONE: ref.zone, JOBCTL_GOOGLE_PROJECT: ref.googleProject };
+  const child = spawn('/bin/sh', ['-c', `exec ${line}`], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...node },
+  });
+  const tail = new OutputTail(TAIL_LINES);
+  child.stderr.on('data', (chunk: Buffer) => tail.add(chunk));
+  const socket = Duplex.from({ readable: child.stdout, writable: child.stdin });
+  socket.on('error', () => undefined);
+  socket.once('close', () => endGroup(child));
+  const ended = endOf(child);
+  return {
+    socket,
+    explain: async () => {
+      const how = await Promise.race([ended, sleep(LAST_WORDS_MS, 'gave no connection')]);
+      const said = tail.text();
+      return `ProxyCommand '${line}' ${how}${said && `: ${said}`}`;
+    },
+  };
+}
+
+/** After its last words. */
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('error', ({ message }) => resolve(`cannot be started (${message})`));
+    child.once('close', (code, signal) => resolve(signal ? `was ended by ${signal}` : `ended with code ${code}`));
+  });
+}
+
+function endGroup(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const signal = (name: NodeJS.Signals): void => {
+    try {
+      process.kill(-pid, name);
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  signal('SIGTERM');
+  const kill = setTimeout(() => signal('SIGKILL'), GRACE_MS).unref();
+  child.once('exit', () => clearTimeout(kill));
+}

@@ -1,0 +1,122 @@
+import { hostKeyObject } from '../../domain/store-layout.js';
+import type { StorePort } from '../store/port.js';
+import { StoreUnavailable } from '../store/port.js';
+import type { GuestHostKeys } from './guest-host-keys.js';
+import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
+import { expectedOf } from './host-key-pins.js';
+import { type HostKeyRecord, type HostKeySource, hostKeyText, readHostKey } from './host-key-record.js';
+import type { HostTarget } from './port.js';
+import { HostKeyUnverified, HostUnreachable } from './port.js';
+
+/** `require-guest-attributes`: no host is logged in to whose key the Cloud TPU API has not named. */
+export type HostKeyPolicy = 'allow-first-use' | 'require-guest-attributes';
+
+export interface StoredHostKeysOptions {
+  readonly store: StorePort;
+  readonly guest: GuestHostKeys;
+  readonly policy: HostKeyPolicy;
+}
+
+/**
+ * Host keys that outlive the worker: one object for each node id and index, written once with the precondition that there
+ * is none, so that two workers cannot hold a host to different keys. Where there is none yet, the guest attributes are asked.
+ */
+export class StoredHostKeys implements HostKeyPins {
+  readonly #store: StorePort;
+  readonly #guest: GuestHostKeys;
+  readonly #isGuestRequired: boolean;
+  readonly #known = new Map<string, HostKeyRecord>();
+
+  constructor({ store, guest, policy }: StoredHostKeysOptions) {
+    this.#store = store;
+    this.#guest = guest;
+    this.#isGuestRequired = policy === 'require-guest-attributes';
+  }
+
+  async expected(target: HostTarget): Promise<ExpectedHostKey | undefined> {
+    const record = await this.#read(target);
+    return record && this.#isTrusted(record) ? expectedOf(record) : this.#posted(target);
+  }
+
+  async pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord> {
+    const record = { publicKey, source, at: Date.now() };
+    const { kind } = await this.#overStore(target, () =>
+      this.#store.write(nameOf(target), hostKeyText(record), 'absent', 'application/json'),
+    );
+    if (kind === 'written') return this.#remember(target, record);
+    const stands = await this.#read(target);
+    // Of our own writing where the first answer was lost.
+    if (!stands) throw new HostUnreachable(`${this.placeOf(target)}: the record of its host key went away; try again`);
+    // What the cloud says outranks what somebody saw.
+    const isOutranked = stands.source === 'first-use' && source === 'guest-attributes';
+    return isOutranked ? this.#replace(target, record) : stands;
+  }
+
+  async isReplaced(target: HostTarget, publicKey: string): Promise<boolean> {
+    const wasKnown = this.#known.delete(nameOf(target));
+    const record = await this.#read(target);
+    // Taken away by a person, or replaced by another worker.
+    if (record === undefined && wasKnown) return true;
+    if (record?.publicKey === publicKey && this.#isTrusted(record)) return true;
+    if (!target.ref) return false;
+    const facts = await this.#guest.now(target.nodeId, target.ref, target.index);
+    if (facts?.hostKeys.includes(publicKey) !== true) return false;
+    await this.#replace(target, { publicKey, source: 'guest-attributes', at: Date.now() });
+    return true;
+  }
+
+  placeOf(target: HostTarget): string {
+    return `gs://${this.#store.bucket}/${nameOf(target)}`;
+  }
+
+  #isTrusted({ source }: HostKeyRecord): boolean {
+    return source === 'guest-attributes' || !this.#isGuestRequired;
+  }
+
+  async #posted(target: HostTarget): Promise<ExpectedHostKey | undefined> {
+    const { nodeId, ref, index } = target;
+    const answer = ref
+      ? await this.#guest.of(nodeId, ref, index)
+      : ({ kind: 'disabled', message: 'it is no VM of a node' } as const);
+    if (answer.kind === 'known') return { publicKeys: answer.facts.hostKeys, source: 'guest-attributes' };
+    if (!this.#isGuestRequired) return undefined;
+    const message =
+      `host ${index} of node ${ref?.name ?? nodeId}: its host key is not in its guest attributes (${answer.message}), ` +
+      "and the worker's ssh.hostKeyPolicy requires it";
+    if (answer.kind === 'unwritten') throw new HostUnreachable(message);
+    throw new HostKeyUnverified(
+      `${message}; nothing was sent to it. Enable guest attributes, or set 'allow-first-use'`,
+    );
+  }
+
+  async #read(target: HostTarget): Promise<HostKeyRecord | undefined> {
+    const known = this.#known.get(nameOf(target));
+    if (known) return known;
+    const record = await this.#overStore(target, () => readHostKey(this.#store, target.nodeId, target.index));
+    return record && this.#remember(target, record);
+  }
+
+  async #replace(target: HostTarget, record: HostKeyRecord): Promise<HostKeyRecord> {
+    await this.#overStore(target, () => this.#store.replace(nameOf(target), hostKeyText(record), 'application/json'));
+    return this.#remember(target, record);
+  }
+
+  #remember(target: HostTarget, record: HostKeyRecord): HostKeyRecord {
+    this.#known.set(nameOf(target), record);
+    return record;
+  }
+
+  /** A store that is away for a while is a host that cannot be reached for a while: both are tried again. */
+  async #overStore<T>(target: HostTarget, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      throw new HostUnreachable(`${this.placeOf(target)}: the record of its host key: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+const nameOf = ({ nodeId, index }: HostTarget): string => hostKeyObject(nodeId, index);

@@ -1,0 +1,58 @@
+/** A TCP proxy on loopback that cuts: what a firewall, a laptop's lid or a dead switch does to a connection. */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface TcpCutter {
+  readonly port: number;
+  /** Connections accepted so far. */
+  connections(): number;
+  /** Resets every open connection; with `afterBytes`, each connection from now on once so many bytes went to the host. */
+  cut(): void;
+  cutAfter(bytesToHost: number | undefined): void;
+  /** Passes nothing on any more, and closes nothing: the other end seems to be gone. */
+  silence(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpCutter(target: number): Promise<TcpCutter> {
+  const open = new Set<Socket>();
+  let accepted = 0;
+  let limit: number | undefined;
+  const server = createServer((near) => {
+    accepted += 1;
+    const far = connect(target, '127.0.0.1');
+    let toHost = 0;
+    near.on('data', (chunk: Buffer) => {
+      toHost += chunk.length;
+      if (limit !== undefined && toHost >= limit) near.resetAndDestroy();
+    });
+    near.pipe(far).pipe(near);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(socket);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          open.delete(socket);
+          other.destroy();
+        });
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => open.forEach((socket) => socket.resetAndDestroy());
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => accepted,
+    cut,
+    cutAfter: (bytes) => void (limit = bytes),
+    silence: () => open.forEach((socket) => socket.unpipe()),
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      cut();
+      await closed;
+    },
+  };
+}

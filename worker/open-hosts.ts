@@ -1,0 +1,20 @@
+import { GuestHostKeys } from '../cloud/hosts/guest-host-keys.js';
+import type { HostsPort } from '../cloud/hosts/port.js';
+import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
+import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
+import type { StorePort } from '../cloud/store/port.js';
+import type { GuestAttributesPort } from '../cloud/tpu/port.js';
+import type { WorkerConfig } from './config.js';
+
+/** The fleet as the worker's configuration has it; what is known of host keys is kept in the store. */
+export function openHosts(ssh: WorkerConfig['ssh'], store: StorePort, tpu: GuestAttributesPort): HostsPort {
+  const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
+  const guest = new GuestHostKeys(tpu, hostKeyWaitMs);
+  return createSshHosts({
+    port,
+    address,
+    hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
+    ...(proxyCommand !== undefined && { proxyCommand }),
+    hostnameOf: (target) => guest.hostnameOf(target),
+  });
+}
