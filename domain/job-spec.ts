@@ -84,8 +84,24 @@ export interface JobSpec {
   readonly graceSeconds: number;
   /** How often each kind of failure may make a new attempt. */
   readonly retries: { readonly preemption: number; readonly infrastructure: number; readonly task: number };
+  /** Whether the slices stay when the command has ended, for people to look, and for how long at most. Absent: never. */
+  readonly keep?: { readonly when: 'on-failure' | 'always'; readonly seconds: number };
+  /** Each end of the command, success too, is followed by a new attempt. */
+  readonly loop?: true;
+  /** In seconds; absent: no limit, and for `stop` `DEFAULT_STOP_SECONDS`. */
+  readonly timeouts?: JobTimeouts;
   /** Who is told when the job has ended; absent = nobody. */
   readonly notify?: readonly NotifyTarget[];
+}
+
+/** Seconds. */
+export interface JobTimeouts {
+  /** How long a stopped job keeps its slices. */
+  readonly stop?: number;
+  /** How long it may wait for its pool, each time that it waits. */
+  readonly queue?: number;
+  /** How long the command may run in one attempt. */
+  readonly run?: number;
 }
 
 /** A workflow of the job's namespace, whichever run of the id is open, and the signal that it gets. */

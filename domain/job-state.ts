@@ -15,6 +15,12 @@ export const JobPhase = {
   Running: 'running',
   /** The slices of a lost attempt are being deleted; the lease is kept. A crash leaves them to their slice workflows. */
   Evicting: 'evicting',
+  /** `stop`: the command was ended, slices and lease are kept. Moved on by a person, its pool, `timeouts.stop`. A crash leaves them kept. */
+  Paused: 'paused',
+  /** It holds and waits for nothing, until `resume`. A crash leaves nothing. */
+  Released: 'released',
+  /** `keep`: the outcome is final and stored, the slices are kept for people. Moved on as `paused` is. A crash leaves them kept. */
+  Holding: 'holding',
   /** The outcome is known and final; logs are completed, slices told to go. A crash leaves the outcome as it is. */
   Finishing: 'finishing',
   Succeeded: 'succeeded',

@@ -7,11 +7,10 @@ import { valueAt, without } from './plain-tree.js';
  */
 export const LATER_KEYS: Readonly<Record<string, string>> = {
   bundle: 'fetch the code in the command (git clone)',
-  keep: 'slices are deleted when the command ends (never)',
-  loop: 'the command runs once; its exit code ends the job',
-  'job.loop': 'the command runs once; its exit code ends the job',
   hooks: 'trap SIGTERM in the command',
-  timeouts: 'jobctl cancel ends a job',
+  'timeouts.provision': 'jobctl cancel ends a job',
+  'timeouts.setup': 'jobctl cancel ends a job; jobctl stop ends a set-up and keeps the slices',
+  'timeouts.no_output': 'jobctl cancel ends a job; timeouts.run bounds how long the command runs',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',
 };

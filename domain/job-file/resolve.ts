@@ -6,6 +6,7 @@ import { secondsOf } from './fields.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { LATER_KEYS, refuseLaterKeys } from './later-keys.js';
+import { resolveLifetime } from './lifetime.js';
 import { resolveCommand, resolveSetUp, resolveSsh } from './module-sections.js';
 import { resolveNotify } from './notify-section.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
@@ -13,13 +14,13 @@ import { given, textValues } from './plain-values.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
-import { jobFileSchema } from './sections.js';
 import { resolveSecrets } from './secrets-section.js';
+import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
 import { resolveTpu } from './tpu-section.js';
 import type { ResolvedTpu } from './tpu-section.js';
-
 import { checkVariableName } from './variable-name.js';
+
 export type ResolvedJob =
   | {
       readonly ok: true;
@@ -101,8 +102,9 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
-  const notify = resolveNotify(form.notify, report);
   const secrets = resolveSecrets(form, report);
+  const lifetime = resolveLifetime(form, report);
+  const notify = resolveNotify(form.notify, report);
   if (found === undefined) return undefined;
   return {
     name: name ?? jobNameFrom(found.type.type),
@@ -110,9 +112,9 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
     priority: asPriority(form.priority),
     slices: form.slices ?? 1,
     env,
+    ...(secrets === undefined ? {} : { secrets }),
     tpu: found.tpu,
     ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
-    ...(secrets === undefined ? {} : { secrets }),
     ...setUp,
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),
@@ -123,6 +125,7 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
       infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
       task: form.retries?.task ?? DEFAULT_RETRIES.task,
     },
+    ...lifetime,
     ...(notify.length === 0 ? {} : { notify }),
   };
 }

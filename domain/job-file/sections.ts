@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../setup-spec.js';
-import { duration, oneOf, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { duration, flag, oneOf, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { KEEP_WORDS } from './lifetime.js';
 import { moduleSections } from './module-forms.js';
 import { tpuSection } from './tpu-form.js';
 
@@ -14,6 +15,7 @@ const job = section({
     .nullish()
     .describe('The environment module, where setup.modules is not given.'),
   remote_user: text().nullish().describe('Login user on the hosts.'),
+  loop: flag().nullish().describe('The same as loop.'),
 });
 
 const setup = section({
@@ -50,6 +52,20 @@ const notify = z.union([notifyTarget, z.array(notifyTarget)], {
   error: 'a section {workflow: {id, signal}} or a list of such',
 });
 
+const keepWhen = oneOf(KEEP_WORDS);
+const keep = z.union(
+  [
+    keepWhen,
+    section({ when: keepWhen.nullish(), for: duration().nullish().describe('For how long at most; 8h without it.') }),
+  ],
+  { error: `${KEEP_WORDS.join(', ')}, or a section {when, for}` },
+);
+const timeouts = section({
+  stop: duration().nullish().describe('How long a stopped job keeps its slices; 8h without it.'),
+  queue: duration().nullish().describe('How long it may wait for quota, each time.'),
+  run: duration().nullish().describe('How long the command may run in one attempt.'),
+});
+
 const schema = section({
   name: text().nullish().describe('The base of job ids.'),
   project: text().nullish().describe('The quota project.'),
@@ -60,12 +76,16 @@ const schema = section({
   env: textMap().nullish().describe('Environment of the command.'),
   grace: duration().nullish().describe('From SIGTERM to SIGKILL.'),
   retries: retries.nullish().describe('New attempts that each kind of failure may make.'),
+  keep: keep.nullish().describe('Whether the slices stay when the command has ended.'),
+  loop: flag().nullish().describe('Run the command again whenever it has ended.'),
+  timeouts: timeouts.nullish().describe('How long the job may be in a phase.'),
   notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
   tpu: tpuSection().nullish(),
   setup: setup.nullish(),
   ...moduleSections(),
   command: command.nullish(),
+  secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),
 });
 
 /** Behind a function: docs/adr/0012. */
@@ -83,4 +103,3 @@ export function jobFileJsonSchema(): Record<string, unknown> {
   if (tpuForm !== undefined) tpuForm.required = ['accelerator'];
   return { ...json, title: 'jobctl job file', required: ['tpu'] };
 }
-  secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),

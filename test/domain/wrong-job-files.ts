@@ -81,7 +81,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: commnad: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
     ],
   },
   'a key of another section': {
@@ -90,7 +90,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: zone: no such key in a job file',
       '  zone belongs to: tpu',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
     ],
   },
   'an unknown key in a list of sections': {
@@ -106,7 +106,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
 `,
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
     ],
   },
   'text where a section belongs': {
@@ -627,26 +627,46 @@ setup: {modules: [command]}
 `,
     want: ["train.yaml:2:25: python: 'snake' is no Python", '  such as python3.11, "3.11" or /usr/bin/python3.11'],
   },
+  'a keep without when, of a word that is none, and for no time': {
+    text: `${TPU}keep: {for: 0s}
+`,
+    want: [
+      'train.yaml:2:1: keep.when: is missing',
+      '  one of never, on-failure, always',
+      "train.yaml:2:13: for: '0s' is no time to keep slices for",
+      '  such as 2h',
+    ],
+  },
+  'a keep of another form': {
+    text: `${TPU}keep: sometimes
+`,
+    want: ["train.yaml:2:7: keep: 'sometimes' is not never, on-failure, always, or a section {when, for}"],
+  },
+  'a timeout of no time, and one that is none': {
+    text: `${TPU}timeouts: {stop: 0, qeue: 1h}
+`,
+    want: [
+      'train.yaml:2:18: stop: 0 is no time to wait',
+      '  such as 2h',
+      'train.yaml:2:21: qeue: no such key in timeouts',
+      '  did you mean queue?',
+      '  known here: stop, queue, run, provision, setup, no_output',
+    ],
+  },
   'keys that are not built': {
-    text: `${TPU}job: {loop: true}
-keep: on-failure
-bundle: {}
+    text: `${TPU}bundle: {}
 hooks: {success: x}
-timeouts: {run: 1h}
+timeouts: {no_output: 1h}
 atomic: true
 `,
     want: [
-      'train.yaml:2:7: loop: not built yet in this version of jobctl',
-      '  until then: the command runs once; its exit code ends the job',
-      'train.yaml:3:1: keep: not built yet in this version of jobctl',
-      '  until then: slices are deleted when the command ends (never)',
-      'train.yaml:4:1: bundle: not built yet in this version of jobctl',
+      'train.yaml:2:1: bundle: not built yet in this version of jobctl',
       '  until then: fetch the code in the command (git clone)',
-      'train.yaml:5:1: hooks: not built yet in this version of jobctl',
+      'train.yaml:3:1: hooks: not built yet in this version of jobctl',
       '  until then: trap SIGTERM in the command',
-      'train.yaml:6:1: timeouts: not built yet in this version of jobctl',
-      '  until then: jobctl cancel ends a job',
-      'train.yaml:7:1: atomic: not built yet in this version of jobctl',
+      'train.yaml:4:12: no_output: not built yet in this version of jobctl',
+      '  until then: jobctl cancel ends a job; timeouts.run bounds how long the command runs',
+      'train.yaml:5:1: atomic: not built yet in this version of jobctl',
       '  until then: slices are asked for one by one, and the job starts when all of them are there',
     ],
   },
@@ -743,7 +763,7 @@ command: {run: "\${a.b}"}
     want: [
       '--set priorty=2: priorty: no such key in a job file',
       '  did you mean priority?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
     ],
   },
   '--set without a value': {

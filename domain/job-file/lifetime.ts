@@ -1,0 +1,47 @@
+import type { JobSpec } from '../job-spec.js';
+import { secondsOf } from './fields.js';
+import { given } from './plain-values.js';
+import type { Report } from './report.js';
+import type { JobFile } from './sections.js';
+
+/** What `keep` may say, alone or as `when`. */
+export const KEEP_WORDS = ['never', 'on-failure', 'always'] as const;
+
+/** How long the slices stay at most where `keep` names no time: a working day. */
+const DEFAULT_KEEP_SECONDS = 8 * 3600;
+/** How long a stopped job keeps its slices where `timeouts.stop` says nothing. */
+export const DEFAULT_STOP_SECONDS = 8 * 3600;
+
+type Lifetime = Pick<JobSpec, 'keep' | 'loop' | 'timeouts'>;
+
+/** What of a job goes on beyond one end of its command: `keep`, `loop` (JobMan's `job.loop` too) and `timeouts`. */
+export function resolveLifetime(form: JobFile, report: Report): Lifetime {
+  const keep = resolveKeep(form, report);
+  const timeouts = resolveTimeouts(form, report);
+  const loop = form.loop ?? form.job?.loop ?? false;
+  if (loop && !form.command) report.warnings.push('loop: there is no command that could run again');
+  return {
+    ...(keep === undefined ? {} : { keep }),
+    ...(loop ? { loop } : {}),
+    ...(timeouts === undefined ? {} : { timeouts }),
+  };
+}
+
+function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
+  const { when, for: time } = typeof keep === 'string' ? { when: keep } : { for: undefined, ...keep };
+  const seconds = secondsOf(given(time) ?? DEFAULT_KEEP_SECONDS);
+  if (given(time) !== undefined && given(when) === undefined)
+    report.missing(['keep', 'when'], `one of ${KEEP_WORDS.join(', ')}`);
+  if (!(seconds > 0)) report.wrong(['keep', 'for'], time, 'no time to keep slices for', 'such as 2h');
+  return when === undefined || when === null || when === 'never' ? undefined : { when, seconds };
+}
+
+function resolveTimeouts({ timeouts }: JobFile, report: Report): JobSpec['timeouts'] {
+  const entries = (['stop', 'queue', 'run'] as const).flatMap((key) => {
+    const value = given(timeouts?.[key]);
+    if (value === undefined) return [];
+    if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');
+    return [[key, secondsOf(value)] as const];
+  });
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
