@@ -268,13 +268,23 @@ export interface PoolFacts {
   /** Where the files in force come from: a path, a URL, or `applied by alice`. */
   readonly source?: string;
   readonly warnings?: readonly string[];
+  /** Of all of this as it was read: what is read again and has the same mark is the same. */
+  readonly mark?: string;
+}
+/** Nothing is other than what the workflow has, with the mark that it named. */
+export interface SameFacts {
+  readonly same: string;
 }
 
 export interface QuotaActivities {
   /** Completes when the signal that carried the message was acknowledged. */
   sendLease(message: LeaseMessage): Promise<void>;
   deliver(batch: Deliveries): Promise<DeliveryReport>;
-  loadPool(pool: string): Promise<PoolFacts>;
+  /**
+   * @param known the mark of what the workflow has; absent: it has nothing, or what a version without marks read. Then the last
+   * good files are told where one is wrong as it is now, beside its problem
+   */
+  loadPool(pool: string, known?: string): Promise<PoolFacts | SameFacts>;
   readOpenWork(pool: string): Promise<OpenWork>;
   /** Of version 0.1.0, one describe call a row; `findStrays` since. */
   inspectHolders(questions: readonly HolderQuestion[]): Promise<readonly HolderAnswer[]>;

@@ -7,6 +7,7 @@ import type { QuotaConfig } from '../quota/quota-config.js';
 import type { ApplyCall } from '../workflows/messages.js';
 import type { ApplyAnswer } from './contract.js';
 import { messageOf } from './failures.js';
+import { LastGoodFiles, type ReadFiles } from './last-good-files.js';
 import { withFooter } from './operator-file.js';
 import type { ReadFile } from './operator-file.js';
 import { KINDS } from './pool-file-reader.js';
@@ -27,26 +28,48 @@ export interface LoadedQuota {
 export interface QuotaSource {
   /** As the files are now. */
   load(pool: string): Promise<LoadedQuota>;
-  /** The last good ones that this worker has read, for the jobs that it accepts. */
+  /** The last good ones that this worker has read, else those that a worker kept in the store. */
+  lastGood(pool: string): Promise<LoadedQuota | undefined>;
+  /** As the files are now, and where one is wrong, the last good ones beside its problem; for the jobs that are accepted. */
   inForce(pool: string): Promise<LoadedQuota>;
   /** Puts files in force for a pool that has none configured; a refusal changes nothing. Repeating is safe. */
   applyFiles(pool: string, call: ApplyCall): Promise<ApplyAnswer>;
 }
 
-/** @param store of the applied files */
+/** @param store of the applied files, and of the last good ones */
 export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSource {
   const lastGood = new Map<string, LoadedQuota>();
+  const kept = new LastGoodFiles(store);
   const check: Check = unlessSame((pool, quotaFile, poolFile) => checkFiles({ quotaFile, poolFile }, pool));
   const load = async (pool: string): Promise<LoadedQuota> => {
-    const loaded = await loadFiles(files, pool, check);
-    if (loaded.config !== undefined) lastGood.set(pool, loaded);
+    try {
+      const read = await readFiles(files, pool);
+      const loaded = judge(check, pool, read);
+      if (loaded.config !== undefined) {
+        lastGood.set(pool, loaded);
+        kept.keep(pool, read);
+      }
+      return loaded;
+    } catch (error) {
+      return { problem: messageOf(error) };
+    }
+  };
+  const lastGoodOf = async (pool: string): Promise<LoadedQuota | undefined> => {
+    const own = lastGood.get(pool);
+    if (own !== undefined) return own;
+    const read = await kept.read(pool);
+    const loaded = read && judge(check, pool, read);
+    // Kept by another version of jobctl, they may be wrong by the rules of this one.
+    if (loaded?.config === undefined) return undefined;
+    lastGood.set(pool, loaded);
     return loaded;
   };
   return {
     load,
+    lastGood: lastGoodOf,
     inForce: async (pool) => {
       const loaded = await load(pool);
-      return { ...lastGood.get(pool), ...loaded };
+      return loaded.config === undefined ? { ...(await lastGoodOf(pool)), ...loaded } : loaded;
     },
     applyFiles: async (pool, call) => {
       const answer = await applyFiles(files, store, pool, call);
@@ -58,19 +81,19 @@ export function quotaSource(files: PoolFileReader, store: StorePort): QuotaSourc
 
 type Check = (pool: string, quotaFile: ReadFile | undefined, poolFile: ReadFile | undefined) => CheckedFiles;
 
-async function loadFiles(files: PoolFileReader, pool: string, check: Check): Promise<LoadedQuota> {
-  try {
-    const [quotaFile, poolFile] = await Promise.all(KINDS.map((kind) => files.read(pool, kind)));
-    const checked = check(pool, quotaFile, poolFile);
-    const source =
-      quotaFile && (quotaFile.appliedBy === undefined ? quotaFile.name : `applied by ${quotaFile.appliedBy}`);
-    const named = source === undefined ? {} : { source };
-    if (!checked.ok) return { ...named, problem: formatProblems(checked.problems) };
-    const { config, warnings } = checked;
-    return { ...named, config, ...(warnings.length > 0 && { warnings }) };
-  } catch (error) {
-    return { problem: messageOf(error) };
-  }
+async function readFiles(files: PoolFileReader, pool: string): Promise<ReadFiles> {
+  const [quotaFile, poolFile] = await Promise.all(KINDS.map((kind) => files.read(pool, kind)));
+  return { quotaFile, poolFile };
+}
+
+function judge(check: Check, pool: string, { quotaFile, poolFile }: ReadFiles): LoadedQuota {
+  const checked = check(pool, quotaFile, poolFile);
+  const source =
+    quotaFile && (quotaFile.appliedBy === undefined ? quotaFile.name : `applied by ${quotaFile.appliedBy}`);
+  const named = source === undefined ? {} : { source };
+  if (!checked.ok) return { ...named, problem: formatProblems(checked.problems) };
+  const { config, warnings } = checked;
+  return { ...named, config, ...(warnings.length > 0 && { warnings }) };
 }
 
 async function applyFiles(

@@ -36,6 +36,8 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
   `${poolHistoryPrefix(pool)}${day}/${name}.jsonl`;
 /** The last file that `jobctl quota apply` put in force, where none is configured. */
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
+/** The pool's files as they were good last (activities/last-good-files.ts). */
+export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
 /** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
 export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;
 

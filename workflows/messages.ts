@@ -10,6 +10,7 @@ import type { Ownership, Pricing, SliceHost, SlicePlan, SliceRef } from '../doma
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 import type { Preemption } from '../quota/quota-config.js';
+import type { TextPage } from '../quota/text-pages.js';
 
 export type { JobSpec } from '../domain/job-spec.js';
 export type { JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
@@ -215,14 +216,6 @@ export function quotaStart(
 
 export interface JanitorInput {
   readonly v: 1;
-}
-
-/** Part of a JSON text. */
-export interface TextPage {
-  /** Pages of another version are of another text. */
-  readonly version: string;
-  readonly pages: number;
-  readonly text: string;
 }
 
 function signal<Args extends unknown[]>(name: string): SignalDefinition<Args> {

@@ -25,7 +25,7 @@ import { deliverySummary, PoolDetails } from './quota/details.js';
 import { grantAsFirstVersion, reconcileAsFirstVersion } from './quota/first-version.js';
 import type { PackedBook2 } from './quota/packed-book-2.js';
 import { emptyCarry, PoolRun } from './quota/pool-run.js';
-import { describePool, type PoolState } from './quota/pool-state.js';
+import { describePool, holdersOf, type PoolState } from './quota/pool-state.js';
 import { Rebuild } from './quota/rebuild.js';
 import { reconcile } from './quota/reconcile.js';
 import { TextPages } from './quota/text-pages.js';
@@ -111,8 +111,7 @@ class QuotaLoop {
     });
     setHandler(quotaStateQuery, (): PoolState => describePool(run.pool, run.book, run.facts, Date.now()));
     const published = new TextPages(() => JSON.stringify(packState(run.snapshot())));
-    const rows = () => [...run.book.leased, ...run.book.waiting].map(({ lease, slices }) => ({ lease, slices }));
-    const holders = new TextPages(() => JSON.stringify(rows()));
+    const holders = new TextPages(() => JSON.stringify(holdersOf(run.book)));
     const version = (): string => {
       if (!this.#isReady) throw new Error(`pool ${run.pool} is being rebuilt`);
       return `${workflowInfo().runId}/${run.changes}`;
@@ -205,7 +204,9 @@ class QuotaLoop {
 
   async #readFiles(): Promise<PoolFacts> {
     const asked = this.#readsAsked;
-    const read = await outside(`read the files of pool ${this.#run.pool}`).loadPool(this.#run.pool);
+    const { pool, facts } = this.#run;
+    const known = facts?.mark === undefined ? [] : [facts.mark];
+    const read = await outside(`read the files of pool ${pool}`).loadPool(pool, ...known);
     this.#readsDone = asked;
     return this.#run.takeFiles(read, Date.now());
   }

@@ -8,7 +8,7 @@ import { quotaSource, type LoadedQuota, type QuotaSource } from '../../activitie
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { meteredStore } from '../../cloud/store/metered-store.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { appliedFileObject } from '../../domain/store-layout.js';
+import { appliedFileObject, lastGoodFilesObject } from '../../domain/store-layout.js';
 import { startRehearsedCloud, type RehearsedCloud } from '../cloud/rehearsed-cloud.js';
 import { until } from '../until.js';
 
@@ -171,6 +171,30 @@ describe('the files of a pool', function () {
     );
   });
 
+  it('good files are kept in the store, for a worker and a workflow that find a broken one and know nothing', async () => {
+    const path = join(folder, 'kept.toml');
+    const places = { kept: { quotaFile: path } };
+    const stored = async (v4: number): Promise<boolean> =>
+      (await store.read(lastGoodFilesObject('kept')))?.includes(`v4 = ${v4}\\n`) ?? false;
+    await writeFile(path, quotaText(8));
+    const source = sourceOf(places);
+    await source.load('kept');
+    await until('the good file is kept', () => stored(8));
+    await writeFile(path, quotaText(16));
+    await source.load('kept');
+    await until('the next good file is kept', () => stored(16));
+    await writeFile(path, quotaText(-1));
+    await source.load('kept');
+    const other = sourceOf(places);
+    assert.equal((await other.load('kept')).config, undefined);
+    assert.deepEqual([v4Of((await other.lastGood('kept')) ?? {}), await other.lastGood('without')], [16, undefined]);
+    const { problem, ...kept } = await sourceOf(places).inForce('kept');
+    assert.deepEqual([v4Of(kept), problem?.split(': ')[0]], [16, `${path}:4:6`]);
+    await rm(path);
+    assert.equal(v4Of(await sourceOf(places).inForce('kept')), 16);
+    assert.equal(await stored(16), true);
+  });
+
   it('a store that fails makes no pool unlimited', async () => {
     const source = quotaSource(
       new PoolFileReader({
@@ -180,8 +204,8 @@ describe('the files of a pool', function () {
       }),
       store,
     );
-    const { config, problem } = await source.inForce('default');
+    const { config, problem } = await source.inForce('unread');
     assert.equal(config, undefined);
-    assert.match(problem ?? '', /^quota\.toml as applied to pool default: the quota file cannot be read: .*gone/);
+    assert.match(problem ?? '', /^quota\.toml as applied to pool unread: the quota file cannot be read: .*gone/);
   });
 });

@@ -8,11 +8,17 @@ import { Client, WithStartWorkflowOperation as WithStart, WorkflowUpdateFailedEr
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import { quotaActivities } from '../../activities/quota.js';
-import { quotaSource } from '../../activities/quota-source.js';
+import { type QuotaSource, quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
-import { poolBookObject, poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
+import {
+  appliedFileObject,
+  lastGoodFilesObject,
+  poolBookObject,
+  poolHistoryPrefix,
+  poolStateObject,
+} from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../../quota/published-state.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
@@ -60,6 +66,7 @@ describe('a pool', function () {
   let running: Promise<void>;
   let client: Client;
   let store: StorePort;
+  let source: QuotaSource;
   let tpu: ReturnType<typeof createTpuPort>;
   const directory = mkdtempSync(join(tmpdir(), 'jobctl-pool-'));
   const seen = { live: 0, most: 0 };
@@ -76,6 +83,7 @@ describe('a pool', function () {
     const storeOptions = { endpoint: rehearsal.endpoints.store, bucket, projectId: 'rehearsal' };
     await ensureBucket(storeOptions);
     store = createStore(storeOptions);
+    source = sourceWithoutMemory();
     const [host = '', port] = rehearsal.endpoints.tpu.split(':');
     tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
     connection = await NativeConnection.connect({ address: server.address });
@@ -89,7 +97,12 @@ describe('a pool', function () {
       activities: {
         ...quotaActivities({
           installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
-          quota: quotaSource(new PoolFileReader({ places: {}, store, openBucket: () => store }), store),
+          quota: {
+            load: (name) => source.load(name),
+            lastGood: (name) => source.lastGood(name),
+            inForce: (name) => source.inForce(name),
+            applyFiles: (name, call) => source.applyFiles(name, call),
+          } satisfies QuotaSource,
           tpu,
           store,
         } as never),
@@ -110,6 +123,10 @@ describe('a pool', function () {
     await rehearsal.stop();
     rmSync(directory, { recursive: true, force: true });
   });
+
+  /** As a worker has it that has read nothing yet. */
+  const sourceWithoutMemory = (): QuotaSource =>
+    quotaSource(new PoolFileReader({ places: {}, store, openBucket: () => store }), store);
 
   // ----------------------------------------------------------------------------------------------------------------
 
@@ -191,6 +208,43 @@ describe('a pool', function () {
     await finish(guest);
     await isEmpty();
     assert.equal(seen.live, 0);
+  });
+
+  it('reads files that stay the same without writing them into its history again', async () => {
+    const many = Array.from({ length: 100 }, (_, index) => `project-${index}`);
+    const table = (line: (name: string) => string) => many.map(line).join('\n');
+    const members = table((name) => `${name} = ["${name}-.*"]`);
+    const shares = table((name) => `[project_resources.${name}]\nv4 = 0.01`);
+    await apply(
+      `[toml-schema]\nversion = "1"\n[total_resources]\nv4 = 1600\n[project_membership]\n${members}\n${shares}\n`,
+    );
+    const size = async (): Promise<number> => (await handle().describe()).historySize ?? 0;
+    const open = () =>
+      client.workflow
+        .getHandle(quotaWorkflowId(pool))
+        .executeUpdate(admissionUpdate, { args: [{ v: 1, by: 'alice', admission: 'open' }] });
+    await open();
+    const before = await size();
+    // Each of them reads the files again.
+    for (let times = 0; times < 3; times++) await open();
+    const each = ((await size()) - before) / 3;
+    const config = JSON.stringify((await poolState(client, pool))?.config).length;
+    assert.ok(config > 5_000 && each < config, `${each} bytes for each reading of a configuration of ${config}`);
+  });
+
+  it('that lost its memory while a file is broken goes on with the files that were good last', async () => {
+    await apply(QUOTA_FILE);
+    await until('they are kept', async () => (await store.stat(lastGoodFilesObject(pool))) !== undefined, SOON_MS);
+    await handle().terminate('its history is lost');
+    await store.replace(appliedFileObject(pool, 'quota'), QUOTA_FILE.replace('v4 = 16', 'v4 = -16'), 'text/plain');
+    source = sourceWithoutMemory();
+    const holder = await tenant('holder', 'owner');
+    await becomes(holder, 'holding');
+    const { config, problem } = (await poolState(client, pool)) ?? {};
+    assert.deepEqual(config?.kind === 'limited' ? config.tiers : config, [{ v4: 16 }]);
+    assert.match(problem ?? '', /-16/);
+    await finish(holder);
+    await isEmpty();
   });
 
   it('refuses a broken file, and nothing moves', async () => {

@@ -1,4 +1,4 @@
-import type { Admission, Deliveries, GrantedLease, PoolFacts } from '../../activities/contract.js';
+import type { Admission, Deliveries, GrantedLease, PoolFacts, SameFacts } from '../../activities/contract.js';
 import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
 import type { EpochMs } from '../../domain/units.js';
 import { afterChips } from '../../quota/decision/cool-downs.js';
@@ -76,11 +76,20 @@ export class PoolRun {
   }
 
   /** A file that is wrong changes nothing: the last good one stays in force, and its problem is shown. */
-  takeFiles(read: PoolFacts, now: EpochMs): PoolFacts {
-    const before = this.#facts?.config;
-    this.#facts = before && !read.config ? { ...read, config: before } : read;
+  takeFiles(read: PoolFacts | SameFacts, now: EpochMs): PoolFacts {
     this.touch(now);
+    if ('same' in read) return this.#factsOfMark(read.same);
+    const before = this.#facts?.config;
+    // What comes beside a problem is what a worker knows to have been good last: for a run that knows nothing.
+    this.#facts = before && read.problem !== undefined ? { ...read, config: before } : read;
     return this.#facts;
+  }
+
+  #factsOfMark(mark: string): PoolFacts {
+    if (this.#facts?.mark === mark) return this.#facts;
+    throw new TypeError(
+      `pool ${this.pool}: files of mark '${mark}' were not read, those of '${this.#facts?.mark}' were`,
+    );
   }
 
   /** @returns a sentence for who called */

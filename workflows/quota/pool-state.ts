@@ -1,5 +1,6 @@
 import type { PoolFacts } from '../../activities/contract.js';
 import type { LeaseId, Demand } from '../../domain/lease.js';
+import type { SliceRef } from '../../domain/slice.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { LeaseBook, LeaseRow } from './lease-book.js';
 
@@ -24,6 +25,17 @@ export interface PoolLease {
   /** Not seen gone yet. */
   readonly slices: readonly string[];
 }
+
+/** A lease, or a request for one, as the query `holders` answers it (messages.ts). */
+export interface Holder {
+  readonly lease: LeaseId;
+  readonly state: LeaseRow['state'];
+  /** Not seen gone yet. */
+  readonly slices: readonly SliceRef[];
+}
+
+export const holdersOf = (book: LeaseBook): readonly Holder[] =>
+  [...book.leased, ...book.waiting].map(({ lease, state, slices }) => ({ lease, state, slices }));
 
 /** An answer is one payload, of 2 MB at most, and a row is 250 bytes: all of 10,000 would be refused. */
 export const MOST_WAITING = 1_000;

@@ -1,9 +1,12 @@
-import type { TextPage } from '../messages.js';
+import type { TextPage } from '../../quota/text-pages.js';
 
 /** In characters: an answer is one payload, of 2 MB at most. */
 const PAGE = 1_000_000;
 
-/** A query's answer in pages. The text is made once for each version, whoever asks for how many pages of it. */
+/**
+ * A query's answer in pages. The text is made once for each version, when its first page is asked for; the others are of that
+ * text even if another version has come since, so that a pool in motion can be read.
+ */
 export class TextPages {
   readonly #text: () => string;
   #version: string | undefined;
@@ -14,12 +17,12 @@ export class TextPages {
   }
 
   page(version: string, page: number): TextPage {
-    if (version !== this.#version) {
+    if (this.#version === undefined || (page === 0 && version !== this.#version)) {
       this.#made = this.#text();
       this.#version = version;
     }
     return {
-      version,
+      version: this.#version,
       pages: Math.max(1, Math.ceil(this.#made.length / PAGE)),
       text: this.#made.slice(page * PAGE, (page + 1) * PAGE),
     };

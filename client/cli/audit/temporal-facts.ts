@@ -1,6 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import type { PoolState } from '../../../workflows/quota/pool-state.js';
-import { quotaStateQuery, WorkflowType } from '../../../workflows/messages.js';
+import { readPages } from '../../../quota/text-pages.js';
+import type { Holder } from '../../../workflows/quota/pool-state.js';
+import { holdersQuery, WorkflowType } from '../../../workflows/messages.js';
 import type { HeldLease, JobFate } from './leaks.js';
 
 /** A lookup of many jobs is bounded: the server limits calls a second. */
@@ -46,13 +47,23 @@ function fate({ status, closeTime }: WorkflowExecutionDescription): JobFate {
 export async function heldLeases(temporal: Client): Promise<readonly HeldLease[]> {
   const query = `WorkflowType = '${WorkflowType.Quota}' AND ExecutionStatus = 'Running'`;
   const leases: HeldLease[] = [];
-  for await (const { workflowId } of temporal.workflow.list({ query })) {
-    const pool = (await temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
-      temporal.workflow.getHandle(workflowId).query(quotaStateQuery),
-    )) as PoolState;
-    leases.push(...pool.leases.map(({ lease, state, slices }) => ({ lease, state, slices })));
-  }
+  for await (const { workflowId } of temporal.workflow.list({ query }))
+    leases.push(...(await leasesOf(temporal, workflowId)));
   return leases;
 }
 
-const QUERY_TIMEOUT_MS = 5_000;
+/** @param quotaWorkflow id of a pool's workflow */
+export async function leasesOf(temporal: Client, quotaWorkflow: string): Promise<readonly HeldLease[]> {
+  const pool = temporal.workflow.getHandle(quotaWorkflow);
+  const page = (number: number) =>
+    temporal.connection.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () => pool.query(holdersQuery, number));
+  const holders = (await readPages(page, `the leases of ${quotaWorkflow}`)) as readonly Holder[];
+  return holders.flatMap(toHeldLease);
+}
+
+function toHeldLease({ lease, state, slices }: Holder): readonly HeldLease[] {
+  return state === 'waiting' ? [] : [{ lease, state, slices: slices.map(({ name }) => name) }];
+}
+
+/** Of one page: a worker that lost the pool from its cache reads thousands of rows first. */
+const QUERY_TIMEOUT_MS = 15_000;

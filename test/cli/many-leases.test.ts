@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { BookPart, QuotaActivities } from '../../activities/contract.js';
+import { leasesOf } from '../../client/cli/audit/temporal-facts.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { UNLIMITED } from '../../quota/quota-config.js';
+import { quotaStart, WorkflowType } from '../../workflows/messages.js';
+import type { LeaseRow } from '../../workflows/quota/lease-book.js';
+import { packBook } from '../../workflows/quota/packed-book.js';
+import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
+import { until } from '../until.js';
+
+const QUEUE = 'a pool of many leases';
+const POOL = `many-${randomUUID().slice(0, 8)}`;
+const LEASES = 20_000;
+const PART = 900_000;
+
+/**
+ * The real workflow on a real server, handed a state as its last run would have kept it. There are no jobs behind its leases,
+ * so who would look for them is answered for.
+ */
+describe('audit leaks beside a pool of 20,000 leases', function () {
+  this.timeout(60_000);
+  let server: TestServer;
+  let connection: NativeConnection;
+  let worker: Worker;
+  let running: Promise<void>;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    server = await testServer();
+    connection = await NativeConnection.connect({ address: server.address });
+    worker = await Worker.create({
+      connection,
+      namespace: server.namespace,
+      taskQueue: QUEUE,
+      workflowsPath: fileURLToPath(new URL('../../workflows/quota.ts', import.meta.url)),
+      activities: activitiesWith(keptBook()),
+    });
+    running = worker.run();
+  });
+  after(async () => {
+    worker.shutdown();
+    await running;
+    await connection.close();
+  });
+
+  it('reads all that are held, page by page, and none that wait', async () => {
+    const client = new Client({ connection: server.connection, namespace: server.namespace });
+    const kept = [...keptBook().keys()];
+    const carry = { state: { kept, late: [] }, admission: { kind: 'frozen' }, slot: 1 };
+    const pool = await client.workflow.start(WorkflowType.Quota, {
+      ...quotaStart(POOL, QUEUE),
+      args: [{ v: 1, pool: POOL, carry }],
+    });
+    try {
+      const leases = await until(
+        'the pool is ready',
+        () => leasesOf(client, pool.workflowId).catch(() => undefined),
+        30_000,
+      );
+      assert.equal(leases.length, LEASES);
+      assert.equal(new Set(leases.map(({ lease }) => lease.job)).size, LEASES);
+      assert.deepEqual(leases[7], {
+        lease: { pool: POOL, job: 'train-7', run: runOf(7), number: 1 },
+        state: 'held',
+        slices: ['jc-train-7-g1'],
+      });
+    } finally {
+      await pool.terminate();
+    }
+  });
+});
+
+const runOf = (index: number): string => `01a1fe4e-0000-7000-8000-${String(index).padStart(12, '0')}`;
+
+function rowOf(index: number): LeaseRow {
+  const isHeld = index < LEASES;
+  const job = `train-${index}`;
+  return {
+    lease: { pool: POOL, job, run: runOf(index), number: 1 },
+    demand: { project: 'a', user: 'u', priority: 3, submittedAt: index, units: { v4: 8 } },
+    state: isHeld ? 'held' : 'waiting',
+    tier: 0,
+    ...(isHeld ? { startedAt: index, heldSince: index } : {}),
+    slices: isHeld
+      ? [{ googleProject: 'g', zone: 'us-central2-b', name: `jc-${job}-g1`, mode: 'queued-resources' as const }]
+      : [],
+    gone: [],
+    sequences: { job: index + 1 },
+  };
+}
+
+/** Texts by name. */
+function keptBook(): ReadonlyMap<string, string> {
+  const rows = Array.from({ length: LEASES + 10 }, (_, index) => rowOf(index));
+  const text = JSON.stringify({ book: packBook({ epoch: 1, rows, freed: [] }) });
+  const parts = Array.from({ length: Math.ceil(text.length / PART) }, (_, part) => `1-${part}`);
+  return new Map(parts.map((name, part) => [name, text.slice(part * PART, (part + 1) * PART)]));
+}
+
+function activitiesWith(parts: ReadonlyMap<string, string>): object {
+  return {
+    readBook: async ({ name }: BookPart) => parts.get(name),
+    loadPool: async () => ({ config: UNLIMITED, timings: DEFAULT_TIMINGS }),
+    findStrays: async () => ({ closedJobs: [], lostSlices: [] }),
+  } satisfies Partial<QuotaActivities>;
+}
