@@ -10,6 +10,8 @@ export interface Wording {
   timeOf(at: EpochMs): string;
   /** Whether the pool has several tiers, so that each has to be named. */
   readonly hasTiers: boolean;
+  /** Whether leases are asked back too, where nothing is granted. */
+  readonly isDraining?: boolean;
 }
 
 /** Ids as they are, times in ISO 8601. */
@@ -102,7 +104,10 @@ function textOf<Code extends ReasonCode>(reason: ReasonOf<Code>, say: Speech): s
 type ReasonOf<Code extends ReasonCode> = Extract<Reason, { readonly code: Code }>;
 
 const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Speech) => string } = {
-  frozen: () => 'the pool is frozen: nothing new is granted, nothing that runs is touched',
+  frozen: (_, { isDraining }) =>
+    isDraining
+      ? 'the pool is drained: nothing new is granted, and every lease is asked back'
+      : 'the pool is frozen: nothing new is granted, nothing that runs is touched',
   'never-fits': ({ tier, type, has, asked }, say) =>
     has === 0
       ? `${say.pool(tier)} has no ${type}: it can never start there`
@@ -148,11 +153,13 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
 /** What sentences about one job are made of. */
 class Speech {
   readonly project: string;
+  readonly isDraining: boolean;
   readonly #isOneType: boolean;
   readonly #wording: Wording;
 
   constructor({ project, units }: Pick<Explanation, 'project' | 'units'>, wording: Wording) {
     this.project = project;
+    this.isDraining = wording.isDraining === true;
     this.#isOneType = Object.keys(units).length === 1;
     this.#wording = wording;
   }

@@ -8,13 +8,14 @@ import type { Sentence, WaitingLine } from '../waiting-line.js';
 import { plainWording, sentenceText, type Wording } from './explain-words.js';
 
 /** One pass, and one explanation for each kind of job that waits for another reason. */
-export function explainedLine({ view, pool, at, epoch }: PoolSnapshot): WaitingLine {
+export function explainedLine({ view, pool, at, epoch, admission }: PoolSnapshot): WaitingLine {
   const sentences = new Table<Sentence>();
   const line = { v: 1, pool, at, epoch } as const;
   if (view.requests.length === 0) return { ...line, sentences: [], rows: [] };
   const explainer = new Explainer(view, at);
   const { pass } = explainer;
-  const words = { ...plainWording(view.config), nameOf: jobOfLeaseKey, timeOf: markedTime };
+  const isDraining = admission === 'draining';
+  const words = { ...plainWording(view.config), nameOf: jobOfLeaseKey, timeOf: markedTime, isDraining };
   const indexOf = (id: string): number => sentences.indexOf(sentenceOf(explainer, id, words));
   const reserved = new Set(pass.decision.memory.reservations.map(({ id }) => id));
   const known = new Map<string, number>();

@@ -68,6 +68,12 @@ describe('jobctl why of a job that waits', () => {
     assert.equal(lines.filter((line) => line.endsWith("the admin's reason: maintenance until 14:00")).length, 1);
     assert.equal(lines.at(-2), "The pool's files have a problem: quota.toml:3:1: bad");
   });
+  it('in a drained pool nobody is told that what runs is left alone', () => {
+    const state = team({ admission: 'draining', admissionReason: 'new racks' });
+    const lines = shown({ ...state, view: { ...state.view, isFrozen: true } }, 'tune-9c');
+    assert.equal(lines[1], ' 1. the pool is drained: nothing new is granted, and every lease is asked back');
+    assert.ok(lines.some((line) => line.endsWith("the admin's reason: new racks")));
+  });
   it('on a terminal no line is wider than it, and the text of a reason stands under itself', () => {
     const lines = shown(team(), 'sweep-0q1d', 60);
     assert.deepEqual(

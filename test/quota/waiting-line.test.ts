@@ -15,11 +15,11 @@ import { NOW, scene } from './properties/scenes.js';
 /** Through the object in the bucket. */
 const written = (view: Pool, at = NOW): WaitingLine =>
   JSON.parse(JSON.stringify(explainedLine(snapshot(view, at)))) as WaitingLine;
-const snapshot = (view: Pool, at: number): PoolSnapshot => ({
+const snapshot = (view: Pool, at: number, admission: PoolSnapshot['admission'] = 'open'): PoolSnapshot => ({
   pool: 'default',
   at,
   epoch: 3,
-  admission: 'open',
+  admission,
   view,
 });
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 16);
@@ -67,6 +67,12 @@ describe('quota: the published line', () => {
     const frozen = written({ config: UNLIMITED, requests, leases: [], isFrozen: true });
     assert.deepEqual(placesInLine(frozen, ['j'], clock).get('j'), { position: 2, of: 2, why });
     assert.deepEqual(written({ config: UNLIMITED, requests, leases: [] }).rows, []);
+  });
+
+  it('of a pool that is drained nobody is told that what runs is left alone', () => {
+    const view = { config: UNLIMITED, requests: [request('j', { v4: 8 })], leases: [], isFrozen: true };
+    const { why } = placesInLine(explainedLine(snapshot(view, NOW, 'draining')), ['j'], clock).get('j') ?? {};
+    assert.equal(why, 'the pool is drained: nothing new is granted, and every lease is asked back');
   });
 
   it('of another version of jobctl is refused', () => {

@@ -26,7 +26,7 @@ function clockTime(at: EpochMs, now: EpochMs): string {
 /** `jobctl why` of a job that waits for its pool. */
 export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, width?: number): readonly string[] {
   const { why, pool, at, admission, admissionReason, problem } = waiting;
-  const words = wordingFor(waiting.hasTiers, now);
+  const words = { ...wordingFor(waiting.hasTiers, now), isDraining: admission === 'draining' };
   const behind = why.behind === undefined ? '' : `, behind ${words.nameOf(why.behind)}`;
   const place = why.position === 0 ? 'it starts now' : `${ordinal(why.position)} of ${why.of} in line${behind}`;
   const reasons = why.reasons.map((reason) => reasonText(reason, why, words));

@@ -50,7 +50,8 @@ function asJson(row: JobRow, waiting: WhyWaiting | undefined, now: number): obje
   if (waiting === undefined) return row;
   const { why: explanation, at, hasTiers, remedies, ...rest } = waiting;
   const { id: _, reasons: details, ...more } = renamed(explanation, jobOfLeaseKey);
-  const words = { ...plainWording({ kind: 'unlimited' }), nameOf: jobOfLeaseKey, hasTiers };
+  const isDraining = rest.admission === 'draining';
+  const words = { ...plainWording({ kind: 'unlimited' }), nameOf: jobOfLeaseKey, hasTiers, isDraining };
   const reasons = explanation.reasons.map((reason) => reasonText(reason, explanation, words));
   const waits = { ...more, reasons, details, remedies: remedies.map(renamedRemedy), ...rest };
   return { ...row, waiting: { ...waits, asOf: at, ageMs: Math.max(0, now - at) } };

@@ -1,0 +1,9 @@
+import { ask } from '../../client/cli/ask.js';
+import { CliError } from '../../client/cli/cli-error.js';
+
+/** Asks on the terminal that it runs on, and says what it heard. */
+try {
+  console.log(`heard ${await ask('Go on? [y/N] ')}`);
+} catch (error) {
+  console.log(error instanceof CliError ? `exit ${error.exitCode}: ${error.message}` : `not ours: ${String(error)}`);
+}
