@@ -86,6 +86,8 @@ export interface EndedBefore {
 export type SetUpEnd =
   | { readonly kind: 'ready' }
   | { readonly kind: 'module-failed'; readonly at: HostPlace; readonly module: string; readonly message: string }
+  /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
+  | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** This worker is shutting down: another one goes on. */
   | { readonly kind: 'handed-over' }

@@ -14,6 +14,8 @@ export const fileObject = (sha256: string): string => `files/${sha256}`;
 /** SSH host keys of one node's VMs, one object for each (cloud/hosts/host-key-record.ts). Nodes are never made again under an id. */
 export const hostKeysPrefix = (nodeId: string): string => `system/host-keys/${nodeId}/`;
 export const hostKeyObject = (nodeId: string, index: number): string => `${hostKeysPrefix(nodeId)}${index}`;
+/** What the set-up of an attempt did, `SetUpRecord` of domain/setup-record.ts; written anew while it goes on. */
+export const setUpObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}.json`;
 export const ownerObject = 'system/owner';
 /**
  * One object for each Google project in which a job was accepted, empty: where the janitor, a quota workflow without memory

@@ -6,6 +6,7 @@ import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@tempo
 import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { Demand, LeaseId, LeaseMessage } from '../domain/lease.js';
+import type { SetUpRecord } from '../domain/setup-record.js';
 import type { Ownership, Pricing, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
@@ -248,6 +249,13 @@ export const grantedSignal =
 export const revokedSignal =
   signal<[LeaseNews & { readonly reason: string; readonly cause: Preemption['cause'] }]>('revoked');
 /** quota -> job: an admin or its user gave it another priority, 1 to 5. */
+/** How far the set-up of an attempt is; from its worker, seldom (activities/attempt/set-up-journal.ts). */
+export interface SetUpProgress extends Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'> {
+  readonly v: 1;
+  readonly attempt: number;
+}
+export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
+
 export const prioritySignal = signal<[{ readonly run: string; readonly priority: number }]>('priority');
 /** quota -> job: a quota workflow without memory asks every open job to say again what it holds or waits for. */
 export const restateSignal = signal<[{ readonly epoch: number }]>('restate');

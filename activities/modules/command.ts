@@ -1,4 +1,6 @@
+import type { RunContainer } from '../../cloud/hosts/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { activateConda } from './conda.js';
 import { activateLine } from './venv.js';
 
 /**
@@ -6,8 +8,16 @@ import { activateLine } from './venv.js';
  * cannot be entered the command does not start in another one: exit code 126, as shells say "cannot be run".
  * Undefined for a job without a command.
  */
-export function commandScript(spec: Pick<JobSpec, 'modules' | 'venv' | 'command'>): string | undefined {
+export function commandScript(spec: Pick<JobSpec, 'modules' | 'venv' | 'conda' | 'command'>): string | undefined {
   if (!spec.command) return undefined;
-  if (!spec.modules.includes('venv') || !spec.venv) return spec.command.run;
-  return `${activateLine(spec.venv.path)} || exit 126\n${spec.command.run}`;
+  if (spec.modules.includes('venv') && spec.venv) return entered(activateLine(spec.venv.path), spec.command.run);
+  if (spec.modules.includes('conda') && spec.conda) return entered(activateConda(spec.conda.name), spec.command.run);
+  return spec.command.run;
+}
+
+const entered = (enter: string, run: string): string => `${enter} || exit 126\n${run}`;
+
+/** The container that the command runs in; undefined where it runs in the login user's shell. */
+export function commandContainer(spec: Pick<JobSpec, 'modules' | 'docker'>): RunContainer | undefined {
+  return spec.modules.includes('docker') ? spec.docker : undefined;
 }

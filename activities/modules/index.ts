@@ -1,34 +1,70 @@
-import type { ModulePlan } from '../../cloud/hosts/port.js';
+import type { FileSource, ModulePlan } from '../../cloud/hosts/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import type { ModuleName } from '../../domain/setup-spec.js';
+import { condaModule } from './conda.js';
+import { dockerModule } from './docker.js';
+import { filesModule } from './files.js';
+import { gcsfuseModule } from './gcsfuse.js';
+import { ownModule, scriptModule } from './script.js';
+import { type KeyPair, sshModule } from './ssh.js';
 import { venvModule } from './venv.js';
 
-export { commandScript } from './command.js';
+export { commandContainer, commandScript } from './command.js';
+export { identityKeys } from './ssh.js';
 export { venvModule } from './venv.js';
 
-/** Contents of the submitter's files, by their path as the job file has it. */
-export type ModuleFiles = ReadonlyMap<string, Buffer>;
+/** Contents of the submitter's files, by their path as the job file has it; a folder as an archive, by `archiveOf` its path. */
+export type ModuleFiles = ReadonlyMap<string, Buffer | FileSource>;
+
+export interface ModuleSources {
+  readonly files: ModuleFiles;
+  /** Of the job's identities, in their order. */
+  readonly keys: readonly KeyPair[];
+}
+
+type SetUpSpec = Pick<
+  JobSpec,
+  'modules' | 'identities' | 'gcsfuse' | 'docker' | 'conda' | 'venv' | 'files' | 'script' | 'ownModules'
+>;
 
 /**
- * The set-up of one host, in the job file's order. `command` and `ssh` (the key that connects) need none.
- * @throws RangeError for a module that this version has not built, or whose section or file is missing.
+ * Every module of jobctl's: what it makes of the job's section and the submitter's files. `undefined`: nothing to do on a host.
+ * A new one is a file like venv.ts and a line here (docs/modules.md).
  */
-export function modulePlans(spec: Pick<JobSpec, 'modules' | 'venv'>, files: ModuleFiles): ModulePlan[] {
+const MODULES: Readonly<Record<ModuleName, (spec: SetUpSpec, sources: ModuleSources) => ModulePlan | undefined>> = {
+  ssh: ({ identities = [] }, { keys }) => (identities.length === 0 ? undefined : sshModule(identities, keys)),
+  gcsfuse: ({ gcsfuse }) => gcsfuseModule(needed('gcsfuse', gcsfuse)),
+  docker: ({ docker }) => dockerModule(needed('docker', docker)),
+  conda: ({ conda }, { files }) => condaModule(needed('conda', conda), files),
+  venv: ({ venv }, { files }) => {
+    const { requirementsFile } = needed('venv', venv);
+    return venvModule(needed('venv', venv), requirementsFile === undefined ? undefined : files.get(requirementsFile));
+  },
+  files: ({ files: copies }, { files }) => filesModule('files', needed('files', copies), files),
+  script: ({ script }) => scriptModule(needed('script', script)),
+  command: () => undefined,
+};
+
+/**
+ * The set-up of one host, in the job file's order.
+ * @throws RangeError for a module that is not known, or whose section or file is missing.
+ */
+export function modulePlans(spec: SetUpSpec, sources: ModuleSources): ModulePlan[] {
   return spec.modules.flatMap((name) => {
-    switch (name) {
-      case 'command':
-      case 'ssh':
-        return [];
-      case 'venv': {
-        if (!spec.venv) throw new RangeError(`setup.modules: 'venv' is named, but the job has no section 'venv'`);
-        const { requirementsFile } = spec.venv;
-        return [venvModule(spec.venv, requirementsFile === undefined ? undefined : files.get(requirementsFile))];
-      }
-      case 'gcsfuse':
-      case 'docker':
-      case 'conda':
-        throw new RangeError(`setup.modules: '${name}' is not built in this version; use 'venv' and 'command'`);
-      default:
-        throw new RangeError(`setup.modules: '${name}' is no module`);
-    }
+    const plan = isBuiltIn(name) ? MODULES[name](spec, sources) : ownPlan(name, spec, sources);
+    return plan === undefined ? [] : [plan];
   });
+}
+
+const isBuiltIn = (name: string): name is ModuleName => Object.hasOwn(MODULES, name);
+
+function ownPlan(name: string, { ownModules }: SetUpSpec, { files }: ModuleSources): ModulePlan {
+  const own = ownModules?.[name];
+  if (own === undefined) throw new RangeError(`setup.modules: '${name}' is no module`);
+  return ownModule(name, own, files);
+}
+
+function needed<Section>(module: ModuleName, section: Section | undefined): Section {
+  if (section !== undefined) return section;
+  throw new RangeError(`setup.modules: '${module}' is named, but the job has no section '${module}'`);
 }

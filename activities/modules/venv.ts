@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import type { ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { FileSource, ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import { APT_FUNCTIONS } from './apt-install.js';
+import { contentHashOf, fingerprintOf } from './fingerprint.js';
 
 export type VenvSpec = NonNullable<JobSpec['venv']>;
 
@@ -15,7 +16,7 @@ const FORMAT = 1;
  * @param requirements content of `spec.requirementsFile`; it lands in the login user's home under its base name.
  * @throws RangeError where the spec names a requirements file and its content is missing.
  */
-export function venvModule(spec: VenvSpec, requirements?: Buffer): ModulePlan {
+export function venvModule(spec: VenvSpec, requirements?: Buffer | FileSource): ModulePlan {
   const { requirementsFile } = spec;
   if (requirementsFile !== undefined && requirements === undefined) {
     throw new RangeError(`venv: the content of requirements_file '${requirementsFile}' was not given`);
@@ -24,14 +25,11 @@ export function venvModule(spec: VenvSpec, requirements?: Buffer): ModulePlan {
   const steps: ModuleStep[] = [{ name: 'create', script: createScript(spec.path, python) }];
   if (requirementsFile !== undefined && requirements)
     steps.push(installStep(spec.path, requirementsFile, requirements));
-  const content = requirements ? createHash('sha256').update(requirements).digest('hex') : 'none';
+  const content = requirements ? contentHashOf(requirements) : 'none';
+  const name = requirementsFile ? posix.basename(requirementsFile) : '';
   return {
     name: 'venv',
-    fingerprint: createHash('sha256')
-      .update(
-        JSON.stringify([FORMAT, spec.path, python, requirementsFile ? posix.basename(requirementsFile) : '', content]),
-      )
-      .digest('hex'),
+    fingerprint: fingerprintOf(FORMAT, spec.path, python, name, content),
     check: `v=${shellPath(spec.path)}\n[ -f "$v/bin/activate" ] && "$v/bin/python" -c 'import sys'\n`,
     steps,
   };
@@ -77,25 +75,16 @@ exec "$python" -m venv -- "$v"
 }
 
 /** Ubuntu takes ensurepip out of its Pythons. dpkg's lock is waited for, since a fresh VM updates itself at first. */
-const INSTALL_ENSUREPIP = `  as_root=
-  [ "$(id -u)" = 0 ] || as_root='sudo -n'
+const INSTALL_ENSUREPIP = `${APT_FUNCTIONS}
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  if ! command -v apt-get > /dev/null || ! $as_root true 2> /dev/null; then
-    echo "venv: $python has no ensurepip, and there is no apt-get with sudo to install it." >&2
-    echo "venv: install the package python$version-venv in the startup script, or choose another 'venv.python'" >&2
-    exit 1
-  fi
   echo "venv: $python has no ensurepip; installing python$version-venv"
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y "python$version-venv" || {
-    $as_root apt-get -o DPkg::Lock::Timeout=600 update &&
-      $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y "python$version-venv"
-  } || exit 1`;
+  apt_install "python$version-venv" || exit 1`;
 
 /**
  * `--no-compile`, as uv does by default: Python compiles what a program imports, when it does. With jax[cpu] that takes 8.7 s
  * off pip's 12.8 s of processor time, and adds 1.4 s to the first import.
  */
-function installStep(path: string, requirementsFile: string, requirements: Buffer): ModuleStep {
+function installStep(path: string, requirementsFile: string, requirements: Buffer | FileSource): ModuleStep {
   const name = posix.basename(requirementsFile);
   return {
     name: 'requirements',

@@ -1,6 +1,5 @@
 import { afterMark } from './marked-stream.js';
-import { modulePayload } from './module-payload.js';
-import { OutputTail } from './output-tail.js';
+import { applyModules } from './modules-call.js';
 import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
@@ -14,6 +13,7 @@ import type {
   ReceivedFile,
   RunRequest,
   RunStatus,
+  SetUpListener,
   StopNotice,
 } from './port.js';
 import { shellQuote } from '../../domain/shell-quote.js';
@@ -21,10 +21,6 @@ import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
 import type { SshLink } from './ssh-link.js';
-
-/** After a module's end, for what its last step printed; a daemon that it started may hold the channel open for ever. */
-const MODULE_LINGER_MS = 1000;
-const TAIL_LINES = 20;
 
 export interface FollowOptions {
   /** Seconds between two looks at the output. */
@@ -49,22 +45,17 @@ export class RunnerHostConnection implements HostConnection {
     this.#onClose = onClose;
   }
 
-  async applyModule(plan: ModulePlan, output: (chunk: Buffer) => void, signal: AbortSignal): Promise<ModuleOutcome> {
-    const tail = new OutputTail(TAIL_LINES);
-    const onStdout = (chunk: Buffer): void => {
-      tail.add(chunk);
-      output(chunk);
-    };
-    try {
-      const words = ['module', plan.name, plan.fingerprint];
-      const options = { stdin: modulePayload(plan), onStdout, signal, lingerMs: MODULE_LINGER_MS };
-      const { stderr } = await this.#runner.call(words, options);
-      return this.#outcome(plan, lastWord(stderr), tail);
-    } catch (error) {
-      // Aborted: its step goes on without us unless it is told to end. Best effort, for the abort's reason matters more.
-      if (signal.aborted) await this.#runner.call(['module-stop', plan.name]).catch(() => undefined);
-      throw error;
-    }
+  applyModules(
+    plans: readonly ModulePlan[],
+    listener: SetUpListener,
+    signal: AbortSignal,
+  ): Promise<readonly ModuleOutcome[]> {
+    const putFile: HostConnection['putFile'] = (...words) => this.putFile(...words);
+    return applyModules({ runner: this.#runner, where: this.#link.where, putFile }, plans, listener, signal);
+  }
+
+  async forgetModules(names: readonly string[]): Promise<void> {
+    await this.#runner.call(['modules-forget', ...names]);
   }
 
   async startRun(request: RunRequest): Promise<StartAnswer> {
@@ -128,14 +119,6 @@ export class RunnerHostConnection implements HostConnection {
     if (line === undefined)
       throw new Error(`${this.#link.where}: the on-host runner gave no answer: '${stdout.toString()}'`);
     return parseState(line);
-  }
-
-  #outcome(plan: ModulePlan, line: string | undefined, tail: OutputTail): ModuleOutcome {
-    if (line === 'unchanged' || line === 'done') return { kind: line };
-    const [, step, code] = /^failed (\d+) (\d+)$/.exec(line ?? '') ?? [];
-    if (step === undefined)
-      throw new Error(`${this.#link.where}: module '${plan.name}' ended without an answer: '${line ?? ''}'`);
-    return { kind: 'failed', step: plan.steps[Number(step) - 1]?.name ?? step, code: Number(code), tail: tail.text() };
   }
 }
 

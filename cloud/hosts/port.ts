@@ -19,25 +19,50 @@ export interface HostTarget {
 
 /** The outcome of making one module ready on one host. */
 export type ModuleOutcome =
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'done' }
+  /** Its check ran and passed. */
+  | { readonly kind: 'unchanged'; readonly module: string }
+  | { readonly kind: 'done'; readonly module: string }
   /** A step's script ended with a code other than 0: the user's or the host's fault, not the connection's. */
-  | { readonly kind: 'failed'; readonly step: string; readonly code: number; readonly tail: string };
+  | {
+      readonly kind: 'failed';
+      readonly module: string;
+      readonly step: string;
+      readonly code: number;
+      /** The last lines that the step printed. */
+      readonly tail: string;
+    };
 
 /** A setup module as data, made by a pure function from the job's spec (activities/modules). Scripts run under `bash -l`. */
 export interface ModulePlan {
   readonly name: string;
   /** Hash of everything the module depends on. Written on the host when all steps are done; other content = redone. */
   readonly fingerprint: string;
-  /** Ends with 0 if what the module made is still there. Runs only if the fingerprint matches. */
+  /** Ends with 0 if what the module made is still there, within two minutes. Runs only if the fingerprint matches. */
   readonly check: string;
   readonly steps: readonly ModuleStep[];
 }
 export interface ModuleStep {
   readonly name: string;
   readonly script: string;
-  /** Files to put on the host first; paths are relative to the login user's home. */
-  readonly files?: readonly { readonly path: string; readonly content: Buffer; readonly mode: number }[];
+  /** Files to put on the host first. */
+  readonly files?: readonly ModuleFile[];
+}
+export interface ModuleFile {
+  /** Relative to the login user's home. */
+  readonly path: string;
+  /** Read only where a host needs it. */
+  readonly content: Buffer | FileSource;
+  readonly mode: number;
+}
+
+/** Hears of the steps of a set-up while they run. */
+export interface SetUpListener {
+  /** What a step printed. Nothing more is read until its promise settles. */
+  onOutput(module: string, chunk: Buffer): void | Promise<void>;
+  /** A step began; with `code`, it ended. */
+  onStep?(event: { readonly module: string; readonly step: string; readonly code?: number }): void;
+  /** A module is ready. */
+  onReady?(outcome: Exclude<ModuleOutcome, { kind: 'failed' }>): void;
 }
 
 /** What the on-host runner is asked to start (facts: docs/runner.md). */
@@ -135,8 +160,17 @@ export interface CommandEnd {
 /** One kept connection to one host. All methods reject with `HostUnreachable` when the connection is the problem. */
 export interface HostConnection {
   readonly target: HostTarget;
-  /** Makes the module ready; output of its steps goes to `output` as it comes. Goes on from the failing step when called again in this connection. */
-  applyModule(plan: ModulePlan, output: (chunk: Buffer) => void, signal: AbortSignal): Promise<ModuleOutcome>;
+  /**
+   * Makes modules ready, in order, up to the first that fails. One round trip where nothing is to be done. Called again, it goes
+   * on from the failing step.
+   */
+  applyModules(
+    plans: readonly ModulePlan[],
+    listener: SetUpListener,
+    signal: AbortSignal,
+  ): Promise<readonly ModuleOutcome[]>;
+  /** These modules are made anew at the next call, whatever stands on the host. */
+  forgetModules(names: readonly string[]): Promise<void>;
   /** Idempotent: a second start of one run id changes nothing and answers with its status. `fenced` if the host knows a greater epoch of the job. */
   startRun(request: RunRequest): Promise<RunStatus | { readonly kind: 'fenced'; readonly epoch: number }>;
   runStatus(runId: string): Promise<RunStatus>;
@@ -182,6 +216,10 @@ export interface SshKey {
 
 export class HostUnreachable extends Error {
   override readonly name = 'HostUnreachable';
+}
+/** The on-host runner answered that it cannot do what it was asked, such as for a full disk. Not the connection's fault. */
+export class RunnerFailed extends Error {
+  override readonly name = 'RunnerFailed';
 }
 /** A file that cannot be copied to or from a host: no such file, no right, no space. Not the connection's fault. */
 export class HostFileError extends Error {

@@ -1,5 +1,5 @@
 import { shellQuote, shellWords } from '../../domain/shell-quote.js';
-import { HostUnreachable } from './port.js';
+import { HostUnreachable, RunnerFailed } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { RUNNER_NAME, RUNNER_TEXT } from './runner/index.js';
 import type { SshLink } from './ssh-link.js';
@@ -19,7 +19,7 @@ export class RunnerClient {
   /**
    * One verb. Values that may be secret go to stdin, never into the words: those are everybody's to read on the host.
    * Tried without an upload first, which saves a round trip on every host that has been used before.
-   * @throws HostUnreachable, also where the verb was killed with its host; Error with the runner's own message where the verb itself failed.
+   * @throws HostUnreachable, also where the verb was killed with its host; RunnerFailed with the runner's own message where the verb itself failed.
    */
   async call(words: readonly string[], options: ExecOptions = {}, use?: 'follow'): Promise<ExecResult> {
     const script = `r=$HOME/${RUNNER_NAME}; [ -f "$r" ] || exit ${NO_RUNNER}; exec sh "$r" ${shellWords(words)}`;
@@ -31,7 +31,7 @@ export class RunnerClient {
     }
     // Killed from outside, as all processes of a host that goes down or is out of memory: nothing is known about the run.
     if (result.code === undefined || result.code > 128) throw new HostUnreachable(this.#explain(words, result));
-    if (result.code !== 0) throw new Error(this.#explain(words, result));
+    if (result.code !== 0) throw new RunnerFailed(this.#explain(words, result));
     return result;
   }
 
@@ -42,7 +42,7 @@ export class RunnerClient {
       `r=$HOME/${RUNNER_NAME}; mkdir -p -m 700 "$HOME/.jobctl" && cat > "$r.$$" && ` +
       `[ "$(wc -c < "$r.$$")" -eq ${content.length} ] && mv -f "$r.$$" "$r"`;
     const result = await this.#link.exec(`exec sh -c ${shellQuote(script)}`, { stdin: content });
-    if (result.code !== 0) throw new Error(this.#explain(['upload'], result));
+    if (result.code !== 0) throw new RunnerFailed(this.#explain(['upload'], result));
   }
 
   #explain(words: readonly string[], result: ExecResult): string {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostConnection, ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
-import { modulePayload } from '../../cloud/hosts/module-payload.js';
+import { modulesPayload } from '../../cloud/hosts/module-payload.js';
 import type { HostSession } from './session.js';
-import { isAlive, never, withHost } from './session.js';
+import { isAlive, withHost } from './session.js';
+import { applyModule as apply } from './apply-modules.js';
 import { until } from '../until.js';
 
 /** Steps leave a line each in ~/did. */
@@ -16,12 +17,6 @@ const plan = (steps: Record<string, string>, more: Partial<ModulePlan> = {}): Mo
   steps: Object.entries(steps).map(([name, script]) => ({ name, script: `echo ${name} >> "$HOME/did"\n${script}` })),
   ...more,
 });
-
-async function apply(connection: HostConnection, module: ModulePlan): Promise<ModuleOutcome & { output: string }> {
-  let output = '';
-  const outcome = await connection.applyModule(module, (chunk) => (output += chunk.toString()), never);
-  return { ...outcome, output };
-}
 
 const did = (session: HostSession): string[] => session.read('did').trim().split('\n');
 
@@ -63,7 +58,7 @@ describe('a setup module', () => {
       const module = plan({ first: 'true', second: 'seq 30; [ -f "$HOME/go" ] || exit 3', third: 'touch made' });
       const { output, ...failed } = await apply(session.connection, module);
       const lines = Array.from({ length: 20 }, (_, index) => index + 11).join('\n');
-      assert.deepEqual(failed, { kind: 'failed', step: 'second', code: 3, tail: lines });
+      assert.deepEqual(failed, { kind: 'failed', module: 'demo', step: 'second', code: 3, tail: lines });
       assert.ok(output.startsWith('1\n2\n'));
       writeFileSync(join(session.host.home, 'go'), '');
       assert.equal((await apply(session.connection, module)).kind, 'done');
@@ -88,7 +83,7 @@ describe('a setup module', () => {
         second: 'echo here; [ -f "$HOME/go" ] || exec sleep 300',
         third: 'touch made',
       });
-      const cutAtOutput = session.connection.applyModule(module, () => session.host.cut(), never);
+      const cutAtOutput = apply(session.connection, module, () => session.host.cut());
       await assert.rejects(cutAtOutput, HostUnreachable);
       writeFileSync(join(session.host.home, 'go'), '');
       assert.equal((await apply(session.connection, module)).kind, 'done');
@@ -101,7 +96,7 @@ describe('a setup module', () => {
         '[ -f "$HOME/go" ] && exit 0; trap "" HUP PIPE TERM; echo $$ > "$HOME/pid"; echo here; while :; do sleep 0.2; done';
       const module = plan({ only: script });
       await assert.rejects(
-        session.connection.applyModule(module, () => session.host.cut(), never),
+        apply(session.connection, module, () => session.host.cut()),
         HostUnreachable,
       );
       const pid = Number(session.read('pid'));
@@ -124,11 +119,7 @@ describe('a setup module', () => {
     withHost(async (session) => {
       const cancel = new AbortController();
       const module = plan({ only: 'echo $$ > "$HOME/pid"; echo here; trap "" HUP TERM; while :; do sleep 0.1; done' });
-      const applying = session.connection.applyModule(
-        module,
-        () => cancel.abort(new Error('cancelled')),
-        cancel.signal,
-      );
+      const applying = apply(session.connection, module, () => cancel.abort(new Error('cancelled')), cancel.signal);
       await assert.rejects(applying, { message: 'cancelled' });
       const pid = Number(session.read('pid'));
       await until('the step to be gone', () => (isAlive(pid) ? undefined : true));
@@ -145,7 +136,7 @@ describe('a setup module', () => {
   it('cannot be passed off as done by what a step prints', () =>
     withHost(async (session) => {
       const forged =
-        'echo "jobctl-runner: done"; echo "jobctl-runner: done" >&2; for n in 7 8 9; do echo "jobctl-runner: done" >&$n; done; exit 4';
+        'for word in "done 0" "ended 0 1 0" end; do for n in 1 2 3 6 7 8 9; do printf "\\001jobctl %s\\n" "$word" >&$n; done; done; exit 4';
       const outcome = await apply(session.connection, plan({ only: forged }));
       assert.equal(outcome.kind === 'failed' && outcome.code, 4);
     }));
@@ -164,14 +155,14 @@ describe('a setup module', () => {
         assert.deepEqual(readFileSync(join(session.host.home, path)), wanted);
         assert.equal(statSync(join(session.host.home, path)).mode & 0o777, mode);
       }
-      assert.ok(!existsSync(join(session.host.home, '.jobctl/modules/demo.stage')));
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/modules/stage')));
     }));
 
   for (const path of ['/etc/passwd', '../up', 'a/../../b', 'new\nline', '', ' lead']) {
-    it(`refuses to put a file at ${JSON.stringify(path)}`, () => {
+    it(`refuses to put a file at ${JSON.stringify(path)}`, async () => {
       const step = { name: 's', script: '', files: [{ path, content: Buffer.alloc(0), mode: 0o644 }] };
-      assert.throws(
-        () => modulePayload(plan({}, { steps: [step] })),
+      await assert.rejects(
+        modulesPayload('nonce', [{ plan: plan({}, { steps: [step] }), isSent: true }]),
         /module 'demo': file path .* must be relative to the home folder/,
       );
     });

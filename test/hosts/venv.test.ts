@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandScript, modulePlans, venvModule } from '../../activities/modules/index.js';
-import type { ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../cloud/hosts/port.js';
+import type { Applied } from './apply-modules.js';
+import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';
 import { never, withHost } from './session.js';
 
 const venv = { path: '~/my env', python: 'python3' };
 const withRequirements = { ...venv, requirementsFile: 'sub/requirements.txt' };
 
-async function apply({ connection }: HostSession, plan: ModulePlan): Promise<ModuleOutcome & { output: string }> {
-  let output = '';
-  return { ...(await connection.applyModule(plan, (chunk) => (output += chunk.toString()), never)), output };
-}
+const apply = ({ connection }: HostSession, plan: ModulePlan): Promise<Applied> => applyModule(connection, plan);
 
 async function outputOf({ connection }: HostSession, script: string): Promise<string> {
   let output = '';
@@ -96,22 +95,22 @@ describe('module plans', () => {
 
   it('come in the order of the file; the command needs none', () => {
     const files = new Map([['sub/requirements.txt', Buffer.from('a')]]);
-    assert.deepEqual(modulePlans({ modules: ['command'], venv }, files), []);
-    const names = modulePlans({ modules: ['ssh', 'venv', 'command'], venv: withRequirements }, files);
+    assert.deepEqual(modulePlans({ modules: ['command'], venv }, { files, keys: [] }), []);
+    const names = modulePlans({ modules: ['ssh', 'venv', 'command'], venv: withRequirements }, { files, keys: [] });
     assert.deepEqual(
       names.map(({ name }) => name),
       ['venv'],
     );
   });
 
-  it('refuse a missing file, a missing section and a module that is not built', () => {
-    const none = new Map<string, Buffer>();
+  it('refuse a missing file, a missing section and a module that is not known', () => {
+    const none = { files: new Map<string, Buffer>(), keys: [] };
     assert.throws(
       () => modulePlans({ modules: ['venv'], venv: withRequirements }, none),
       /requirements_file 'sub\/requirements\.txt' was not given/,
     );
     assert.throws(() => modulePlans({ modules: ['venv'] }, none), /'venv' is named, but the job has no section 'venv'/);
-    assert.throws(() => modulePlans({ modules: ['docker'] }, none), /'docker' is not built in this version/);
+    assert.throws(() => modulePlans({ modules: ['docekr'] }, none), /'docekr' is no module/);
   });
 
   it("leave the user's text as it is", () => {

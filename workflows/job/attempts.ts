@@ -31,7 +31,7 @@ interface Revoked {
 /** How an attempt ended, as the job decides on it. `pause`: nothing ended; the job may continue as new here. */
 export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
-  | Extract<SetUpEnd, { kind: 'module-failed' }>
+  | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
   | { readonly kind: 'worker-failed'; readonly message: string }
   | Revoked
   | { readonly kind: 'pause' };

@@ -2,8 +2,9 @@ import { setHandler, workflowInfo } from '@temporalio/workflow';
 import { contentHash } from '../../domain/content-hash.js';
 import { formatSlices } from '../../domain/job-units.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
+import { setUpCounts } from '../../domain/setup-record.js';
 import { meter } from '../meter.js';
-import { describeQuery, type JobInput, type JobView, prioritySignal } from '../messages.js';
+import { describeQuery, type JobInput, type JobView, prioritySignal, setUpProgressSignal } from '../messages.js';
 import { placeName } from './attempt-words.js';
 import { Attempts, type AttemptResult } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
@@ -46,6 +47,9 @@ export class JobRun {
     this.#attempts = new Attempts({ ...context, revocation: () => this.#lease.revocation }, carry.attempts);
     setHandler(describeQuery, () => this.#view());
     setHandler(prioritySignal, (news) => this.#onPriority(news));
+    setHandler(setUpProgressSignal, ({ attempt, ...news }) => {
+      if (attempt === this.#attempts.number) this.#story.progress(JobPhase.SettingUp, setUpCounts(news));
+    });
     if (!workflowInfo().continuedFromExecutionRunId) this.#begin(source);
     this.#story.describeBy(() => jobDetails(this.#facts()));
   }
@@ -218,6 +222,11 @@ export class JobRun {
       case 'module-failed': {
         const message = `setup of ${result.module} failed on ${placeName(result.at, spec.slices)}: ${result.message}`;
         return this.#outcome('failed', { by: 'task', message, slice: result.at.slice, host: result.at.host });
+      }
+      case 'host-bad': {
+        const { at, module, message } = result;
+        const what = `setup of ${module} did not work on ${placeName(at, spec.slices)}: ${message}`;
+        return this.#spend('infrastructure', what, [at.slice]);
       }
       case 'ended-before':
         this.#story.note('it has ended before, says the store; Temporal was set back to an earlier time');

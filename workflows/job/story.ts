@@ -53,6 +53,13 @@ export class JobStory {
     this.note(`${phase}: ${why}`);
   }
 
+  /** How far a phase is, for those who look at the job. Not for lists: that would be an upsert each time. */
+  progress(phase: JobPhase, how: string): void {
+    if (this.#phase !== phase) return;
+    this.#why = how;
+    this.show();
+  }
+
   /** Why an attempt or a slice was lost: told as long as the job is open. */
   setBack(why: string): void {
     this.#setback = why;

@@ -13,8 +13,9 @@ case $verb in
   status) verb_status "$@" ;;
   stop) verb_stop "$@" ;;
   follow) verb_follow "$@" ;;
-  module) verb_module "$@" ;;
-  module-stop) verb_module_stop "$@" ;;
+  modules) verb_modules ;;
+  modules-stop) verb_modules_stop ;;
+  modules-forget) verb_modules_forget "$@" ;;
   *) die "no verb '$verb'" ;;
 esac
 `;

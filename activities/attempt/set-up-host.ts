@@ -1,0 +1,133 @@
+import { log } from '@temporalio/activity';
+import {
+  type HostConnection,
+  HostFileError,
+  type ModuleOutcome,
+  type ModulePlan,
+  RunnerFailed,
+  type SetUpListener,
+} from '../../cloud/hosts/port.js';
+import { StoreUnavailable } from '../../cloud/store/port.js';
+import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
+import { logPrefix } from '../../domain/store-layout.js';
+import type { AttemptInput, SetUpEnd } from '../contract.js';
+import type { AttemptHost, HostCaller } from './attempt-hosts.js';
+import type { Patience } from './host-patience.js';
+import type { Shipping } from './log-stream.js';
+import { LogStream } from './log-stream.js';
+import { pause } from './pause.js';
+import type { SetUpJournal } from './set-up-journal.js';
+
+export interface HostSetUpContext {
+  readonly shipping: Shipping;
+  readonly input: AttemptInput;
+  readonly caller: HostCaller;
+  readonly plans: readonly ModulePlan[];
+  readonly journal: SetUpJournal;
+  readonly patience: Patience;
+  readonly signal: AbortSignal;
+}
+
+/** The wait until a host answers, in the record. */
+const CONNECT = 'connect';
+
+/** What `judgeSetUpFailure` takes for passing, whatever the text. */
+const PASSING_CODE = 255;
+
+type FailedModule = Extract<ModuleOutcome, { kind: 'failed' }>;
+
+/** The set-up of one host: all modules in order, a failing step again on this host alone, from that step on. */
+export class HostSetUp {
+  readonly #context: HostSetUpContext;
+  readonly #host: AttemptHost;
+  readonly #streams = new Map<string, Promise<LogStream>>();
+  /** Of the step that failed last. */
+  #tries = 0;
+  #failing = '';
+
+  constructor(context: HostSetUpContext, host: AttemptHost) {
+    this.#context = context;
+    this.#host = host;
+  }
+
+  async run(): Promise<SetUpEnd> {
+    const { caller, journal, patience, plans, signal } = this.#context;
+    const { target, number } = this.#host;
+    // Also without any module: an attempt starts only on hosts that answer.
+    journal.began(number, CONNECT, CONNECT);
+    await caller.on(target, async () => patience.heard(target));
+    journal.ended(number, CONNECT, CONNECT, 0);
+    if (plans.length === 0) return { kind: 'ready' };
+    for (;;) {
+      const outcomes = await caller.on(target, (connection) => this.#apply(connection));
+      await this.#flush();
+      const failed = outcomes.find((outcome) => outcome.kind === 'failed');
+      if (failed === undefined) return { kind: 'ready' };
+      const { end, afterMs } = this.#judge(failed);
+      if (end) return end;
+      await pause(afterMs, signal);
+    }
+  }
+
+  async #apply(connection: HostConnection): Promise<readonly ModuleOutcome[]> {
+    const { journal, patience, plans, signal } = this.#context;
+    const { number, target } = this.#host;
+    patience.heard(target);
+    const since = Date.now();
+    const listener: SetUpListener = {
+      onOutput: async (module, chunk) => (await this.#streamOf(module)).append(chunk),
+      onStep: ({ module, step, code }) =>
+        code === undefined ? journal.began(number, module, step) : journal.ended(number, module, step, code),
+      onReady: ({ module, kind }) => journal.ready(number, module, kind, since),
+    };
+    try {
+      return await connection.applyModules(plans, listener, signal);
+    } catch (error) {
+      return [this.#hostFailure(error)];
+    }
+  }
+
+  /** What is wrong with the host or on the way of a file, not with the connection: it may pass, and the job shall not die of it. */
+  #hostFailure(error: unknown): FailedModule {
+    const isOfHost =
+      error instanceof HostFileError || error instanceof RunnerFailed || error instanceof StoreUnavailable;
+    if (!isOfHost || this.#context.signal.aborted) throw error;
+    const module = this.#context.plans[0]?.name ?? CONNECT;
+    return { kind: 'failed', module, step: 'arrive', code: PASSING_CODE, tail: error.message };
+  }
+
+  /** What a failed step means for this host: its end, or a pause before it is tried again. */
+  #judge(failed: FailedModule): { readonly end?: SetUpEnd; readonly afterMs: number } {
+    const { module, step, code, tail } = failed;
+    const { target, number } = this.#host;
+    const name = `${module}/${step}`;
+    this.#tries = name === this.#failing ? this.#tries + 1 : 1;
+    this.#failing = name;
+    const failure = judgeSetUpFailure(code, tail);
+    const verdict = afterSetUpFailure(failure, this.#tries);
+    const why = failure.reason === undefined ? '' : ` (${failure.reason})`;
+    const what = `step '${step}' ended with code ${code}${why}`;
+    if (verdict.kind === 'again') {
+      log.warn(`${module} on host ${number}: ${what}; try ${this.#tries + 1} in ${verdict.afterMs / 1000} s`);
+      return { afterMs: verdict.afterMs };
+    }
+    const tries = this.#tries === 1 ? '' : `, ${this.#tries} times`;
+    const message = `${what}${tries}; its last lines:\n${tail}`;
+    const at = { slice: target.slice, host: target.index };
+    return { end: { kind: verdict.as, at, module, message }, afterMs: 0 };
+  }
+
+  /** Opened with the first line: a module that prints nothing has no log. */
+  #streamOf(module: string): Promise<LogStream> {
+    const { shipping, input, signal } = this.#context;
+    const opened =
+      this.#streams.get(module) ??
+      LogStream.open(shipping, logPrefix(input.job.id, input.attempt, module), this.#host.number, signal);
+    this.#streams.set(module, opened);
+    return opened;
+  }
+
+  async #flush(): Promise<void> {
+    for (const stream of this.#streams.values()) await (await stream).flush();
+  }
+}

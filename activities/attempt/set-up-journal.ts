@@ -1,0 +1,113 @@
+import { log } from '@temporalio/activity';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import { setUpObject } from '../../domain/store-layout.js';
+import type { AttemptInput } from '../contract.js';
+import { messageOf } from '../failures.js';
+import { hostsOf } from './attempt-hosts.js';
+
+export type SetUpNews = Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>;
+
+export interface JournalOptions {
+  readonly store: StorePort;
+  readonly input: AttemptInput;
+  readonly modules: readonly string[];
+  /** Gets how far the hosts are, at growing intervals and only when it has changed. Its failures are its own. */
+  readonly tell: (news: SetUpNews) => void;
+}
+
+/**
+ * What the set-up of an attempt does, host by host and step by step, on its way into the store and to the workflow. Kept
+ * cheap: the object is written at most every `WRITE_MS` while something changes and once at the end; the workflow hears after
+ * `FIRST_NEWS_MS`, so that a quick set-up costs it nothing, and then ever more seldom.
+ */
+export class SetUpJournal {
+  readonly #options: JournalOptions;
+  readonly #rows = new Map<string, SetUpStepRecord>();
+  readonly #ready = new Map<string, Set<number>>();
+  readonly #startedAt = Date.now();
+  readonly #hosts: number;
+  readonly #timer: NodeJS.Timeout;
+  #newsAt = Date.now() + FIRST_NEWS_MS;
+  #newsPauseMs = FIRST_NEWS_MS;
+  #told = '';
+  #isDirty = false;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#hosts = hostsOf(options.input).length;
+    this.#timer = setInterval(() => this.#tick(), WRITE_MS);
+  }
+
+  began(host: number, module: string, step: string): void {
+    const tries = (this.#rows.get(keyOf(host, module, step))?.tries ?? 0) + 1;
+    this.#set({ host, module, step, startedAt: Date.now(), tries });
+  }
+
+  ended(host: number, module: string, step: string, code: number): void {
+    const row = this.#rows.get(keyOf(host, module, step)) ?? { host, module, step, startedAt: Date.now(), tries: 1 };
+    this.#set({ ...row, endedAt: Date.now(), code, outcome: code === 0 ? 'done' : 'failed' });
+  }
+
+  /** @param since when the call began in which its check ran */
+  ready(host: number, module: string, kind: 'unchanged' | 'done', since: number): void {
+    if (kind === 'unchanged') {
+      const row = { host, module, step: 'check', startedAt: since, endedAt: Date.now(), code: 0, tries: 1 };
+      this.#set({ ...row, outcome: kind });
+    }
+    const hosts = this.#ready.get(module) ?? new Set();
+    this.#ready.set(module, hosts.add(host));
+  }
+
+  /** Writes what is not written yet. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writing;
+    await this.#write({ ...this.#record(), endedAt: Date.now() });
+  }
+
+  #set(row: SetUpStepRecord): void {
+    this.#rows.set(keyOf(row.host, row.module, row.step), row);
+    this.#isDirty = true;
+  }
+
+  #tick(): void {
+    this.#tellNews();
+    if (!this.#isDirty) return;
+    this.#isDirty = false;
+    this.#writing = this.#writing.then(() => this.#write(this.#record()));
+  }
+
+  #tellNews(): void {
+    const news = this.#record();
+    const text = JSON.stringify(news.ready);
+    if (Date.now() < this.#newsAt || text === this.#told) return;
+    this.#told = text;
+    this.#newsAt = Date.now() + this.#newsPauseMs;
+    this.#newsPauseMs = Math.min(this.#newsPauseMs * 2, LONGEST_NEWS_MS);
+    this.#options.tell({ modules: news.modules, hosts: news.hosts, ready: news.ready });
+  }
+
+  #record(): SetUpRecord {
+    const ready = Object.fromEntries([...this.#ready].map(([module, hosts]) => [module, hosts.size]));
+    const { modules } = this.#options;
+    return { v: 1, modules, hosts: this.#hosts, startedAt: this.#startedAt, ready, steps: [...this.#rows.values()] };
+  }
+
+  /** For people who look: a set-up does not wait for it, nor fail with it. */
+  async #write(record: SetUpRecord): Promise<void> {
+    const { store, input } = this.#options;
+    try {
+      await store.replace(setUpObject(input.job.id, input.attempt), JSON.stringify(record), 'application/json');
+    } catch (error) {
+      log.warn(`the record of the set-up could not be stored: ${messageOf(error)}`);
+    }
+  }
+}
+
+const WRITE_MS = 3_000;
+const FIRST_NEWS_MS = 5_000;
+const LONGEST_NEWS_MS = 60_000;
+
+const keyOf = (host: number, module: string, step: string): string => `${host}/${module}/${step}`;

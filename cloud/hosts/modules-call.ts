@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import type { PutFileOptions } from './port.js';
+import type { FileSource, ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
+import { ModuleFrames } from './module-frames.js';
+import type { ModuleFrame } from './module-frames.js';
+import { copiedPath, isCopied, modulesPayload, sizeOf } from './module-payload.js';
+import { OutputTail } from './output-tail.js';
+import type { RunnerClient } from './runner-client.js';
+
+/** After the end of a call, for what its last step printed; a daemon that it started may hold the channel open for ever. */
+const LINGER_MS = 1000;
+const TAIL_LINES = 20;
+/** Bytes up to which a module's steps go along though the host may not need them: it saves a round trip where it does. */
+const SENT_ANYWAY = 16 * 1024;
+/** The exit code that is told where something could not be written on the host: EX_CANTCREAT of sysexits.h. */
+const CANNOT_CREATE = 73;
+
+export interface ModulesCallContext {
+  readonly runner: RunnerClient;
+  readonly where: string;
+  putFile(source: FileSource, path: string, options: PutFileOptions): Promise<unknown>;
+}
+
+/**
+ * Makes modules ready on one host, in order, up to the first that fails. What is unchanged costs one round trip for all of
+ * them together, in which every check ran. Where something is to be made, the steps of small modules have gone along; those of
+ * large ones are sent when the host has asked for them.
+ */
+export async function applyModules(
+  context: ModulesCallContext,
+  plans: readonly ModulePlan[],
+  listener: SetUpListener,
+  signal: AbortSignal,
+): Promise<readonly ModuleOutcome[]> {
+  const outcomes: ModuleOutcome[] = [];
+  const asked = new Set(plans.filter((plan) => sizeOf(plan) <= SENT_ANYWAY).map(({ name }) => name));
+  while (outcomes.length < plans.length) {
+    const call = new ModulesCall(plans.slice(outcomes.length), listener);
+    try {
+      await call.run(context, asked, signal);
+    } catch (error) {
+      // Aborted: its step goes on without us unless it is told to end. Best effort, for the abort's reason matters more.
+      if (signal.aborted) await context.runner.call(['modules-stop']).catch(() => undefined);
+      throw error;
+    }
+    outcomes.push(...call.outcomes);
+    const [first] = call.needed;
+    if (first === undefined) return outcomes;
+    if (call.outcomes.length === 0 && call.needed.every((name) => asked.has(name)))
+      throw new Error(`${context.where}: the on-host runner asks for module '${first}', which it was sent`);
+    for (const name of call.needed) asked.add(name);
+  }
+  return outcomes;
+}
+
+/** One call of the verb. */
+class ModulesCall {
+  /** Of the first modules, in order, without a gap. */
+  readonly outcomes: ModuleOutcome[] = [];
+  /** Names of those that are to be made and whose steps were not sent. */
+  readonly needed: string[] = [];
+  readonly #plans: readonly ModulePlan[];
+  readonly #listener: SetUpListener;
+  /** Of the step under way. */
+  #tail = new OutputTail(TAIL_LINES);
+  #place: number | undefined;
+  #isWhole = false;
+
+  constructor(plans: readonly ModulePlan[], listener: SetUpListener) {
+    this.#plans = plans;
+    this.#listener = listener;
+  }
+
+  async run({ runner, where, putFile }: ModulesCallContext, asked: ReadonlySet<string>, signal: AbortSignal) {
+    const modules = this.#plans.map((plan) => ({ plan, isSent: asked.has(plan.name) }));
+    for (const { plan } of modules.filter(({ isSent }) => isSent)) {
+      for (const file of plan.steps.flatMap((step) => step.files ?? []))
+        if (isCopied(file)) await putFile(file.content, copiedPath(file.content), { mode: 0o600, signal });
+    }
+    const nonce = randomBytes(16).toString('hex');
+    const frames = new ModuleFrames(nonce);
+    const onStdout = async (chunk: Buffer): Promise<void> => {
+      for (const part of frames.read(chunk)) await (Buffer.isBuffer(part) ? this.#output(part) : this.#hear(part));
+    };
+    const stdin = Buffer.concat(await modulesPayload(nonce, modules));
+    const { stderr } = await runner.call(['modules'], { stdin, onStdout, signal, lingerMs: LINGER_MS });
+    if (!this.#isWhole) throw new Error(`${where}: the modules ended without an answer: '${stderr.trim()}'`);
+  }
+
+  /** What comes before the first step is of the host's login files. */
+  #output(chunk: Buffer): void | Promise<void> {
+    if (this.#place === undefined) return;
+    this.#tail.add(chunk);
+    return this.#listener.onOutput(this.#nameOf(this.#place), chunk);
+  }
+
+  #hear(frame: ModuleFrame): void {
+    switch (frame.kind) {
+      case 'needed':
+        this.needed.push(this.#nameOf(frame.place));
+        return;
+      case 'unchanged':
+      case 'done':
+        // Behind one that is to be made first, nothing is known yet.
+        if (this.needed.length === 0) this.#ready({ kind: frame.kind, module: this.#nameOf(frame.place) });
+        return;
+      case 'step':
+        this.#place = frame.place;
+        this.#tail = new OutputTail(TAIL_LINES);
+        this.#listener.onStep?.({ module: this.#nameOf(frame.place), step: this.#stepOf(frame) });
+        return;
+      case 'ended':
+        return this.#onEnd(frame);
+      case 'unarrived':
+        return this.#fail(this.#nameOf(0), 'arrive', CANNOT_CREATE, UNARRIVED);
+      case 'end':
+        this.#isWhole = true;
+        return;
+    }
+  }
+
+  #ready(outcome: Exclude<ModuleOutcome, { kind: 'failed' }>): void {
+    this.outcomes.push(outcome);
+    this.#listener.onReady?.(outcome);
+  }
+
+  #onEnd(frame: Extract<ModuleFrame, { kind: 'ended' }>): void {
+    const [module, step] = [this.#nameOf(frame.place), this.#stepOf(frame)];
+    this.#listener.onStep?.({ module, step, code: frame.code });
+    if (frame.code !== 0) this.#fail(module, step, frame.code, this.#tail.text());
+  }
+
+  #fail(module: string, step: string, code: number, tail: string): void {
+    this.#isWhole = true;
+    this.outcomes.push({ kind: 'failed', module, step, code, tail });
+  }
+
+  #nameOf(place: number): string {
+    return this.#plans[place]?.name ?? `module ${place + 1}`;
+  }
+
+  #stepOf({ place, step }: { readonly place: number; readonly step: number }): string {
+    return this.#plans[place]?.steps[step - 1]?.name ?? `step ${step}`;
+  }
+}
+
+const UNARRIVED = 'the scripts of the modules found no room on the host (No space left on device, in ~/.jobctl)';

@@ -1,0 +1,88 @@
+/**
+ * What a failed step of a set-up means. `transient`: of the network, a registry, a lock or the disk, so worth waiting for.
+ * `permanent`: no repetition helps. `unknown`: it is tried a few times.
+ */
+export interface SetUpFailure {
+  readonly kind: 'transient' | 'permanent' | 'unknown';
+  /** In a few words; absent for `unknown`. */
+  readonly reason?: string;
+}
+
+/** What to do about it. `module-failed` ends the job, `host-bad` costs the slice. */
+export type SetUpVerdict =
+  | { readonly kind: 'again'; readonly afterMs: number }
+  | { readonly kind: 'give-up'; readonly as: 'module-failed' | 'host-bad' };
+
+type Rule = readonly [reason: string, text: RegExp];
+
+/**
+ * Texts of the programs that the modules run. First match decides, and what may pass comes first: with the network away pip
+ * retries, and then says that there is no such package.
+ */
+const TRANSIENT: readonly Rule[] = [
+  ["dpkg's lock is held", /Could not get lock \/var\/(lib\/(dpkg|apt)|cache\/apt)|dpkg frontend lock/],
+  ['the disk is full', /No space left on device|Disk quota exceeded|ENOSPC/],
+  ['no memory', /Cannot allocate memory|fork: retry: Resource temporarily unavailable/],
+  [
+    'a name could not be resolved',
+    /Temporary failure (in name resolution|resolving)|Could not resolve host|no such host|dns error|Name or service not known/i,
+  ],
+  [
+    'the network did not answer',
+    /Connection (timed out|reset|refused|aborted)|Network is unreachable|TLS handshake timeout|i\/o timeout|Read timed out|connection broken by|request canceled while waiting|Client\.Timeout exceeded|operation timed out|ConnectTimeoutError|CONNECTION FAILED|unexpected EOF/i,
+  ],
+  [
+    'a server said 5xx or 429',
+    /\b50[0234] (Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)|HTTP( status)?( code)?:? ?(50[0234]|429)\b|unexpected (HTTP )?status( code)?:? .*\b50[0234]\b|returned error: (50[0234]|429)|\((50[0234]|429)\)|429 Too Many Requests|toomanyrequests/i,
+  ],
+  ['a mirror is being changed', /Hash Sum mismatch|File has unexpected size|Mirror sync in progress/],
+];
+
+const PERMANENT: readonly Rule[] = [
+  [
+    'pip finds no such package',
+    /No matching distribution found|Could not find a version that satisfies|ResolutionImpossible|Invalid requirement/,
+  ],
+  ['uv finds no such package', /No solution found when resolving dependencies|not found in the package registry/],
+  [
+    'conda finds no such package',
+    /PackagesNotFoundError|ResolvePackageNotFound|UnsatisfiableError|LibMambaUnsatisfiableError|EnvironmentFileNotFound|CondaToSNonInteractiveError/,
+  ],
+  [
+    'there is no such image',
+    /manifest unknown|manifest for .* not found|repository does not exist|name unknown|no matching manifest for|invalid reference format/,
+  ],
+  [
+    'the image may not be pulled',
+    /pull access denied|denied: (requested access|Permission|Unauthenticated)|unauthorized:|no basic auth credentials/,
+  ],
+  ['there is no such bucket', /bucket (does not|doesn't) exist|notFound.*bucket|bucket not found/i],
+  ['the bucket may not be read', /does not have storage\.|storage\.objects\.\w+ access|forbidden.*bucket/i],
+  ['apt finds no such package', /E: Unable to locate package|has no installation candidate/],
+];
+
+/** The exit code of ssh and of what could not be reached through it. */
+const CONNECTION_CODE = 255;
+
+/** @param tail the last lines that the step printed */
+export function judgeSetUpFailure(code: number, tail: string): SetUpFailure {
+  const transient = TRANSIENT.find(([, text]) => text.test(tail));
+  if (transient) return { kind: 'transient', reason: transient[0] };
+  const permanent = PERMANENT.find(([, text]) => text.test(tail));
+  if (permanent) return { kind: 'permanent', reason: permanent[0] };
+  return code === CONNECTION_CODE ? { kind: 'transient', reason: 'a connection ended' } : { kind: 'unknown' };
+}
+
+/** Tries of one step on one host, the first included. */
+const UNKNOWN_TRIES = 3;
+const TRANSIENT_TRIES = 8;
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** @param tries how often the step has failed on this host, 1 or more */
+export function afterSetUpFailure({ kind }: SetUpFailure, tries: number): SetUpVerdict {
+  if (kind === 'permanent' || (kind === 'unknown' && tries >= UNKNOWN_TRIES))
+    return { kind: 'give-up', as: 'module-failed' };
+  if (tries >= TRANSIENT_TRIES) return { kind: 'give-up', as: 'host-bad' };
+  return { kind: 'again', afterMs: Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS) };
+}
