@@ -180,6 +180,8 @@ function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd 
       return { kind: 'run-lost', at, message: 'the command is gone without an exit code (the host was restarted)' };
     case 'orphaned':
       return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
+    case 'blocked':
+      return { kind: 'run-lost', at, message: status.message };
     case 'absent':
       return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
   }

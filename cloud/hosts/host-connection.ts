@@ -16,7 +16,7 @@ import type {
   SetUpListener,
   StopNotice,
 } from './port.js';
-import { shellQuote } from '../../domain/shell-quote.js';
+import { startCall } from './run-payload.js';
 import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
@@ -59,11 +59,8 @@ export class RunnerHostConnection implements HostConnection {
   }
 
   async startRun(request: RunRequest): Promise<StartAnswer> {
-    const env = Buffer.from(exportLines(request.env));
-    const script = Buffer.from(request.script);
-    const sizes = [String(env.length), String(script.length)];
-    const words = ['start', request.runId, jobOfRun(request.runId), String(request.epoch), ...sizes];
-    return this.#said(await this.#runner.call(words, { stdin: Buffer.concat([env, script]) }));
+    const { words, stdin } = startCall(request, this.target);
+    return this.#said(await this.#runner.call(words, { stdin }));
   }
 
   async runStatus(runId: string): Promise<RunStatus> {
@@ -120,22 +117,6 @@ export class RunnerHostConnection implements HostConnection {
       throw new Error(`${this.#link.where}: the on-host runner gave no answer: '${stdout.toString()}'`);
     return parseState(line);
   }
-}
-
-/** Attempts of one job share its epochs: `<job>-a<attempt>` without the attempt. */
-function jobOfRun(runId: string): string {
-  return runId.replace(/-a\d+$/, '');
-}
-
-function exportLines(env: Readonly<Record<string, string>>): string {
-  return Object.entries(env)
-    .map(([name, value]) => {
-      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-        throw new RangeError(`env: '${name}' is no name of an environment variable; use letters, digits and '_'`);
-      }
-      return `export ${name}=${shellQuote(value)}\n`;
-    })
-    .join('');
 }
 
 function notFenced(answer: StartAnswer): RunStatus {

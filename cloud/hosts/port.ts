@@ -76,6 +76,18 @@ export interface RunRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Runs the script in a container, by its `bash -c`; absent = in the login user's shell. */
   readonly container?: RunContainer;
+  /** What to wait for before the start; what is absent is as on Cloud TPU. */
+  readonly accelerator?: Partial<AcceleratorCheck>;
+}
+
+/** An accelerator serves one process: whoever still has it is waited for, and then named. */
+export interface AcceleratorCheck {
+  /** Globs of device files, without spaces. */
+  readonly devices: readonly string[];
+  /** Files that a process of the accelerator's library leaves behind; removed where nobody holds them. Without spaces. */
+  readonly lockFiles: readonly string[];
+  /** 0: the devices are not looked at. */
+  readonly waitMs: number;
 }
 
 /** A container of the command's, as the job file's `docker` section has it (facts/predecessors.md 1.1). */
@@ -105,6 +117,8 @@ export interface StopNotice {
 export type RunStatus =
   | { readonly kind: 'absent' }
   | { readonly kind: 'starting' }
+  /** Not begun, since something on the host stands in its way: the same id may be started again. */
+  | { readonly kind: 'blocked'; readonly message: string }
   | { readonly kind: 'running'; readonly startedAt: number; readonly outputBytes: number }
   | {
       readonly kind: 'exited';

@@ -25,6 +25,8 @@ export function parseState(line: string): StartAnswer {
     case 'absent':
     case 'starting':
       return { kind };
+    case 'blocked':
+      return { kind, message: fields.join(' ') };
     case 'running':
       return { kind, startedAt: number(0), outputBytes: number(1) };
     case 'exited': {

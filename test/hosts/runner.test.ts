@@ -12,14 +12,11 @@ import { withHost } from './session.js';
 import { until } from '../until.js';
 
 describe('the on-host runner: what a command gets', () => {
-  it('runs a login bash in the home folder, without set -e, and keeps the exit code of the last command', () =>
+  it('runs bash with the login files in the home folder, without set -e, and keeps the exit code of the last command', () =>
     withHost(async ({ host, connection }) => {
       writeFileSync(join(host.home, '.bash_profile'), 'FROM_PROFILE=yes');
-      const output = await outputOf(
-        connection,
-        'false\necho $FROM_PROFILE; pwd; shopt -q login_shell && echo login; cd /\n(exit 7)',
-      );
-      assert.equal(output, `yes\n${host.home}\nlogin\n`);
+      const output = await outputOf(connection, 'false\necho $FROM_PROFILE; pwd; cd /\n(exit 7)');
+      assert.equal(output, `yes\n${host.home}\n`);
       const { code, signal, outputBytes } = await ended(connection);
       assert.deepEqual({ code, signal, outputBytes }, { code: 7, signal: undefined, outputBytes: output.length });
     }));
@@ -131,7 +128,7 @@ describe('the on-host runner: once', () => {
   it('never runs a script that did not arrive whole, and starts it when it comes again', () =>
     withHost(async ({ host, connection }) => {
       await connection.runStatus('train-x1-a1');
-      const short = spawnSync('sh', [RUNNER_NAME, 'start', 'train-x1-a1', 'train-x1', '1', '0', '100'], {
+      const short = spawnSync('sh', [RUNNER_NAME, 'start', 'train-x1-a1', 'train-x1', '1', '0', '0', '0', '100'], {
         cwd: host.home,
         env: { HOME: host.home, PATH: process.env['PATH'] },
         input: 'echo half',

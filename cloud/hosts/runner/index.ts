@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { MODULE_VERBS } from './module.js';
+import { BEFORE_COMMAND } from './before-command.js';
+import { CONTAINER } from './container.js';
 import { PRELUDE } from './prelude.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
 
@@ -20,10 +22,12 @@ case $verb in
 esac
 `;
 
+export { CONTAINER_ENTRY } from './container.js';
+
 /** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${RUN_STATUS}${RUN_START}${RUN_STOP}${MODULE_VERBS}${DISPATCH}`;
+${PRELUDE}${BEFORE_COMMAND}${CONTAINER}${RUN_STATUS}${RUN_START}${RUN_STOP}${MODULE_VERBS}${DISPATCH}`;
 
 /** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

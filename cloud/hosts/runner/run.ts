@@ -19,6 +19,20 @@ exited() {
   echo "exited $code $signal $started $ended $(output_bytes) $stopped"
 }
 
+# What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
+lives() {
+  [ -f "$run/container" ] || { [ -n "$(members "$mark")" ]; return; }
+  read -r container < "$run/container"
+  find_docker
+  container_lives
+}
+
+# A container keeps its exit code: without a supervisor, whoever asks first puts it on the disk.
+recover_exit() {
+  [ -f "$run/container" ] && [ "$container_is" = exited ] || return 1
+  (exec 9>>"$run/lock"; flock 9; [ -f "$run/exit" ] || record "$container_code")
+}
+
 # One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
 state() {
   [ -f "$run/exit" ] && { exited; return; }
@@ -27,10 +41,34 @@ state() {
   if held; then
     [ $begun = yes ] && echo "running $started $(output_bytes)" || echo starting
   elif [ -f "$run/exit" ]; then exited
-  elif [ $begun = no ]; then [ -f "$run/begun" ] && echo starting || echo absent
-  elif [ "$begun_boot" = "$(boot)" ] && [ -n "$(members "$mark")" ]; then echo "orphaned $(output_bytes)"
+  elif [ $begun = no ]; then not_begun
+  elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes)"
+  elif lives; then
+    # Unknown is neither alive nor dead.
+    [ "\${container_is:-}" != unknown ] || die "status of $id: docker does not answer: $seen"
+    echo "orphaned $(output_bytes)"
+  elif recover_exit; then exited
   else echo "lost $(output_bytes)"
   fi
+}
+
+not_begun() {
+  if [ -f "$run/begun" ]; then echo starting
+  elif [ -f "$run/blocked" ] && [ ! -f "$run/stop" ]; then echo "blocked $(cat "$run/blocked")"
+  else echo absent
+  fi
+}
+
+# $(..) is a shell of its own: what ends it must end us too.
+say_state() { now=$(state) || exit 70; say "$now"; }
+
+# The exit record of a run that ended with code $1, in its reserved place.
+record() {
+  signal=-
+  [ "$1" -gt 128 ] && [ "$1" -lt 193 ] && signal=$(kill -l "$1" 2>/dev/null) && signal=SIG$signal
+  read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
+  printf '%s\\n' "$1 \${signal:--} $started $(now_ms)" 1<> "$run/exit.new"
+  place "$run/exit.new" "$run/exit"
 }
 `;
 
@@ -38,24 +76,31 @@ export const RUN_START = `
 # The greatest epoch of job $1 that has begun here, into 'known'.
 known_epoch() { known=0; [ ! -f "$base/epochs/$1" ] || read -r known < "$base/epochs/$1"; }
 
-# start ID JOB EPOCH ENV_BYTES SCRIPT_BYTES, both on stdin: nothing starts before all of it is here.
+# start ID JOB EPOCH and the BYTES of plan, env, env.list and script, all on stdin: nothing starts before all is here.
 verb_start() {
   open_run "$1"
   job=$2 epoch=$3
   known_epoch "$job"
   [ "$known" -gt "$epoch" ] && { say "fenced $known"; return; }
-  { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say "$(state)"; return; }
+  { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say_state; return; }
   mkdir -p "$run" || die "cannot make $run"
-  if ! { take "$4" "$run/env.$$" && take "$5" "$run/script.$$"; }; then
-    rm -f "$run/env.$$" "$run/script.$$"
+  if ! take_parts "$4" "$5" "$6" "$7"; then
+    drop_parts
     die "start of $id: the script did not arrive whole, or the disk is full; nothing was started"
   fi
   launch
-  rm -f "$run/env.$$" "$run/script.$$"
+  drop_parts
   known_epoch "$job"
   [ "$known" -gt "$epoch" ] && [ ! -f "$run/begun" ] && { say "fenced $known"; return; }
-  say "$(state)"
+  say_state
 }
+
+# Two starters of one run do not write the same file. What may be secret is the login user's alone.
+take_parts() {
+  (umask 077; take "$1" "$run/plan.$$" && take "$2" "$run/env.$$" && take "$3" "$run/env.list.$$") && take "$4" "$run/script.$$"
+}
+drop_parts() { rm -f "$run/plan.$$" "$run/env.$$" "$run/env.list.$$" "$run/script.$$"; }
+place_parts() { for part in plan env env.list script; do mv -f "$run/$part.$$" "$run/$part" || return 1; done; }
 
 launch() {
   exec 9>>"$run/lock"
@@ -68,7 +113,7 @@ launch() {
     sleep 0.01
   done
   if [ ! -f "$run/begun" ] && [ ! -f "$run/stop" ] && [ $tries -le 1000 ]; then
-    mv -f "$run/env.$$" "$run/env" && mv -f "$run/script.$$" "$run/script" && : >> "$run/output" || die "cannot write in $run"
+    place_parts && : >> "$run/output" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
     printf '%-500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
     # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
@@ -85,33 +130,53 @@ verb_supervise() {
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice \\
     setsid sh "$0" child "$id" "$2" "$3" $$ >> "$run/output" 2>&1
   code=$?
+  rm -f "$run/env" "$run/env.list"
   [ -f "$run/begun" ] || exit 0
-  signal=-
-  [ $code -gt 128 ] && [ $code -lt 193 ] && signal=$(kill -l $code 2>/dev/null) && signal=SIG$signal
-  read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
-  printf '%s\\n' "$code \${signal:--} $started $(now_ms)" 1<> "$run/exit.new"
-  place "$run/exit.new" "$run/exit"
+  [ ! -f "$run/container" ] || await_container || exit 0
+  record "$code"
+  [ ! -f "$run/container" ] || remove_container
 }
 
 # Becomes the user's command. Keeps the lock until 'begun' is there, so that no second starter can come between.
 verb_child() {
   open_run "$1"
+  . "$run/plan"
+  await_devices 9>&- || exit 75
   exec 8>>"$base/epochs/$2.lock"
   flock 8
   [ -f "$run/stop" ] && exit 75
   known_epoch "$2"
   [ "$known" -gt "$3" ] && exit 75
   [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && mv -f "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
+  end_earlier "$2" "$3"
+  clear_lock_files
+  [ -z "$container" ] || create_container "$2"
+  created=$?
   started=$(now_ms)
   echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
   place "$run/begun.new" "$run/begun" || exit 75
   exec 8>&-
+  [ $created -eq 0 ] || exit 125
   echo "$id $started $$" >> "$base/starts.log"
+  [ -z "$container" ] || start_container
   exec 9>&-
   cd "$HOME" || cd /
-  # Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it.
-  exec bash -lc '. "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"' "$run/script"
+  raise_open_files
+  # Without --login, which reads .bash_logout at the end: that can change the exit code, or never return. Without .bashrc,
+  # which bash reads where it takes itself for a shell of sshd.
+  unset BASH_ENV
+  exec bash --norc -c "$LOGIN_FILES$COMMAND" "$run/script"
 }
+
+LOGIN_FILES='[ ! -r /etc/profile ] || . /etc/profile
+if [ -r ~/.bash_profile ]; then . ~/.bash_profile
+elif [ -r ~/.bash_login ]; then . ~/.bash_login
+elif [ -r ~/.profile ]; then . ~/.profile
+fi
+'
+# Sourced, not an argument: an argument ends at 128 KiB and everybody on the host can read it. No MEGASCALE_* of an
+# earlier attempt's, which a login file may have kept: jax.distributed hangs on it.
+COMMAND='unset "\${!MEGASCALE_@}"; . "$JOBCTL_RUN_DIR/env"; rm -f -- "$JOBCTL_RUN_DIR/env"; . "$0"'
 `;
 
 export const RUN_STOP = `
@@ -126,15 +191,24 @@ verb_stop() {
   fi
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
-  end_members "$mark" "$2" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
+  grace=$2
+  [ ! -f "$run/container" ] || { stop_container "$2"; await_release; grace=200; }
+  end_members "$mark" "$grace" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
+  await_release
+  now=$(state) || exit 70
+  [ ! -f "$run/container" ] || remove_container
+  say "$now"
+}
+
+# For the supervisor, which has the exit record to write.
+await_release() {
   limit=$(($(now_ms) + 10000))
   while held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
-  say "$(state)"
 }
 
 verb_status() {
   open_run "$1"
-  say "$(state)"
+  say_state
 }
 
 # follow ID OFFSET SECONDS poll|inotify. tail ends by itself after a last read when the process it watches is gone.
@@ -143,12 +217,12 @@ verb_follow() {
   open_run "$1"
   printf '\\001jobctl-follow\\n'
   [ -d "$run" ] || return 0
-  now=$(state)
-  while [ "$now" = starting ]; do sleep 0.05; now=$(state); done
+  now=$(state) || exit 70
+  while [ "$now" = starting ]; do sleep 0.05; now=$(state) || exit 70; done
   [ -f "$run/output" ] || return 0
   case $now in
     running*) flock -s "$run/lock" true & ;;
-    orphaned*) while [ -n "$(members "$mark")" ]; do sleep 1; done & ;;
+    orphaned*) while lives; do sleep 1; done & ;;
     *) exec tail -c "+$(($2 + 1))" "$run/output" ;;
   esac
   watched=$!

@@ -1,0 +1,119 @@
+import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
+import type { AcceleratorCheck, HostTarget, RunContainer, RunRequest } from './port.js';
+import { CONTAINER_ENTRY } from './runner/index.js';
+
+/** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
+export interface StartCall {
+  readonly words: readonly string[];
+  readonly stdin: Buffer;
+}
+
+/**
+ * How the runner is asked to start a command: plan, environment and script, all on stdin with their sizes before them.
+ * @throws RangeError for a name that is none of an environment variable, or a value that no process can be given
+ */
+export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' | 'index'>): StartCall {
+  const { runId, epoch, container, script } = request;
+  const job = jobOfRun(runId);
+  const env = container ? { ...request.env, ...container.env } : request.env;
+  const inFile = container ? Object.entries(env).filter(([name, value]) => fitsEnvFile(name, value)) : [];
+  const listed = new Set(inFile.map(([name]) => name));
+  const others = Object.fromEntries(Object.entries(env).filter(([name]) => !listed.has(name)));
+  const parts = [
+    planOf(
+      request,
+      container && containerPlan(container, containerName(runId, target), runId, job, Object.keys(others)),
+    ),
+    exportLines(others),
+    container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
+    script,
+  ].map((text) => Buffer.from(text));
+  const sizes = parts.map(({ length }) => String(length));
+  return { words: ['start', runId, job, String(epoch), ...sizes], stdin: Buffer.concat(parts) };
+}
+
+/** By job, attempt and host. Docker takes letters, digits, `_`, `.` and `-`, which the runner asks of a run id too. */
+export function containerName(runId: string, { slice, index }: Pick<HostTarget, 'slice' | 'index'>): string {
+  return `jobctl-${runId}-h${slice}-${index}`;
+}
+
+/** What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second one away. */
+export const CLOUD_TPU: AcceleratorCheck = {
+  devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'],
+  lockFiles: ['/tmp/libtpu_lockfile'],
+  waitMs: 60_000,
+};
+
+/** Attempts of one job share its epochs: `<job>-a<attempt>` without the attempt. */
+function jobOfRun(runId: string): string {
+  return runId.replace(/-a\d+$/, '');
+}
+
+function planOf({ accelerator }: RunRequest, container: string | undefined): string {
+  const { devices, lockFiles, waitMs } = { ...CLOUD_TPU, ...accelerator };
+  const settings = [
+    `devices=${shellQuote(devices.join(' '))}`,
+    `lock_files=${shellQuote(lockFiles.join(' '))}`,
+    `device_wait_ms=${Math.ceil(waitMs)}`,
+  ];
+  return `${[...settings, container ?? 'container='].join('\n')}\n`;
+}
+
+/** Ours come last: of an option that is given twice docker takes the last. */
+function containerPlan(
+  { image, flags, mounts, workdir }: RunContainer,
+  name: string,
+  runId: string,
+  job: string,
+  unlisted: readonly string[],
+): string {
+  const words = [
+    ...flags.flatMap(keptFlag).map(shellQuote),
+    ...mounts.flatMap((mount) => ['-v', mountWord(mount)]),
+    ...(workdir === undefined ? [] : ['-w', shellPath(workdir)]),
+    ...unlisted.flatMap((variable) => ['-e', variable]),
+    shellWords(['--name', name, '--label', `jobctl.job=${job}`, '--label', `jobctl.run=${runId}`]),
+    '--label "jobctl.home=$base" --rm=false --restart=no',
+    '-v "$run:$run:ro" -v "$run/output:$run/output"',
+    '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice"',
+    shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
+    '"$run"',
+  ];
+  return `container=${shellQuote(name)}\nwith_container() { "$@" ${words.join(' ')}; }`;
+}
+
+/** Nobody is at a terminal, and `docker create` does not know -d: taken out, also of several letters in one word. */
+function keptFlag(flag: string): string[] {
+  if (/^(--detach|--tty|--interactive)(=.*)?$/.test(flag)) return [];
+  return /^-[dit]+$/.test(flag) ? [] : [flag];
+}
+
+function mountWord(mount: string): string {
+  const [source = '', ...rest] = mount.split(':');
+  return [source, ...(rest.length === 0 ? [source] : rest)].map(hostPath).join(':');
+}
+
+/** Only `~` is a path of the login user's here; options and volume names stay as they are. */
+function hostPath(part: string): string {
+  return /^~(\/|$)/.test(part) ? shellPath(part) : shellQuote(part);
+}
+
+/** Docker reads such a file by lines, without a word for a newline, and gives up on lines of 64 KiB. */
+function fitsEnvFile(name: string, value: string): boolean {
+  return !/[\r\n]/.test(value) && name.length + value.length < 20_000;
+}
+
+function envFile(entries: readonly (readonly [string, string])[]): string {
+  return entries.map(([name, value]) => `${variableName(name)}=${value}\n`).join('');
+}
+
+function exportLines(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `export ${variableName(name)}=${shellQuote(value)}\n`)
+    .join('');
+}
+
+function variableName(name: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
+  throw new RangeError(`env: '${name}' is no name of an environment variable; use letters, digits and '_'`);
+}
