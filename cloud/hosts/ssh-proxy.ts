@@ -15,14 +15,14 @@ export interface ProxyDestination {
 export interface ProxySocket {
   /** Its stdin and stdout. Destroying it ends the command. */
   readonly socket: Duplex;
-  /** How it ended and what it said, for a message. Asked before the socket is destroyed. */
+  /** Destroys it, and tells how the command ended and what it said, for a message. */
   explain(): Promise<string>;
 }
 
 const TAIL_LINES = 5;
 /** From SIGTERM to SIGKILL. */
 const GRACE_MS = 2_000;
-/** A dead command's last words may come after its end. */
+/** From the end of the connection to SIGTERM: for an end of its own, and its last words. */
 const LAST_WORDS_MS = 500;
 
 /**
@@ -69,11 +69,13 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
   child.stderr.on('data', (chunk: Buffer) => tail.add(chunk));
   const socket = Duplex.from({ readable: child.stdout, writable: child.stdin });
   socket.on('error', () => undefined);
-  socket.once('close', () => endGroup(child));
   const ended = endOf(child);
+  // A command whose connection is over ends by itself, and may have something to say before.
+  socket.once('close', () => setTimeout(() => endGroup(child), LAST_WORDS_MS).unref());
   return {
     socket,
     explain: async () => {
+      socket.destroy();
       const how = await Promise.race([ended, sleep(LAST_WORDS_MS, 'gave no connection')]);
       const said = tail.text();
       return `ProxyCommand '${line}' ${how}${said && `: ${said}`}`;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTpuPort, type TpuPortOptions } from '../../cloud/tpu/google-tpu.js';
-import type { TpuPort } from '../../cloud/tpu/port.js';
+
 import { startRehearsal } from '../../rehearsal/index.js';
 
 export interface JournalLine {
@@ -18,7 +18,7 @@ export interface RehearsedCloud {
   readonly restEndpoint: string;
   readonly storeEndpoint: string;
   /** A port on it, closed with it. Short periods and no budget, unless `options` says otherwise. */
-  tpuPort(options?: TpuPortOptions): TpuPort;
+  tpuPort(options?: TpuPortOptions): ReturnType<typeof createTpuPort>;
   admin(verb: string, body?: object): Promise<void>;
   takeBack(verb: string): Promise<void>;
   journal(after?: number): Promise<readonly JournalLine[]>;
@@ -41,7 +41,7 @@ export async function startRehearsedCloud(subnetOctet: number): Promise<Rehearse
   const { tpu, rest, store, admin } = rehearsal.endpoints;
   const [host = '', port = ''] = tpu.split(':');
   const endpoint = { host, port: Number(port), insecure: true } as const;
-  const opened: TpuPort[] = [];
+  const opened: ReturnType<typeof createTpuPort>[] = [];
   return {
     tpu: endpoint,
     restEndpoint: rest,
