@@ -6,6 +6,7 @@ import { publishedQuery, quotaWorkflowId } from '../workflows/messages.js';
 import { messageOf } from './failures.js';
 import { LinePublisher } from './line-publisher.js';
 import { NewestObject } from './newest-object.js';
+import { PoolGauges, type PoolMeter } from './pool-gauges.js';
 import { queryPages } from './quota-pages.js';
 
 /**
@@ -18,10 +19,12 @@ import { queryPages } from './quota-pages.js';
  */
 export class PoolPublisher {
   readonly #store: StorePort;
+  readonly #meter: PoolMeter;
   readonly #pools = new Map<string, Published>();
 
-  constructor(store: StorePort) {
+  constructor(store: StorePort, meter: PoolMeter) {
     this.#store = store;
+    this.#meter = meter;
   }
 
   changed(context: Pick<Context, 'client' | 'log'>, pool: string): void {
@@ -36,7 +39,14 @@ export class PoolPublisher {
 
   #unpublished(pool: string): Published {
     const state = new NewestObject(this.#store, poolStateObject(pool));
-    return { isDue: false, isBusy: false, lastAt: 0, state, line: new LinePublisher(this.#store, pool) };
+    return {
+      isDue: false,
+      isBusy: false,
+      lastAt: 0,
+      state,
+      line: new LinePublisher(this.#store, pool),
+      gauges: new PoolGauges(this.#meter, pool),
+    };
   }
 
   async #publish(context: Pick<Context, 'client' | 'log'>, pool: string, published: Published): Promise<void> {
@@ -52,6 +62,7 @@ export class PoolPublisher {
       const state = (await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () =>
         queryPages(client, quotaWorkflowId(pool), publishedQuery),
       )) as PackedPoolState;
+      published.gauges.show(state);
       await published.state.write(state);
       await published.line.publish(state);
       delete published.problem;
@@ -73,6 +84,7 @@ interface Published {
   lastAt: number;
   readonly state: NewestObject;
   readonly line: LinePublisher;
+  readonly gauges: PoolGauges;
   /** Of the last try; each is told once. */
   problem?: string;
 }

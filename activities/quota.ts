@@ -25,9 +25,9 @@ import { eachOf, type WorkflowClient } from './workflow-lookup.js';
 const client = (): WorkflowClient => Context.current().client;
 
 export function quotaActivities(dependencies: ActivityDependencies): QuotaActivities {
-  const { installation, quota, store } = dependencies;
+  const { installation, quota, store, meter } = dependencies;
   const outbox = new LeaseOutbox(installation.taskQueue);
-  const publisher = new PoolPublisher(store);
+  const publisher = new PoolPublisher(store, meter);
   return {
     sendLease: async (message) => {
       const context = Context.current();

@@ -17,6 +17,10 @@ export const Metric = {
   Grants: 'jobctl_grants_total',
   /** Counter {pool, cause}: leases that a pool took back: `quota`, `asking`, `parked`, or `drain` by an admin. */
   Revocations: 'jobctl_revocations_total',
+  /** Gauge {pool}: jobs that wait for a lease. Of several workers take the maximum (activities/pool-gauges.ts). */
+  WaitingJobs: 'jobctl_pool_waiting_jobs',
+  /** Gauge {pool, project, type, state}: quota units of leases, over all tiers; of several workers the maximum. */
+  LeasedUnits: 'jobctl_pool_leased_units',
   /** Histogram: from a line's arrival at the worker to its being stored. */
   LogLag: 'jobctl_log_lag_seconds',
   /** Counter: resources of ours that no workflow knows, counted at each sweep of the janitor. */

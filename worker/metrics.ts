@@ -15,6 +15,8 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   const counter = (name: Metric) => meter.createCounter(counterName(name));
   const seconds = (name: Metric) => meter.createHistogram(name, 'float');
   const open = meter.createGauge(Metric.OpenJobs);
+  const waiting = meter.createGauge(Metric.WaitingJobs);
+  const leased = meter.createGauge(Metric.LeasedUnits);
   const setUpTime = seconds(Metric.SetUpTime);
   const logLag = seconds(Metric.LogLag);
   const calls = counter(Metric.CloudCalls);
@@ -26,6 +28,8 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   return {
     setUp: (time, end) => setUpTime.record(time, { end }),
     logLag: (time) => logLag.record(time),
+    waitingJobs: (pool, count) => waiting.set(count, { pool }),
+    leasedUnits: (pool, { units, ...labels }) => leased.set(units, { pool, ...labels }),
     swept: (report) => {
       sweeps.add(1);
       // Zero too: an alert on the increase of a series that is not there yet would miss its first value.

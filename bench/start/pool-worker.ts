@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { QuotaActivities } from '../../activities/contract.js';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import type { PoolMeter } from '../../activities/pool-gauges.js';
 import { quotaActivities } from '../../activities/quota.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
@@ -25,6 +26,8 @@ const INSTALLATION = {
   claimedQueue: 'bench-claimed',
   timings: { ...DEFAULT_TIMINGS, rebuildSettleMs: 1 },
 };
+
+const NO_METER: PoolMeter = { waitingJobs: () => undefined, leasedUnits: () => undefined };
 
 /** A page of a history may be more than the 4 MB that a client takes by default. */
 const LONG_HISTORIES = { 'grpc.max_receive_message_length': -1 };
@@ -55,7 +58,7 @@ export async function withPoolWorker<T>(
     taskQueue: BENCH_QUEUE,
     workflowsPath: fileURLToPath(new URL('./quick-jobs.ts', import.meta.url)),
     activities: {
-      ...quotaActivities({ installation: INSTALLATION, quota, tpu, store } as never),
+      ...quotaActivities({ installation: INSTALLATION, quota, tpu, store, meter: NO_METER } as never),
       ...instead,
       step: async () => undefined,
     },

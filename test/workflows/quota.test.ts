@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, WithStartWorkflowOperation as WithStart, WorkflowUpdateFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
+import type { PoolMeter } from '../../activities/pool-gauges.js';
 import { quotaActivities } from '../../activities/quota.js';
 import { type QuotaSource, quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
@@ -105,6 +106,7 @@ describe('a pool', function () {
           } satisfies QuotaSource,
           tpu,
           store,
+          meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
         } as never),
         live: async (slices: number) => {
           seen.live += slices;

@@ -1,0 +1,57 @@
+import { performance } from 'node:perf_hooks';
+import { type LeasedUnits, poolCounts } from '../quota/pool-counts.js';
+import { type PackedPoolState, unpackState } from '../quota/published-state.js';
+import type { WorkMeter } from './work-meter.js';
+
+/** By pool; with types and states some hundreds of series. */
+const MOST_PROJECTS = 50;
+/** Of this worker's time, so much at most goes into counting. */
+const MOST_OF_TIME = 1 / 20;
+/** A pool in which somebody waits or holds is published each 30 s, but perhaps by another worker. */
+const FORGET_AFTER_MS = 90_000;
+
+export type PoolMeter = Pick<WorkMeter, 'waitingJobs' | 'leasedUnits'>;
+
+/**
+ * The gauges of one pool, from each state that this worker publishes. Of several workers the one that published last is right:
+ * the others forget what they said (it becomes 0), so the maximum over the workers is the pool as of the last 90 s.
+ */
+export class PoolGauges {
+  readonly #meter: PoolMeter;
+  readonly #pool: string;
+  readonly #forgetAfterMs: number;
+  /** Series that are not 0. */
+  #shown = new Map<string, LeasedUnits>();
+  #notBefore = 0;
+  #forgetting: NodeJS.Timeout | undefined;
+
+  constructor(meter: PoolMeter, pool: string, forgetAfterMs = FORGET_AFTER_MS) {
+    this.#meter = meter;
+    this.#pool = pool;
+    this.#forgetAfterMs = forgetAfterMs;
+  }
+
+  show(state: PackedPoolState): void {
+    const start = performance.now();
+    const isEmpty = state.requests.length + state.leases.length === 0;
+    if (!isEmpty && start < this.#notBefore) return;
+    const { waiting, leased } = poolCounts(unpackState(state), MOST_PROJECTS);
+    this.#set(waiting, leased);
+    const end = performance.now();
+    this.#notBefore = end + (end - start) / MOST_OF_TIME;
+    clearTimeout(this.#forgetting);
+    this.#forgetting = setTimeout(() => this.#set(0, []), this.#forgetAfterMs).unref();
+  }
+
+  #set(waiting: number, leased: readonly LeasedUnits[]): void {
+    const before = this.#shown;
+    this.#shown = new Map(leased.map((series) => [keyOf(series), series]));
+    this.#meter.waitingJobs(this.#pool, waiting);
+    for (const series of leased) this.#meter.leasedUnits(this.#pool, series);
+    // A gauge keeps its last value for ever.
+    for (const [key, series] of before)
+      if (!this.#shown.has(key)) this.#meter.leasedUnits(this.#pool, { ...series, units: 0 });
+  }
+}
+
+const keyOf = ({ project, type, state }: LeasedUnits): string => JSON.stringify([project, type, state]);

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { PoolGauges, type PoolMeter } from '../../activities/pool-gauges.js';
+import { poolCounts } from '../../quota/pool-counts.js';
+import { packState, type PoolSnapshot } from '../../quota/published-state.js';
+import type { QuotaLease } from '../../quota/quota-config.js';
+import { lease, pool, project, request } from '../quota/builders.js';
+import { until } from '../until.js';
+
+const AT = 1_795_000_000_000;
+
+const snapshot = (leases: readonly QuotaLease[], waiting = 0): PoolSnapshot => ({
+  pool: 'default',
+  at: AT,
+  epoch: 1,
+  admission: 'open',
+  view: {
+    config: pool({ v4: 64 }, project('a', { v4: 32 })),
+    requests: Array.from({ length: waiting }, (_, index) => request(`w${index}`, { v4: 8 })),
+    leases,
+  },
+});
+
+/** The last value of each series that is not 0. */
+class Page implements PoolMeter {
+  readonly series = new Map<string, number>();
+  waitingJobs(name: string, count: number): void {
+    this.#set(`${name} waiting`, count);
+  }
+  leasedUnits(name: string, { project: one, type, state, units }: Parameters<PoolMeter['leasedUnits']>[1]): void {
+    this.#set(`${name} ${one} ${type} ${state}`, units);
+  }
+  #set(key: string, value: number): void {
+    if (value === 0) this.series.delete(key);
+    else this.series.set(key, value);
+  }
+  get values(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.series);
+  }
+}
+
+describe('the gauges of a pool', () => {
+  const some = [
+    lease('a1', { v4: 8, v6e: 4 }, { project: 'a', state: 'held' }),
+    lease('a2', { v4: 16 }, { project: 'a', state: 'held', tier: 1 }),
+    lease('a3', { v4: 8 }, { project: 'a', state: 'draining' }),
+    lease('b1', { v4: 8 }, { project: 'b', state: 'asking' }),
+  ];
+
+  it('are who waits, and what each project has leased of each type in each state', () => {
+    const page = new Page();
+    new PoolGauges(page, 'default').show(packState(snapshot(some, 3)));
+    assert.deepEqual(page.values, {
+      'default waiting': 3,
+      'default a v4 held': 24,
+      'default a v6e held': 4,
+      'default a v4 draining': 8,
+      'default b v4 asking': 8,
+    });
+  });
+
+  it('are 0 where nothing is any more, and when another worker publishes instead', async () => {
+    const page = new Page();
+    const gauges = new PoolGauges(page, 'default', 1);
+    gauges.show(packState(snapshot(some, 3)));
+    gauges.show(packState(snapshot([])));
+    assert.deepEqual(page.values, {});
+    const others = new PoolGauges(page, 'default', 1);
+    others.show(packState(snapshot(some, 3)));
+    assert.equal(page.values['default waiting'], 3);
+    await until('it is forgotten', () => page.series.size === 0);
+  });
+
+  it('name the projects with the most leases, so that no pool makes series without end', () => {
+    const many = Array.from({ length: 40 }, (_, index) =>
+      lease(`l${index}`, { v4: 1 }, { project: index % 2 === 0 ? 'large' : `small-${index}`, state: 'held' }),
+    );
+    const { leased } = poolCounts(snapshot(many), 3);
+    assert.deepEqual(Object.fromEntries(leased.map(({ project: one, units }) => [one, units])), {
+      large: 20,
+      other: 18,
+      'small-1': 1,
+      'small-11': 1,
+    });
+  });
+});
