@@ -1,7 +1,7 @@
 import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
-import { isOnNominal, isWaiting } from './waiting.js';
+import { isAnyWaiting, isOnNominal } from './waiting.js';
 import type { Kind, Waiting } from './waiting.js';
 
 /**
@@ -9,16 +9,21 @@ import type { Kind, Waiting } from './waiting.js';
  * preempts nobody and claims nothing, so that others go past one that cannot start.
  */
 export function serveBestEffort(state: PassState, limits: Limits): void {
-  const place = ({ project, shape }: Kind): number | undefined =>
-    shape.tiers.find(
-      (tier) => !shape.coolingUntil.has(tier) && state.room.isFree(shape, tier) && limits.allow(project, shape, tier),
-    );
+  const place = (kind: Kind): number | undefined => freePlace(kind, state, limits);
   // Free chips only get fewer in this step: kinds without a place now are not put in order at all.
   serveWhere(
     state.kinds.filter((kind) => !isHeldBack(kind) && place(kind) !== undefined),
     place,
     state,
   );
+}
+
+function freePlace({ project, shape }: Kind, { room }: PassState, limits: Limits): number | undefined {
+  for (const tier of shape.tiers) {
+    if (shape.coolingUntil.has(tier) || !room.isFree(shape, tier)) continue;
+    if (limits.allow(project, shape, tier)) return tier;
+  }
+  return undefined;
 }
 
 /**
@@ -47,8 +52,9 @@ export function serveCoolingDown(state: PassState, limits: Limits): void {
 /** `tier/type` that somebody waits for who does not cool down there. */
 export function wantedTypes(state: PassState): ReadonlySet<string> {
   const wanted = new Set<string>();
-  for (const { shape, waiting } of state.kinds) {
-    if (!waiting.some(isWaiting)) continue;
+  for (const kind of state.kinds) {
+    const { shape } = kind;
+    if (!isAnyWaiting(kind)) continue;
     for (const tier of shape.tiers) {
       if (!shape.coolingUntil.has(tier)) for (const type of shape.types) wanted.add(`${tier}/${type}`);
     }
@@ -78,6 +84,8 @@ const isHeldBack = ({ blocked }: Kind): boolean => blocked?.kind === 'held-back'
 
 function unservedOf(kinds: readonly Kind[]): Waiting[] {
   const unserved: Waiting[] = [];
-  for (const { waiting } of kinds) for (const each of waiting) if (each.served === undefined) unserved.push(each);
+  for (const { last } of kinds) {
+    for (let each = last; each !== undefined; each = each.before) if (each.served === undefined) unserved.push(each);
+  }
   return unserved;
 }

@@ -2,7 +2,8 @@ import type { EpochMs } from '../../domain/units.js';
 import type { PassState } from './pass-state.js';
 import type { PoolRules, Preemption, QuotaLease } from '../quota-config.js';
 import type { Shape } from './shapes.js';
-import { byTime, isWaiting } from './waiting.js';
+import { inTimeOrder } from './time-order.js';
+import { isWaiting } from './waiting.js';
 import type { Waiting } from './waiting.js';
 
 /** When the time of an asking lease is up; one from a reservation has its whole first timeout. */
@@ -19,7 +20,7 @@ export function comingBack(state: PassState, leases: readonly QuotaLease[]): rea
   const due = leases.filter((lease) => lease.state === 'asking' && askingEndsAt(lease, state.rules) <= state.now);
   if (due.length === 0) return [];
   due.sort((a, b) => askingEndsAt(a, state.rules) - askingEndsAt(b, state.rules) || (a.id < b.id ? -1 : 1));
-  const wanting = state.waiting.filter(isWaiting).toSorted(byTime);
+  const wanting = inTimeOrder(state.waiting.filter(isWaiting));
   return due.flatMap((lease) => {
     const wants = wanting.find((waiting) =>
       couldUse(waiting, state.shapes.of(lease), lease, state.config.tiers.length),

@@ -1,6 +1,7 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { PoolRules, QuotaMemory } from '../quota-config.js';
 import type { Outcome } from './verdict.js';
+import { requestsOf } from './waiting.js';
 import type { Kind, Waiting } from './waiting.js';
 
 type Clocks = QuotaMemory['heldBack'];
@@ -40,14 +41,14 @@ export class HoldBacks {
   /** All of the kind's requests that go on waiting are held back from now on. */
   holdBack(kind: Kind, tier: number): Outcome {
     this.#kinds.add(kind);
-    const first = kind.waiting.find(({ served }) => served === undefined);
+    const first = requestsOf(kind).find(({ served }) => served === undefined);
     return { kind: 'held-back', tier, by: this.#by(), until: this.until(first?.request.id ?? '') };
   }
 
   /** Those that this pass held back. */
   *heldBack(): Iterable<Waiting> {
     for (const kind of this.#kinds) {
-      if (kind.blocked?.kind === 'held-back') yield* kind.waiting.filter(({ served }) => served === undefined);
+      if (kind.blocked?.kind === 'held-back') yield* requestsOf(kind).filter(({ served }) => served === undefined);
     }
   }
 

@@ -36,12 +36,17 @@ const PASSED_OVER = { kind: 'passed-over' } as const;
 function serve(waiting: Waiting, means: Means): void {
   const { state } = means;
   const { kind } = waiting;
-  const tiers = kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isOnNominal(kind, tier));
+  const tiers = tiersOnNominal(kind);
   const free = firstFree(kind, tiers, state) ?? freeElsewhere(waiting, tiers, means);
   if (free !== undefined) state.grant(waiting, free);
   else if (!claim(waiting, tiers, state) && !isHeldBack(waiting, tiers, means)) {
     if (!waitForProtected(waiting, tiers, state)) kind.blocked = PASSED_OVER;
   }
+}
+
+/** Where it is in quota still. One that is served has one at least. */
+function tiersOnNominal(kind: Kind): readonly number[] {
+  return kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isOnNominal(kind, tier));
 }
 
 function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassState): number | undefined {
@@ -50,8 +55,11 @@ function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassStat
 }
 
 /** A free place in any allowed tier is used before anybody is evicted; there the request is a borrower. */
-function freeElsewhere({ kind }: Waiting, inQuota: readonly number[], { state, limits }: Means): number | undefined {
-  if (kind.shape.tiers.length === inQuota.length) return undefined;
+function freeElsewhere(waiting: Waiting, inQuota: readonly number[], means: Means): number | undefined {
+  return waiting.kind.shape.tiers.length === inQuota.length ? undefined : freeOutside(waiting, inQuota, means);
+}
+
+function freeOutside({ kind }: Waiting, inQuota: readonly number[], { state, limits }: Means): number | undefined {
   return kind.shape.tiers.find(
     (tier) =>
       !inQuota.includes(tier) &&
@@ -74,9 +82,9 @@ function isHeldBack({ kind }: Waiting, tiers: readonly number[], { state, holdBa
 /** Rule 7: chips that come free anyway, else, with those of victims. */
 function claim(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
   const { kind } = waiting;
-  const coming = tiers.find((tier) => state.room.lack(kind.shape, tier).every((units) => units <= 0));
-  if (coming !== undefined) {
-    state.claim(waiting, coming, []);
+  for (const tier of tiers) {
+    if (!state.room.isComing(kind.shape, tier)) continue;
+    state.claim(waiting, tier, []);
     return true;
   }
   for (const tier of tiers) {

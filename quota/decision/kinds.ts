@@ -4,7 +4,7 @@ import type { Shape } from './shapes.js';
 import type { Kind, Waiting } from './waiting.js';
 
 /** More than any priority. */
-const PRIORITIES = 1024;
+export const PRIORITIES = 1024;
 const NOWHERE: readonly number[] = [];
 
 interface KindsOfProject {
@@ -33,8 +33,8 @@ export class KindTable {
       kinds.set(key, kind);
       this.all.push(kind);
     }
-    const waiting: Waiting = { request, user, kind, served: undefined };
-    kind.waiting.push(waiting);
+    const waiting: Waiting = { request, user, kind, before: kind.last, served: undefined };
+    kind.last = waiting;
     return waiting;
   }
 
@@ -50,15 +50,25 @@ export class KindTable {
 }
 
 function newKind(project: ProjectUse, priority: number, shape: Shape): Kind {
-  const isInQuota = (tier: number): boolean =>
-    !shape.coolingUntil.has(tier) && project.lot(tier).holds(shape, priority);
-  const inQuota = shape.tiers.every(isInQuota) ? shape.tiers : shape.tiers.filter(isInQuota);
   return {
     project,
     priority,
     shape,
-    waiting: [],
-    inQuota: inQuota.length === 0 ? NOWHERE : inQuota,
+    last: undefined,
+    inQuota: tiersInQuota(project, priority, shape),
     blocked: undefined,
   };
+}
+
+/** The shape's own list where it is all of them: thousands of kinds have one or the other. */
+function tiersInQuota(project: ProjectUse, priority: number, shape: Shape): readonly number[] {
+  let count = 0;
+  for (const tier of shape.tiers) if (isInQuota(project, priority, shape, tier)) count += 1;
+  if (count === 0) return NOWHERE;
+  if (count === shape.tiers.length) return shape.tiers;
+  return shape.tiers.filter((tier) => isInQuota(project, priority, shape, tier));
+}
+
+function isInQuota(project: ProjectUse, priority: number, shape: Shape, tier: number): boolean {
+  return !shape.coolingUntil.has(tier) && project.lot(tier).holds(shape, priority);
 }

@@ -60,8 +60,7 @@ export class Lot {
   /** What starts, or will as soon as its chips are free. */
   lay(laid: Laid): void {
     const { priority, shape } = laid;
-    const above = this.#laid.findIndex((other) => other.priority > priority);
-    this.#laid.splice(above === -1 ? this.#laid.length : above, 0, laid);
+    const isLast = this.#insert(laid);
     if (!this.holds(shape, priority)) {
       // Passed over: those above it lie as before.
       this.#laying?.borrowed.push(laid);
@@ -71,8 +70,20 @@ export class Lot {
     const left = this.#leftFor(priority);
     for (const other of this.#left.keys()) if (other > priority) this.#left.delete(other);
     addShape(left, shape, -1);
-    if (above === -1 && this.#laying !== undefined) addShape(this.#laying.used, shape);
+    if (isLast && this.#laying !== undefined) addShape(this.#laying.used, shape);
     else this.#laying = undefined;
+  }
+
+  /** Above all of its priority. @returns whether it is the last */
+  #insert(laid: Laid): boolean {
+    let place = this.#laid.length;
+    while (place > 0 && (this.#laid[place - 1]?.priority ?? 0) > laid.priority) place -= 1;
+    if (place < this.#laid.length) {
+      this.#laid.splice(place, 0, laid);
+      return false;
+    }
+    this.#laid.push(laid);
+    return true;
   }
 
   /** A borrowed lease was told to go. */

@@ -1,5 +1,6 @@
 import type { PassState } from './pass-state.js';
 import type { ProjectUse } from './project-use.js';
+import type { QuotaUnits } from '../../domain/units.js';
 import { unitsOf } from '../quota-units.js';
 import type { Shape } from './shapes.js';
 import type { TierProblem } from './verdict.js';
@@ -33,7 +34,10 @@ export class Limits {
   /** Whether a gang that the empty tier holds could ever lie here as borrowed: within the borrowing limit, beside what others do not lend. */
   couldEverAllow(project: ProjectUse, shape: Shape, tier: number): boolean {
     const limit = this.#state.rules.borrowingLimits[project.name];
-    if (limit === undefined && !this.#isLendingLimited) return true;
+    return (limit === undefined && !this.#isLendingLimited) || this.#isWithinEver(project, shape, tier, limit);
+  }
+
+  #isWithinEver(project: ProjectUse, shape: Shape, tier: number, limit: QuotaUnits | undefined): boolean {
     return shape.types.every((type, index) => {
       const name = this.#state.shapes.types[type] ?? '';
       const asked = shape.amounts[index] ?? 0;

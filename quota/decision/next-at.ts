@@ -5,7 +5,7 @@ import type { PassState } from './pass-state.js';
 import type { QuotaLease } from '../quota-config.js';
 import type { Reservations } from './reservations.js';
 import { protectedUntil } from './victims.js';
-import { isWaiting } from './waiting.js';
+import { isAnyWaiting, isWaiting } from './waiting.js';
 
 /** When time alone may change the answer: the earliest; undefined where nobody waits. */
 export function nextAt(
@@ -14,7 +14,7 @@ export function nextAt(
   reservations: Reservations,
   holdBacks: HoldBacks,
 ): EpochMs | undefined {
-  const kinds = state.kinds.filter(({ waiting }) => waiting.some(isWaiting));
+  const kinds = state.kinds.filter(isAnyWaiting);
   if (kinds.length === 0) return undefined;
   const earliest = new Earliest(state.now);
   const isInQuotaWaiting = kinds.some(({ inQuota }) => inQuota.length > 0);
@@ -25,7 +25,9 @@ export function nextAt(
   for (const kind of kinds) {
     for (const until of kind.shape.coolingUntil.values()) earliest.add(until);
     if (!reservations.hasPlaceFor(kind)) continue;
-    for (const waiting of kind.waiting) if (isWaiting(waiting)) earliest.add(reservations.agedAt(waiting));
+    for (let each = kind.last; each !== undefined; each = each.before) {
+      if (isWaiting(each)) earliest.add(reservations.agedAt(each));
+    }
   }
   for (const reservation of reservations.memory().reservations) earliest.add(reservations.endOf(reservation));
   for (const { request } of holdBacks.heldBack()) earliest.add(holdBacks.until(request.id));

@@ -17,7 +17,7 @@ import { unitsOf } from '../quota-units.js';
 import { KindTable } from './kinds.js';
 import { ProjectDrafts } from './project-drafts.js';
 import { addShape, Room } from './room.js';
-import { entryOf, ShapeTable } from './shapes.js';
+import { ShapeTable } from './shapes.js';
 import type { Shape } from './shapes.js';
 import { Borrowers } from './victims.js';
 import type { Kind, Waiting } from './waiting.js';
@@ -68,10 +68,7 @@ export class PassState {
   }
 
   borrowers(tier: number): Borrowers {
-    return entryOf(this.#borrowers, tier, () => {
-      const lots = [...this.projects.values()].map((project) => project.lot(tier));
-      return new Borrowers(lots, this.rules, this.now);
-    });
+    return this.#borrowers.get(tier) ?? this.#readBorrowers(tier);
   }
 
   /** Its chips are free: it starts. */
@@ -79,7 +76,7 @@ export class PassState {
     const { request, kind } = waiting;
     if (isFromReservation) this.room.spend(kind.shape, tier);
     else this.room.take(kind.shape, tier);
-    this.grants.push({ id: request.id, tier, ...(isFromReservation ? { isFromReservation } : {}) });
+    this.grants.push(isFromReservation ? { id: request.id, tier, isFromReservation } : { id: request.id, tier });
     this.#serve(waiting, tier);
     waiting.served = { kind: 'granted', tier, isFromReservation };
   }
@@ -111,12 +108,21 @@ export class PassState {
     };
   }
 
+  #readBorrowers(tier: number): Borrowers {
+    const lots = [...this.projects.values()].map((project) => project.lot(tier));
+    const borrowers = new Borrowers(lots, this.rules, this.now);
+    this.#borrowers.set(tier, borrowers);
+    return borrowers;
+  }
+
   /** Once the request is laid, all of its victims are borrowed ones. */
   #preempt({ request }: Waiting, tier: number, victims: readonly Laid[]): void {
+    if (victims.length === 0) return;
+    const borrowers = this.borrowers(tier);
     for (const victim of victims) {
       const { id, lease } = victim;
       this.preemptions.push({ id, for: request.id, cause: lease?.state === 'parked' ? 'parked' : 'quota' });
-      this.borrowers(tier).take(victim);
+      borrowers.take(victim);
     }
   }
 
@@ -141,16 +147,16 @@ export class PassState {
     for (const { project } of requests) drafts.of(project);
     const nominal = new Map(this.config.projects.map((each) => [each.name.toLowerCase(), each.nominal]));
     return new Map(
-      [...drafts.byName].map(([name, { laid: byTier, used }]) => {
+      [...drafts.byName].map(([name, { laid: byTier, used }], index) => {
         const lots = byTier.map((ofTier, tier) => new Lot(this.#vector(nominal.get(name)?.[tier] ?? {}), ofTier));
-        return [name, new ProjectUse(name, lots, used)];
+        return [name, new ProjectUse(index, name, lots, used)];
       }),
     );
   }
 
   #user(name: string): UserUse {
     let user = this.#users.get(name);
-    if (user === undefined) this.#users.set(name, (user = new UserUse(this.#poolUnits)));
+    if (user === undefined) this.#users.set(name, (user = new UserUse(this.#users.size, this.#poolUnits)));
     return user;
   }
 

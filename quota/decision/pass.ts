@@ -9,7 +9,7 @@ import type { PassInput } from './pass-state.js';
 import type { ProjectUse } from './project-use.js';
 import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
 import { Reservations } from './reservations.js';
-import { isWaiting } from './waiting.js';
+import { isWaiting, requestsOf } from './waiting.js';
 import type { Waiting } from './waiting.js';
 
 /** One run of the rules over a pool with a quota file; the numbers are those of docs/quota.md. */
@@ -41,8 +41,7 @@ export class Run {
     serveInQuota(this.#winners(), means);
     serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
     this.reservations.collect();
-    const inQuota = this.state.kinds.filter((kind) => kind.inQuota.length > 0).flatMap(({ waiting }) => waiting);
-    serveInQuota(inQuota.filter(isUnserved), means);
+    serveInQuota(this.state.waiting.filter(isInQuotaAndUnserved), means);
     serveBestEffort(this.state, this.limits);
     serveCoolingDown(this.state, this.limits);
   }
@@ -88,7 +87,7 @@ export class Run {
     const before = this.state.kinds.filter(
       ({ project, priority, inQuota }) => inQuota.length > 0 && priority < (worst.get(project) ?? 0),
     );
-    return [...new Set([...winners, ...before.flatMap(({ waiting }) => waiting)])];
+    return [...new Set([...winners, ...before.flatMap(requestsOf)])];
   }
 
   #wonAndWaiting(): readonly string[] {
@@ -106,9 +105,9 @@ export class Run {
     return ids
       .map((id) => this.waitingOf(id))
       .filter((waiting) => waiting !== undefined)
-      .filter((waiting) => waiting.kind.inQuota.length > 0 && isUnserved(waiting));
+      .filter(isInQuotaAndUnserved);
   }
 }
 
 const isOpen = (waiting: Waiting | undefined): boolean => waiting !== undefined && isWaiting(waiting);
-const isUnserved = ({ served }: Waiting): boolean => served === undefined;
+const isInQuotaAndUnserved = ({ served, kind }: Waiting): boolean => served === undefined && kind.inQuota.length > 0;

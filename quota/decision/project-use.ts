@@ -6,6 +6,8 @@ import type { Shape } from './shapes.js';
 
 /** One project while a pass is made: all of its tiers. */
 export class ProjectUse {
+  /** Number in its pass, from 0. */
+  readonly index: number;
   /** In lower case. */
   readonly name: string;
   readonly lots: readonly Lot[];
@@ -14,7 +16,8 @@ export class ProjectUse {
   readonly #nominal: readonly number[];
 
   /** @param used by type */
-  constructor(name: string, lots: readonly Lot[], used: readonly number[]) {
+  constructor(index: number, name: string, lots: readonly Lot[], used: readonly number[]) {
+    this.index = index;
     this.name = name;
     this.lots = lots;
     this.#used = [...used];
@@ -50,35 +53,29 @@ export class ProjectUse {
 
 /** What a user holds of the pool, whatever the project. */
 export class UserUse {
+  /** Number in its pass, from 0. */
+  readonly index: number;
   readonly #held: number[];
   readonly #pool: readonly number[];
-  #share: Share | undefined;
+  #share = NO_SHARE;
 
   /** @param pool its units by type */
-  constructor(pool: readonly number[]) {
+  constructor(index: number, pool: readonly number[]) {
+    this.index = index;
     this.#pool = pool;
     this.#held = pool.map(() => 0);
   }
 
   /** Rule 5: the largest over all types. It only grows during a pass; another object each time that it did. */
   get share(): Share {
-    this.#share ??= this.#largest();
     return this.#share;
   }
 
   hold(shape: Shape): void {
     addShape(this.#held, shape);
-    this.#share = undefined;
-  }
-
-  #largest(): Share {
-    let largest = NO_SHARE;
-    for (let type = 0; type < this.#held.length; type += 1) {
-      const part = this.#held[type] ?? 0;
-      if (part === 0) continue;
-      const share = { part, of: this.#pool[type] ?? 0 };
-      if (compareShares(share, largest) > 0) largest = share;
+    for (const type of shape.types) {
+      const share = { part: this.#held[type] ?? 0, of: this.#pool[type] ?? 0 };
+      if (share.part > 0 && compareShares(share, this.#share) > 0) this.#share = share;
     }
-    return largest;
   }
 }

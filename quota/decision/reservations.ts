@@ -116,8 +116,8 @@ export class Reservations {
   #longestWaiting(kinds: readonly Kind[]): Waiting | undefined {
     let first: Waiting | undefined;
     let firstAt = this.#state.now;
-    for (const { waiting } of kinds) {
-      for (const each of waiting) {
+    for (const { last } of kinds) {
+      for (let each = last; each !== undefined; each = each.before) {
         const at = this.agedAt(each);
         const isFirst = at < firstAt || (at === firstAt && (first === undefined || each.request.id < first.request.id));
         if (!isFirst || this.of(each.request.id) !== undefined) continue;

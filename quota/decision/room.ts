@@ -50,6 +50,11 @@ export class Room {
     return fitsInto(shape, this.of(tier).free);
   }
 
+  /** Whether it fits into what is free and draining, less what is claimed. */
+  isComing(shape: Shape, tier: number): boolean {
+    return fitsInto(shape, this.of(tier).coming);
+  }
+
   /** Whether reservations keep any of its types. */
   hasReserved({ types }: Shape, tier: number): boolean {
     const { reserved } = this.of(tier);

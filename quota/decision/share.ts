@@ -8,7 +8,8 @@ export const NO_SHARE: Share = { part: 0, of: 1 };
 
 /** Less than 0 where `a` is the smaller one. Cross-multiplied: 1 of 5 is exactly 2 of 10. */
 export function compareShares(a: Share, b: Share): number {
-  const [left, right] = [a.part * b.of, b.part * a.of];
+  const left = a.part * b.of;
+  const right = b.part * a.of;
   if (left <= Number.MAX_SAFE_INTEGER && right <= Number.MAX_SAFE_INTEGER) return left - right;
   return Number(BigInt(a.part) * BigInt(b.of) - BigInt(b.part) * BigInt(a.of));
 }

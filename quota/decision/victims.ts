@@ -46,8 +46,8 @@ export class Borrowers {
   #inOrder: Laid[] | undefined;
   readonly #lotOf = new Map<Laid, Lot>();
   readonly #taken = new Set<Laid>();
-  /** Of `#inOrder`: all before it are taken. */
-  #from = 0;
+  /** Places in `#inOrder` by number of the type: before it, all that hold the type are taken. */
+  #from: number[] = [];
 
   constructor(lots: Iterable<Lot>, rules: PoolRules, now: EpochMs) {
     this.#rules = rules;
@@ -65,7 +65,7 @@ export class Borrowers {
     const isFewer = before.some((laid) => !has.has(laid));
     if (isFewer) this.#inOrder = this.#inOrder.filter((laid) => !had.has(laid) || has.has(laid));
     if (more.length > 0) this.#inOrder = [...this.#inOrder, ...more].sort(inVictimOrder);
-    if (isFewer || more.length > 0) this.#from = 0;
+    if (isFewer || more.length > 0) this.#from = [];
   }
 
   /** It was told to go. */
@@ -84,7 +84,7 @@ export class Borrowers {
     const taken: Laid[] = [];
     const ownOnes = this.#ownThatMayGo(shape, priority, own);
     const others = this.#ordered();
-    let [at, ownAt] = [this.#from, 0];
+    let [at, ownAt] = [this.#firstOf(others, left), 0];
     while (at < others.length || ownAt < ownOnes.length) {
       const [other, mine] = [others[at], ownOnes[ownAt]];
       const isMine = other === undefined || (mine !== undefined && inVictimOrder(mine, other) < 0);
@@ -133,12 +133,29 @@ export class Borrowers {
   }
 
   #ordered(): readonly Laid[] {
-    const inOrder = (this.#inOrder ??= [...this.#ofLot.values()]
+    return (this.#inOrder ??= [...this.#ofLot.values()]
       .flat()
       .filter((laid) => this.#mayGo(laid) && !this.#taken.has(laid))
       .sort(inVictimOrder));
-    while (this.#from < inOrder.length && this.#taken.has(inOrder[this.#from] as Laid)) this.#from += 1;
-    return inOrder;
+  }
+
+  /** Place of the first that holds a type that lacks and is not taken. */
+  #firstOf(inOrder: readonly Laid[], left: readonly number[]): number {
+    let first = inOrder.length;
+    for (let type = 0; type < left.length; type += 1) {
+      if ((left[type] ?? 0) > 0) first = Math.min(first, this.#firstOfType(inOrder, type));
+    }
+    return first;
+  }
+
+  #firstOfType(inOrder: readonly Laid[], type: number): number {
+    let at = this.#from[type] ?? 0;
+    for (let laid = inOrder[at]; laid !== undefined; laid = inOrder[at]) {
+      if (laid.shape.types.includes(type) && !this.#taken.has(laid)) break;
+      at += 1;
+    }
+    this.#from[type] = at;
+    return at;
   }
 
   #mayGo(laid: Laid): boolean {

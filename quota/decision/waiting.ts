@@ -11,7 +11,8 @@ export interface Kind {
   readonly project: ProjectUse;
   readonly priority: number;
   readonly shape: Shape;
-  readonly waiting: Waiting[];
+  /** The one that was read last; the others by `before`. Most kinds have one or two: no array is made for each. */
+  last: Waiting | undefined;
   /** Allowed tiers where it lies on nominal quota as the pass begins, best first; without those where it cools down. */
   readonly inQuota: readonly number[];
   /** Of the first that nothing could be done for, in the step that is under way. */
@@ -23,6 +24,8 @@ export interface Waiting {
   readonly request: QuotaRequest;
   readonly user: UserUse;
   readonly kind: Kind;
+  /** The one of its kind that was read before it. */
+  readonly before: Waiting | undefined;
   /** Once it was granted, or chips were claimed for it; until then its kind's counts. */
   served: Outcome | undefined;
 }
@@ -30,12 +33,19 @@ export interface Waiting {
 /** Whether it goes on waiting: nothing was decided on it yet, or it was not granted. */
 export const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
 
+/** The requests of a kind. */
+export function requestsOf(kind: Kind): readonly Waiting[] {
+  const all: Waiting[] = [];
+  for (let each = kind.last; each !== undefined; each = each.before) all.push(each);
+  return all;
+}
+
+/** Whether any of the kind goes on waiting. */
+export function isAnyWaiting(kind: Kind): boolean {
+  for (let each = kind.last; each !== undefined; each = each.before) if (isWaiting(each)) return true;
+  return false;
+}
+
 /** Whether it would lie on its project's nominal quota of this tier if it started now. */
 export const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
   project.lot(tier).holds(shape, priority);
-
-/** First come, first served; the id is arbitrary but fixed. */
-export function byTime(a: Waiting, b: Waiting): number {
-  const [one, other] = [a.request, b.request];
-  return one.submittedAt - other.submittedAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
-}

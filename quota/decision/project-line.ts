@@ -1,0 +1,117 @@
+import { Heap } from './heap.js';
+import { PRIORITIES } from './kinds.js';
+import type { ProjectUse, UserUse } from './project-use.js';
+import { compareShares } from './share.js';
+import type { Share } from './share.js';
+import type { Waiting } from './waiting.js';
+
+/** Behind the last of a queue. */
+const NOBODY = -1;
+
+/** Requests in order of time, and queues of them: of each, the place of the next in its queue. */
+export class TimeLine {
+  readonly waiting: readonly Waiting[];
+  readonly #after: Int32Array;
+
+  /** @param waiting first come first */
+  constructor(waiting: readonly Waiting[]) {
+    this.waiting = waiting;
+    this.#after = new Int32Array(waiting.length).fill(NOBODY);
+  }
+
+  at(place: number): Waiting | undefined {
+    return this.waiting[place];
+  }
+
+  after(place: number): number {
+    return this.#after[place] ?? NOBODY;
+  }
+
+  link(place: number, next: number): void {
+    this.#after[place] = next;
+  }
+}
+
+/** One user's requests of one project and priority, in order of time. */
+interface Queue {
+  readonly user: UserUse;
+  readonly priority: number;
+  /** Places of the first that is not passed over, and of the last. */
+  first: number;
+  last: number;
+  /** As the queue stands in its heap; the user may hold more by now, or its first be another. */
+  share: Share;
+  head: number;
+}
+
+/** One project's requests in the order of service. */
+export class ProjectLine {
+  readonly project: ProjectUse;
+  turn = 0;
+  readonly #timeLine: TimeLine;
+  /** By number of the user and priority as one number. */
+  readonly #queues = new Map<number, Queue>();
+  /** Made when first asked. */
+  #heap: Heap<Queue> | undefined;
+  readonly #isOut: (waiting: Waiting) => boolean;
+
+  constructor(project: ProjectUse, timeLine: TimeLine, isOut: (waiting: Waiting) => boolean) {
+    this.project = project;
+    this.#timeLine = timeLine;
+    this.#isOut = isOut;
+  }
+
+  /** Places come in order. @returns whether it is the first of its queue */
+  add(place: number, { user, kind: { priority } }: Waiting): boolean {
+    const key = user.index * PRIORITIES + priority;
+    const queue = this.#queues.get(key);
+    if (queue === undefined) {
+      this.#queues.set(key, { user, priority, first: place, last: place, share: user.share, head: place });
+      return true;
+    }
+    this.#timeLine.link(queue.last, place);
+    queue.last = place;
+    return false;
+  }
+
+  /** Place of the first who is not out. A queue's place only gets worse: one that is out of date can wait until it is first. */
+  head(): number | undefined {
+    const heap = (this.#heap ??= heapOf(this.#queues.values()));
+    for (;;) {
+      const queue = heap.first();
+      if (queue === undefined) return undefined;
+      this.#skipThoseOut(queue);
+      if (queue.first === NOBODY) heap.pop();
+      else if (queue.first === queue.head && queue.share === queue.user.share) return queue.head;
+      else {
+        queue.head = queue.first;
+        queue.share = queue.user.share;
+        heap.replaceFirst(queue);
+      }
+    }
+  }
+
+  /** The head was looked at. */
+  passOver(head: number): void {
+    const queue = this.#heap?.first();
+    if (queue?.first === head) queue.first = this.#timeLine.after(head);
+  }
+
+  #skipThoseOut(queue: Queue): void {
+    for (;;) {
+      const waiting = this.#timeLine.at(queue.first);
+      if (waiting === undefined || !this.#isOut(waiting)) return;
+      queue.first = this.#timeLine.after(queue.first);
+    }
+  }
+}
+
+function heapOf(queues: Iterable<Queue>): Heap<Queue> {
+  const heap = new Heap<Queue>(isQueueBefore);
+  for (const queue of queues) heap.push(queue);
+  return heap;
+}
+
+function isQueueBefore(a: Queue, b: Queue): boolean {
+  return (a.priority - b.priority || compareShares(a.share, b.share) || a.head - b.head) < 0;
+}
