@@ -64,7 +64,9 @@ async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWor
   for await (const { workflowId, memo, searchAttributes } of temporal.workflow.list({ query, pageSize: PAGE })) {
     const run = (memo as JobMemo | undefined)?.run;
     if (run === undefined) continue;
-    jobs.push({ job: { id: workflowId, run }, isQueued: searchAttributes['JobPhase']?.[0] === JobPhase.Queued });
+    const phase = searchAttributes['JobPhase']?.[0];
+    // A released job waits for a person: it holds as little as a queued one, and has nothing to say.
+    jobs.push({ job: { id: workflowId, run }, isQueued: phase === JobPhase.Queued || phase === JobPhase.Released });
   }
   return jobs;
 }

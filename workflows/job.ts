@@ -26,6 +26,8 @@ export async function job(input: JobInput): Promise<Outcome> {
   try {
     end = await run.live();
     if (end.kind === 'renew') await condition(allHandlersFinished);
+    // It does not throw at a cancel: an outcome that is known stays.
+    else await run.hold(end.outcome);
   } catch (error) {
     if (!isCancellation(error)) throw error;
     cancellation = error;

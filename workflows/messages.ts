@@ -41,8 +41,10 @@ export interface JobMemo {
   readonly phaseSince?: EpochMs;
   /** One sentence: what the job waits for or ended with. */
   readonly why?: string;
-  /** Set when the job has ended. */
+  /** Set when the job has ended, or holds its slices with its outcome known. */
   readonly outcome?: Outcome;
+  /** Its outcome may be known long before its workflow closes (`keep`). */
+  readonly keeps?: true;
 }
 
 /** Input of the `job` workflow. Start it with `{v: 1, job: {...}}` and nothing else from any language. */
@@ -283,10 +285,34 @@ export const publishedQuery = pagedQuery('published');
 export const holdersQuery = pagedQuery('holders');
 
 /** Who asks, by the client's word (DESIGN.md 3, "Trust"). */
-interface HumanCall {
+export interface HumanCall {
   readonly v: 1;
   readonly by: string;
 }
+
+/** Another job file for the attempts to come: the whole of it, or single values of the one in force. */
+export interface EditCall extends HumanCall {
+  /** As plain JSON. */
+  readonly job?: unknown;
+  readonly set?: readonly { readonly path: readonly (string | number)[]; readonly value: unknown }[];
+  /** The file's text, kept with the attempt. */
+  readonly source?: string;
+  /** Local files that the new file names, uploaded before: path as written -> SHA-256. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+/** `release`: slices and lease go back too. */
+export interface StopCall extends HumanCall {
+  readonly release?: boolean;
+}
+/**
+ * To a job, by people (docs/adr/0022). Each is refused by its validator where the job's state makes no sense of it, or noted; the
+ * answer is a sentence. What was noted is done when the job comes by.
+ */
+export const stopUpdate = update<StopCall>('stop');
+export const resumeUpdate = update<EditCall>('resume');
+export const requeueUpdate = update<HumanCall>('requeue');
+export const restartUpdate = update<EditCall>('restart');
+
 /** Files as text; the worker reads and checks them, keeps them in the store, and refuses where a path or URL is configured. */
 export interface ApplyCall extends HumanCall {
   readonly quotaFile?: { readonly name: string; readonly text: string };

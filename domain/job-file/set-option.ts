@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml';
 import { shellWords } from '../shell-quote.js';
+import { assign, blockingPath, type Assignment as PlainAssignment } from './assignment.js';
 import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
@@ -16,9 +17,7 @@ export interface JobOverrides {
 }
 
 /** One value from outside the file, and the flag to name where it is wrong. */
-interface Assignment {
-  readonly path: Path;
-  readonly value: unknown;
+interface Assignment extends PlainAssignment {
   readonly flag: string;
 }
 
@@ -56,7 +55,7 @@ function notASection({ flag }: Assignment, path: Path, value: unknown): Problem 
 }
 
 /** `tpu.zones[0]=us-east1-d`: a dotted path and a YAML value. */
-function parseSetOption(option: string): Assignment | Problem {
+export function parseSetOption(option: string): Assignment | Problem {
   const flag = `--set ${option}`;
   const equals = option.indexOf('=');
   const key = option.slice(0, Math.max(equals, 0)).trim();
@@ -101,29 +100,6 @@ function commandOptions(tree: Mapping): Mapping {
   const command = tree['command'];
   if (!isMapping(command)) return {};
   return Object.fromEntries(Object.entries(command).filter(([key]) => key !== 'run' && key !== 'cmd'));
-}
-
-/** The first part of the way that is neither section nor list nor absent; undefined if the way is free. */
-function blockingPath(tree: unknown, path: Path): Path | undefined {
-  for (let depth = 0; depth < path.length; depth++) {
-    const value = valueAt(tree, path.slice(0, depth));
-    const isFree = value === undefined || value === null || isMapping(value);
-    if (!isFree && !(Array.isArray(value) && typeof path[depth] === 'number')) return path.slice(0, depth);
-  }
-  return undefined;
-}
-
-function assign(tree: unknown, path: Path, value: unknown): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) return value;
-  if (Array.isArray(tree)) {
-    const list = [...(tree as unknown[])];
-    list[Math.min(Number(key), list.length)] = assign(list[Number(key)], rest, value);
-    return list;
-  }
-  const section = isMapping(tree) ? tree : {};
-  const child = assign(valueAt(section, [key]), rest, value);
-  return Object.fromEntries([...Object.entries(section).filter(([name]) => name !== String(key)), [key, child]]);
 }
 
 function startsWith(path: Path, prefix: Path): boolean {

@@ -1,16 +1,16 @@
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, SetUpEnd, StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
-import type { JobSpec } from '../../domain/job-spec.js';
 import type { EpochMs } from '../../domain/units.js';
-import { attemptRecord } from '../activity-options.js';
 import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
+import { recordAttempt } from './attempt-records.js';
 import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
-import { type Revocation, revocationNotice, revocationText } from './revocation.js';
+import type { Interruption } from './interruption.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
+import type { JobTerms } from './terms.js';
 
 export interface AttemptsCarry {
   readonly attempt: number;
@@ -23,9 +23,9 @@ export interface AttemptsCarry {
   readonly previousEnd?: string;
 }
 
-/** Its lease was revoked: the command was stopped, or had not begun. */
-interface Revoked {
-  readonly kind: 'revoked';
+/** The pool or a person ended it: the command was stopped, or had not begun. */
+interface Interrupted {
+  readonly kind: Interruption['end'];
 }
 
 /** How an attempt ended, as the job decides on it. `pause`: nothing ended; the job may continue as new here. */
@@ -33,7 +33,7 @@ export type AttemptResult =
   | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
   | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
   | { readonly kind: 'worker-failed'; readonly message: string }
-  | Revoked
+  | Interrupted
   | { readonly kind: 'pause' };
 
 /**
@@ -51,20 +51,18 @@ export class Attempts {
   /** The open attempt was supervised before: its command may run, also while nobody watches it. */
   #hasBegun: boolean;
   readonly #worker: ClaimedWorker;
-  readonly #revocation: () => Revocation | undefined;
+  readonly #interruption: () => Interruption | undefined;
   readonly #job: JobRef;
-  readonly #spec: JobSpec;
+  readonly #terms: JobTerms;
   readonly #settings: JobSettings;
-  readonly #files: Readonly<Record<string, string>>;
   readonly #story: JobStory;
 
   constructor(context: AttemptsContext, carry?: AttemptsCarry) {
     this.#job = context.job;
-    this.#spec = context.spec;
+    this.#terms = context.terms;
     this.#settings = context.settings;
-    this.#files = context.files;
     this.#story = context.story;
-    this.#revocation = context.revocation;
+    this.#interruption = context.interruption;
     this.#worker = new ClaimedWorker(context.settings.timings, context.story);
     this.#number = carry?.attempt ?? 0;
     this.#isOpen = carry?.isOpen ?? false;
@@ -85,10 +83,20 @@ export class Attempts {
     return this.#isOpen && this.#hasBegun;
   }
 
+  /** An attempt is under way, or was when nobody watched it any more. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   /** The slices of the open attempt are gone; nothing of it can be stopped any more. */
-  abandon(): void {
-    if (this.#isOpen) this.#previousEnd = 'revoked';
+  abandon(end: Interruption['end']): void {
+    if (this.#isOpen) this.#previousEnd = end;
     this.#isOpen = false;
+  }
+
+  /** For how long the last one was under way, in ms. */
+  get lastedMs(): number {
+    return this.#attemptStartedAt === undefined ? 0 : Date.now() - this.#attemptStartedAt;
   }
 
   /** When the command was first started. */
@@ -126,9 +134,11 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     while (!this.#isSetUp) {
+      const interruption = this.#interruption();
+      if (interruption) return { kind: interruption.end };
       this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-      const end = await this.#setUpUntilRevoked(input, summary);
+      const end = await this.#setUpUntilInterrupted(input, summary);
       if (end === undefined || end.kind === 'handed-over') continue;
       if (end.kind !== 'ready') return end;
       this.#isSetUp = true;
@@ -136,12 +146,24 @@ export class Attempts {
     return this.#supervise(input);
   }
 
-  /** Modules have nothing to save: what they did is done again on other hosts anyway. */
-  async #setUpUntilRevoked(input: AttemptInput, summary: string): Promise<SetUpEnd | Revoked | undefined> {
+  /**
+   * Modules have nothing to save: what they did is done again. On slices that go, nobody waits for the set-up; on slices that
+   * stay it is ended first, so that no two set-ups are at one host.
+   */
+  async #setUpUntilInterrupted(input: AttemptInput, summary: string): Promise<SetUpEnd | Interrupted | undefined> {
     const settingUp = this.#worker.call(this.#number, summary, (worker) => worker.setUpHosts(input));
-    const end = await Promise.race([settingUp, this.#whenRevoked()]);
-    if (end?.kind === 'revoked') this.#worker.giveUp();
-    return end;
+    const end = await Promise.race([settingUp, this.#whenInterrupted()]);
+    if (end === undefined || end.kind !== 'interrupted') return end;
+    const { interruption } = end;
+    if (interruption.end === 'revoked') this.#worker.giveUp();
+    else {
+      this.#story.note(`${interruption.why}; its set-up is ended`);
+      await this.#worker.endSetUp(input);
+      const late = await settingUp;
+      // Evidence is evidence, whoever asked for what.
+      if (late?.kind === 'slices-lost' || late?.kind === 'ended-before') return late;
+    }
+    return { kind: interruption.end };
   }
 
   async #supervise(input: AttemptInput): Promise<AttemptResult> {
@@ -169,34 +191,36 @@ export class Attempts {
    * The supervision goes on over a cancel and a revocation: the command is stopped by an activity of its own, at once, while the
    * supervision ships the last lines and then ends by itself.
    */
-  async #superviseUntilStopped(input: AttemptInput): Promise<AttemptEnd | Revoked | undefined> {
+  async #superviseUntilStopped(input: AttemptInput): Promise<AttemptEnd | Interrupted | undefined> {
     this.#hasBegun = true;
     const watching = this.#watch(input);
     const cancelled = CancellationScope.current().cancelRequested;
-    let first: AttemptEnd | Revoked | undefined;
+    let first: AttemptEnd | Met | undefined;
     try {
-      first = await Promise.race([watching, cancelled, this.#whenRevoked()]);
+      first = await Promise.race([watching, cancelled, this.#whenInterrupted()]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
       await CancellationScope.nonCancellable(() => this.#stopWatched(input, watching, CANCELLED));
       throw error;
     }
-    if (first?.kind !== 'revoked') return first;
-    return CancellationScope.nonCancellable(() => this.#stopRevoked(input, watching));
+    if (first?.kind !== 'interrupted') return first;
+    const { interruption } = first;
+    return CancellationScope.nonCancellable(() => this.#stopInterrupted(input, watching, interruption));
   }
 
   /** What ended by itself before it was told has ended so, and a job that was done has succeeded. */
-  async #stopRevoked(input: AttemptInput, watching: Promise<AttemptEnd | undefined>): Promise<AttemptEnd | Revoked> {
-    const revocation = this.#revocation();
-    if (revocation === undefined) throw new TypeError('no revocation to stop the command for');
-    const { graceSeconds, command } = this.#spec;
+  async #stopInterrupted(
+    input: AttemptInput,
+    watching: Promise<AttemptEnd | undefined>,
+    { end: kind, phase, why, notice }: Interruption,
+  ): Promise<AttemptEnd | Interrupted> {
+    const { graceSeconds, command } = input.spec;
     const save = command === undefined ? '' : `; its command has ${graceSeconds} s to save`;
-    this.#story.move(JobPhase.Evicting, `${revocationText(revocation)}${save}`);
-    const end =
-      command === undefined ? undefined : await this.#stopWatched(input, watching, revocationNotice(revocation));
+    this.#story.move(phase, `${why}${save}`);
+    const end = command === undefined ? undefined : await this.#stopWatched(input, watching, notice);
     this.#hasBegun = false;
     this.#worker.giveUp();
-    return end !== undefined && isEndOfItsOwn(end) ? end : { kind: 'revoked' };
+    return end !== undefined && isEndOfItsOwn(end) ? end : { kind };
   }
 
   /** See `stopCommand`. */
@@ -222,10 +246,14 @@ export class Attempts {
     await this.#close(input, { kind: 'cancelled' });
   }
 
-  #whenRevoked(): Promise<Revoked> {
-    const revoked = (): Promise<void> => condition(() => this.#revocation() !== undefined);
+  #whenInterrupted(): Promise<Met> {
+    let met: Interruption | undefined;
+    const interrupted = (): Promise<void> => condition(() => (met = this.#interruption()) !== undefined);
     // A cancel is waited for in its own way, or not at all.
-    return CancellationScope.nonCancellable(revoked).then(() => ({ kind: 'revoked' }));
+    return CancellationScope.nonCancellable(interrupted).then(() => ({
+      kind: 'interrupted',
+      interruption: met as Interruption,
+    }));
   }
 
   #watch(input: AttemptInput): Promise<AttemptEnd | undefined> {
@@ -239,32 +267,26 @@ export class Attempts {
     await this.#record(input, result.kind);
   }
 
-  async #record(input: AttemptInput, end?: string): Promise<void> {
-    const nodes = input.slices.map(({ ref, nodeId, hosts }) => ({ name: ref.name, nodeId, hosts }));
-    const record = {
-      attempt: this.#number,
-      zone: input.slices[0]?.ref.zone ?? '',
-      nodes,
+  #record(input: AttemptInput, end?: string): Promise<void> {
+    const source = this.#terms.sourceOf(this.#number);
+    const facts = {
+      job: this.#job,
+      input,
       startedAt: this.#attemptStartedAt ?? Date.now(),
-      ...(end === undefined ? {} : { end, endedAt: Date.now() }),
+      ...(end === undefined ? {} : { end }),
+      ...(source === undefined ? {} : { source }),
     };
-    try {
-      const summary = `store where attempt ${this.#number} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
-      await attemptRecord(summary).recordAttempt({ job: this.#job, record, events: this.#story.events });
-    } catch (error) {
-      if (isCancellation(error)) throw error;
-      this.#story.note(`the record of attempt ${this.#number} could not be stored: ${reasonOf(error)}`);
-    }
+    return recordAttempt(facts, this.#story);
   }
 
   #input(slices: readonly ReadySlice[]): AttemptInput {
     return {
       job: this.#job,
-      spec: this.#spec,
+      spec: this.#terms.spec,
       settings: this.#settings,
       attempt: this.#number,
       slices,
-      files: this.#files,
+      files: this.#terms.files,
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
     };
   }
@@ -283,12 +305,17 @@ export class Attempts {
 
 export interface AttemptsContext {
   readonly job: JobRef;
-  readonly spec: JobSpec;
+  readonly terms: JobTerms;
   readonly settings: JobSettings;
-  readonly files: Readonly<Record<string, string>>;
   readonly story: JobStory;
-  /** Of the lease that the slices are under. */
-  readonly revocation: () => Revocation | undefined;
+  /** Why what is under way has to end, if it has. */
+  readonly interruption: () => Interruption | undefined;
+}
+
+/** The interruption as it was when it was first seen: it may have been taken back since. */
+interface Met {
+  readonly kind: 'interrupted';
+  readonly interruption: Interruption;
 }
 
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

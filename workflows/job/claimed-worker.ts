@@ -1,7 +1,14 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
-import type { JobActivities } from '../../activities/contract.js';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  sleep,
+  TimeoutFailure,
+} from '@temporalio/workflow';
+import type { AttemptInput, JobActivities } from '../../activities/contract.js';
 import type { Timings } from '../../domain/timings.js';
-import { bookkeeping, onClaimedWorker } from '../activity-options.js';
+import { bookkeeping, endingSetUp, onClaimedWorker } from '../activity-options.js';
 import type { JobStory } from './story.js';
 
 type HostCalls = Pick<JobActivities, 'setUpHosts' | 'superviseAttempt'>;
@@ -45,6 +52,19 @@ export class ClaimedWorker {
    */
   giveUp(): void {
     this.#era += 1;
+  }
+
+  /**
+   * Ends the set-up that is under way, at once where its worker is up; its call then ends as handed over. Where the worker is gone,
+   * the call ends when its heartbeats are missed.
+   */
+  async endSetUp({ job, attempt }: AttemptInput): Promise<void> {
+    if (this.#queue === undefined) return;
+    try {
+      await endingSetUp(this.#queue)(`end the set-up of attempt ${attempt}`).stopSetUp({ job, attempt });
+    } catch (error) {
+      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    }
   }
 
   /** A worker that went away costs nothing; one that reports errors again and again ends the attempt. */

@@ -77,6 +77,12 @@ function nextStep(facts: JobFacts): string {
       return spec.command === undefined
         ? 'There is no command: it holds its slices until it is cancelled.'
         : `It waits for the command to end ${commandNow(spec.command)}.`;
+    case JobPhase.Paused:
+      return `Its slices are kept and cost what they cost; \`jobctl resume ${id}\` goes on with it, \`jobctl stop --release ${id}\` gives them back.`;
+    case JobPhase.Released:
+      return `It holds nothing and waits for nothing; \`jobctl resume ${id}\` lets it ask again, with its first submit time.`;
+    case JobPhase.Holding:
+      return `Its outcome is final. Its slices are kept for people to look and cost what they cost; \`jobctl delete ${id}\` gives them back.`;
     case JobPhase.Evicting:
       return 'It waits until the slices that it lost or gave up are seen gone, then asks for new ones. Nothing is to be done.';
     case JobPhase.Finishing:

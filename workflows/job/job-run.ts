@@ -1,20 +1,26 @@
-import { setHandler, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
 import { contentHash } from '../../domain/content-hash.js';
+import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import { formatSlices } from '../../domain/job-units.js';
-import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
+import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { setUpCounts } from '../../domain/setup-record.js';
 import { meter } from '../meter.js';
 import { describeQuery, type JobInput, type JobView, prioritySignal, setUpProgressSignal } from '../messages.js';
-import { placeName } from './attempt-words.js';
-import { Attempts, type AttemptResult } from './attempts.js';
-import type { JobCarry, Spent } from './carry.js';
+import { Attempts } from './attempts.js';
+import type { JobCarry } from './carry.js';
 import { jobDetails, type JobFacts } from './details.js';
-import { tellEnd } from './ending.js';
-import { Gang, type GangLoss } from './gang.js';
 import { demandOf } from './demand.js';
+import { tellEnd } from './ending.js';
+import { Gang } from './gang.js';
+import { type Interruption, interruptionByPerson, interruptionByPool, wishText } from './interruption.js';
+import { JobEnds } from './job-ends.js';
+import { costText, type KeepEnd, keepSlices } from './keeping.js';
 import { LeaseHold } from './lease-hold.js';
+import { listenToPeople } from './people.js';
 import { isPreemptionByQuota, type Revocation, revocationText } from './revocation.js';
 import { chainRunId, JobStory } from './story.js';
+import { JobTerms } from './terms.js';
+import { type Wish, Wishes } from './wishes.js';
 
 export type LiveEnd = { readonly kind: 'outcome'; readonly outcome: Outcome } | { readonly kind: 'renew' };
 
@@ -23,33 +29,44 @@ const PRIORITIES = [1, 2, 3, 4, 5] as const;
 /** What was submitted, as `contentHash` takes it. */
 type JobSource = Pick<JobInput, 'job'> & { readonly files: NonNullable<JobInput['files']> };
 
-/** One run of a job's chain: puts lease, slices and attempts together and decides what an end of one of them means. */
+/** One run of a job's chain: puts lease, slices and attempts together and does what the pool and people ask, one after the other. */
 export class JobRun {
-  #carried: JobCarry;
+  readonly #carried: JobCarry;
+  readonly #terms: JobTerms;
   readonly #story: JobStory;
+  readonly #wishes: Wishes;
   readonly #lease: LeaseHold;
   readonly #gang: Gang;
   readonly #attempts: Attempts;
-  #spent: Spent;
-  #quotaPreemptions: number;
+  readonly #ends: JobEnds;
+  /** The outcome is stored and told, and slices are kept. */
+  #isConcluded = false;
 
   constructor(carry: JobCarry, source: JobSource) {
     const { spec, settings } = carry;
     this.#carried = carry;
-    this.#spent = carry.spent;
-    this.#quotaPreemptions = carry.quotaPreemptions ?? 0;
+    this.#terms = new JobTerms(spec, source, carry.edited);
     this.#story = new JobStory(carry.story);
+    this.#wishes = new Wishes(carry.wishes);
     const onChange = (): void => this.#onSlices();
     this.#gang = new Gang({ spec, settings, lease: () => this.#lease, onChange }, carry.gang);
     this.#lease = new LeaseHold(spec.pool, demandOf(carry), () => this.#gang.present, carry.lease);
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
-    const context = { job, spec, settings, files: source.files, story: this.#story };
-    this.#attempts = new Attempts({ ...context, revocation: () => this.#lease.revocation }, carry.attempts);
-    setHandler(describeQuery, () => this.#view());
-    setHandler(prioritySignal, (news) => this.#onPriority(news));
-    setHandler(setUpProgressSignal, ({ attempt, ...news }) => {
-      if (attempt === this.#attempts.number) this.#story.progress(JobPhase.SettingUp, setUpCounts(news));
-    });
+    const parts = { terms: this.#terms, story: this.#story };
+    const interruption = (): Interruption | undefined => this.#interruption;
+    this.#attempts = new Attempts({ ...parts, job, settings, interruption }, carry.attempts);
+    this.#ends = new JobEnds(
+      {
+        ...parts,
+        lease: this.#lease,
+        gang: this.#gang,
+        attempts: this.#attempts,
+        isInterrupted: this.#isInterrupted,
+        isToRestart: () => this.#wishes.current?.kind === 'restart',
+      },
+      carry,
+    );
+    this.#listen(job.id);
     if (!workflowInfo().continuedFromExecutionRunId) this.#begin(source);
     this.#story.describeBy(() => jobDetails(this.#facts()));
   }
@@ -57,13 +74,43 @@ export class JobRun {
   /** Until the job has an outcome, or its history is long enough for a new run. */
   async live(): Promise<LiveEnd> {
     for (;;) {
-      await this.#obtainLease();
+      await this.#settle();
       const outcome = await this.#useLease();
       if (outcome) return { kind: 'outcome', outcome };
-      if (!this.#isRevoked() && workflowInfo().historyLength >= this.#carried.settings.timings.jobHistoryEvents) {
+      const { jobHistoryEvents } = this.#carried.settings.timings;
+      if (!this.#isInterrupted() && workflowInfo().historyLength >= jobHistoryEvents) {
         await this.#lease.settled();
         return { kind: 'renew' };
       }
+    }
+  }
+
+  /**
+   * `keep`: stores and tells the outcome, which is final, and keeps the slices for people to look, until somebody cancels or
+   * deletes the job, the time is over, a slice is lost, or the pool takes the lease (docs/adr/0022).
+   */
+  async hold(outcome: Outcome): Promise<void> {
+    const { keep } = this.#terms.spec;
+    if (keep === undefined || outcome.result === 'cancelled' || !this.#holdsSlices()) return;
+    if (keep.when === 'on-failure' && outcome.result !== 'failed') return;
+    const until = Date.now() + keep.seconds * 1000;
+    await CancellationScope.nonCancellable(async () => {
+      await this.#lease.park(true);
+      const end = outcome.cause?.message ?? 'the command ended with exit code 0';
+      this.#story.hold(
+        outcome,
+        `${outcome.result}: ${end}; its slices are kept (keep: ${keep.when}), ${this.#cost(until)}`,
+      );
+      this.#isConcluded = true;
+      meter.ended(outcome);
+      await tellEnd(this.#terms.spec.notify ?? [], outcome, this.#story);
+    });
+    try {
+      const end = await this.#keep(until, () => this.#lease.revocation !== undefined);
+      this.#story.note(`its slices go: ${end.kind === 'over' ? 'the time of keep is over' : this.#whyNotKept(end)}`);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      this.#story.note('its slices go: somebody asked for it');
     }
   }
 
@@ -74,18 +121,35 @@ export class JobRun {
     await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
     await this.#lease.letGo();
     this.#story.end(outcome);
-    meter.ended(outcome);
-    await tellEnd(this.#carried.spec.notify ?? [], outcome, this.#story);
+    if (!this.#isConcluded) meter.ended(outcome);
+    await tellEnd(this.#isConcluded ? [] : (this.#terms.spec.notify ?? []), outcome, this.#story);
   }
 
   cancelledOutcome(): Outcome {
-    return this.#outcome('cancelled', { by: 'user', message: `cancelled while ${this.#story.phase}` });
+    return this.#ends.outcome('cancelled', { by: 'user', message: `cancelled while ${this.#story.phase}` });
   }
 
-  // ----------------------------------------------------------------------------------------------------------------
+  // What comes from outside ------------------------------------------------------------------------------------------
+
+  #listen(id: string): void {
+    setHandler(describeQuery, () => this.#view());
+    setHandler(prioritySignal, (news) => this.#onPriority(news));
+    setHandler(setUpProgressSignal, ({ attempt, ...news }) => {
+      if (attempt === this.#attempts.number) this.#story.progress(JobPhase.SettingUp, setUpCounts(news));
+    });
+    listenToPeople({
+      id,
+      wishes: this.#wishes,
+      terms: this.#terms,
+      phase: () => this.#story.phase,
+      holdsSlices: () => this.#holdsSlices(),
+      isRunning: () => this.#attempts.isRunning,
+    });
+  }
 
   #begin(source: JobSource): void {
-    const { spec, settings } = this.#carried;
+    const { settings } = this.#carried;
+    const { spec } = this.#terms;
     this.#story.begin(
       {
         JobProject: settings.project,
@@ -101,12 +165,25 @@ export class JobRun {
         ...(settings.label === undefined ? {} : { label: settings.label }),
         attempts: 0,
         run: chainRunId(),
+        ...(spec.keep === undefined ? {} : { keeps: true }),
       },
     );
     this.#story.note(settings.quotaNote);
   }
 
-  readonly #isRevoked = (): boolean => this.#lease.revocation !== undefined;
+  /** The pool first: what it takes back, nobody can keep. */
+  get #interruption(): Interruption | undefined {
+    const { revocation } = this.#lease;
+    if (revocation) return interruptionByPool(revocation);
+    const wish = this.#wishes.current;
+    return wish && interruptionByPerson(wish);
+  }
+
+  readonly #isInterrupted = (): boolean => this.#lease.revocation !== undefined || this.#wishes.current !== undefined;
+
+  #holdsSlices(): boolean {
+    return this.#gang.isWhole && this.#lease.isHeld;
+  }
 
   #onSlices(): void {
     this.#lease.chips(this.#gang.isWhole ? this.#gang.zone : undefined);
@@ -114,186 +191,155 @@ export class JobRun {
   }
 
   #onPriority({ run, priority }: { readonly run: string; readonly priority: number }): void {
-    const { spec } = this.#carried;
+    const { spec } = this.#terms;
     const named = PRIORITIES.find((known) => known === priority);
     if (run !== chainRunId() || named === undefined || named === spec.priority) return;
-    this.#carried = { ...this.#carried, spec: { ...spec, priority: named } };
+    this.#terms.reprioritize(named);
     this.#lease.reprioritize(priority);
     this.#story.note(`its priority is ${priority} from now on; it was ${spec.priority}`);
   }
 
-  /** Gives back what was revoked, then waits until a lease is held. A command that may run is left to be stopped first. */
-  async #obtainLease(): Promise<void> {
+  // One thing after the other ----------------------------------------------------------------------------------------
+
+  /**
+   * Does what the pool and people asked, then waits until a lease is held. A command that may run is left to be stopped first:
+   * `useLease` does that.
+   */
+  async #settle(): Promise<void> {
     for (;;) {
       const { revocation } = this.#lease;
-      if (revocation && !(this.#attempts.isRunning && this.#gang.isWhole)) await this.#giveBack(revocation);
+      const wish = this.#wishes.current;
+      if (this.#isInterrupted() && this.#attempts.isRunning && this.#gang.isWhole) return;
+      if (revocation) await this.#giveBackTo(revocation);
+      else if (wish) await this.#fulfil(wish);
       else if (this.#lease.isHeld) return;
       else await this.#waitForLease();
     }
   }
 
+  #fulfil(wish: Wish): Promise<void> {
+    const hasSomething = this.#lease.isWanted || this.#gang.present.length > 0;
+    switch (wish.kind) {
+      case 'restart':
+        return this.#done(wish);
+      case 'requeue':
+        return hasSomething ? this.#giveBack(wish, 'requeued').then(() => this.#done(wish)) : this.#done(wish);
+      case 'stop':
+        if (!wish.isRelease && this.#holdsSlices()) return this.#pause(wish);
+        return hasSomething ? this.#giveBack(wish, 'stopped') : this.#rest(wish);
+    }
+  }
+
+  async #done(wish: Wish): Promise<void> {
+    this.#wishes.done(wish);
+  }
+
   async #waitForLease(): Promise<void> {
-    const again = this.#quotaPreemptions > 0 ? ' again, with its first submit time' : '';
+    const again =
+      this.#ends.quotaPreemptions > 0 || this.#attempts.number > 0 ? ' again, with its first submit time' : '';
     this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}${again}`);
     const askedAt = Date.now();
-    await this.#lease.acquire();
-    meter.queued(this.#carried.spec.pool, Date.now() - askedAt);
+    await this.#lease.acquire(() => this.#wishes.current !== undefined);
+    if (this.#lease.isHeld) meter.queued(this.#terms.spec.pool, Date.now() - askedAt);
   }
 
   /** The slices go, then the lease: its pool counts it until both are gone. */
-  async #giveBack(revocation: Revocation): Promise<void> {
+  async #giveBackTo(revocation: Revocation): Promise<void> {
     const why = revocationText(revocation);
     this.#story.setBack(why);
-    if (isPreemptionByQuota(revocation)) this.#quotaPreemptions += 1;
-    this.#attempts.abandon();
+    if (isPreemptionByQuota(revocation)) this.#ends.notePreemptionByQuota();
+    await this.#letSlicesGo(why, 'revoked');
+    // The zone that gave nothing cools down: another comes first.
+    if (revocation.cause === 'asking') this.#gang.leaveZone();
+    await this.#lease.giveBack(this.#wishes.current?.kind === 'stop');
+  }
+
+  async #giveBack(wish: Wish, end: Interruption['end']): Promise<void> {
+    await this.#letSlicesGo(wishText(wish), end);
+    await this.#lease.giveBack(wish.kind === 'stop');
+  }
+
+  async #letSlicesGo(why: string, end: Interruption['end']): Promise<void> {
+    this.#attempts.abandon(end);
     if (this.#gang.present.length > 0) {
       this.#story.move(JobPhase.Evicting, why);
       await this.#gang.evict(why);
     } else this.#story.note(why);
-    // The zone that gave nothing cools down: another comes first.
-    if (revocation.cause === 'asking') this.#gang.leaveZone();
-    await this.#lease.giveBack();
+  }
+
+  /** `paused`: slices and lease are kept until somebody says otherwise, the pool takes them, or the time is over. */
+  async #pause(wish: Wish): Promise<void> {
+    const until = Date.now() + (this.#terms.spec.timeouts?.stop ?? DEFAULT_STOP_SECONDS) * 1000;
+    await this.#lease.park(true);
+    this.#story.move(JobPhase.Paused, `${wishText(wish)}; its slices are kept, ${this.#cost(until)} (timeouts.stop)`);
+    const end = await this.#keep(until, () => this.#wishes.current !== wish || this.#lease.revocation !== undefined);
+    if (end.kind === 'changed') return;
+    if (end.kind === 'lost') this.#gang.markLost(end.slices);
+    this.#story.note(`its slices are not kept any more: ${this.#whyNotKept(end)}`);
+    // Somebody may have said something else in the same moment.
+    if (this.#wishes.current === wish) this.#wishes.stop(wish.by, true);
+  }
+
+  /** `released`: nothing is held, and nothing asked for. */
+  async #rest(wish: Wish): Promise<void> {
+    const resume = `jobctl resume ${workflowInfo().workflowId}`;
+    this.#story.move(JobPhase.Released, `${wishText(wish)}; it holds nothing until \`${resume}\``);
+    await condition(() => this.#wishes.current !== wish);
+  }
+
+  #keep(until: number, isChanged: () => boolean): Promise<KeepEnd> {
+    const { timings } = this.#carried.settings;
+    return keepSlices({ slices: this.#gang.ready, timings, until, isChanged });
+  }
+
+  #whyNotKept(end: KeepEnd): string {
+    if (end.kind === 'lost') return `slice ${end.slices[0]?.index ?? 0} was lost: ${end.slices[0]?.message ?? ''}`;
+    if (end.kind === 'over') return 'timeouts.stop is over';
+    const { revocation } = this.#lease;
+    return revocation ? revocationText(revocation) : 'somebody asked for it';
+  }
+
+  #cost(until: number): string {
+    const { label } = this.#carried.settings;
+    const place = { zone: this.#gang.zone, until, ...(label === undefined ? {} : { rehearsed: label }) };
+    return costText(this.#terms.spec, this.#lease.bought, place);
   }
 
   /** One go at a running command under the lease. Undefined: go on, in whatever state things are now. */
   async #useLease(): Promise<Outcome | undefined> {
-    const { spec } = this.#carried;
+    const { spec } = this.#terms;
     if (this.#gang.ready.length < spec.slices) {
       this.#story.move(JobPhase.Provisioning, `${spec.slices} x ${spec.tpu.accelerator} in ${this.#gang.zone}`);
-      const loss = await this.#gang.bringUp(this.#isRevoked);
-      if (this.#isRevoked()) return undefined;
-      if (loss) return this.#afterLoss(loss);
+      const loss = await this.#gang.bringUp(this.#isInterrupted);
+      if (this.#isInterrupted()) return undefined;
+      if (loss) return this.#ends.afterLoss(loss);
     }
-    return this.#afterAttempt(await this.#attempts.run(this.#gang.ready));
+    if (this.#lease.isParked) await this.#lease.park(false);
+    if (!this.#attempts.isOpen) this.#putEditInForce();
+    return this.#ends.afterAttempt(await this.#attempts.run(this.#gang.ready));
   }
 
-  async #afterLoss(loss: GangLoss): Promise<Outcome | undefined> {
-    switch (loss.cause) {
-      case 'preempted':
-        return this.#spend('preemption', `slice ${loss.index} was preempted by the provider: ${loss.message}`, [
-          loss.index,
-        ]);
-      case 'failed':
-        return this.#spend('infrastructure', `slice ${loss.index} failed: ${loss.message}`, [loss.index]);
-      case 'no-capacity':
-        this.#story.setBack(`no capacity in ${this.#gang.zone}: ${loss.message}`);
-        this.#story.move(JobPhase.Evicting, `no capacity in ${this.#gang.zone}: ${loss.message}`);
-        // A gang lies in one zone: what it has here already goes too.
-        await this.#gang.evict('no capacity for the whole gang in this zone');
-        await this.#gang.nextZone(this.#isRevoked);
-        return undefined;
-      case 'lease':
-        this.#story.move(JobPhase.Evicting, loss.message);
-        await this.#gang.evict(loss.message);
-        this.#lease.lost();
-        return undefined;
-      case 'quota':
-      case 'refused':
-        return this.#outcome('failed', {
-          by: 'infrastructure',
-          message: `Cloud TPU refused slice ${loss.index}: ${loss.message}`,
-          slice: loss.index,
-        });
-    }
+  #putEditInForce(): void {
+    const edit = this.#wishes.takeEdit();
+    if (edit === undefined) return;
+    const attempt = this.#attempts.number + 1;
+    this.#terms.change(edit, attempt);
+    this.#story.note(`from attempt ${attempt} on it runs by the changed job file`);
   }
 
-  async #afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
-    const { spec } = this.#carried;
-    switch (result.kind) {
-      case 'pause':
-      case 'revoked':
-        return undefined;
-      case 'exited':
-        return this.#afterExit(result);
-      case 'slices-lost': {
-        this.#gang.markLost(result.slices);
-        // Whoever took them, they were to go: no budget is charged.
-        if (this.#isRevoked()) return undefined;
-        const [first] = result.slices;
-        const what = `slice ${first?.index ?? 0} was ${first?.cause === 'preempted' ? 'preempted by the provider' : 'lost'}: ${first?.message ?? ''}`;
-        return this.#spend(
-          first?.cause === 'preempted' ? 'preemption' : 'infrastructure',
-          what,
-          result.slices.map(({ index }) => index),
-        );
-      }
-      case 'run-lost':
-        return this.#spend('infrastructure', `${placeName(result.at, spec.slices)}: ${result.message}`, []);
-      case 'module-failed': {
-        const message = `setup of ${result.module} failed on ${placeName(result.at, spec.slices)}: ${result.message}`;
-        return this.#outcome('failed', { by: 'task', message, slice: result.at.slice, host: result.at.host });
-      }
-      case 'host-bad': {
-        const { at, module, message } = result;
-        const what = `setup of ${module} did not work on ${placeName(at, spec.slices)}: ${message}`;
-        return this.#spend('infrastructure', what, [at.slice]);
-      }
-      case 'ended-before':
-        this.#story.note('it has ended before, says the store; Temporal was set back to an earlier time');
-        return result.outcome;
-      case 'worker-failed':
-        return this.#outcome('failed', { by: 'infrastructure', message: result.message });
-    }
-  }
-
-  async #afterExit({ code, signal, at }: Extract<AttemptResult, { kind: 'exited' }>): Promise<Outcome | undefined> {
-    if (code === 0) return { ...this.#outcome('succeeded'), exitCode: 0 };
-    const { spec } = this.#carried;
-    const by = signal === undefined ? '' : ` (${signal})`;
-    const message = `the command exited with code ${code}${by} on ${placeName(at, spec.slices)}`;
-    if (this.#spent.task < spec.retries.task) return this.#spend('task', message, []);
-    return { ...this.#outcome('failed', { by: 'task', message, slice: at.slice, host: at.host }), exitCode: code };
-  }
-
-  /** Takes one from a budget and gives up these slices, or ends the job when nothing is left of it. */
-  async #spend(budget: keyof Spent, what: string, lost: readonly number[]): Promise<Outcome | undefined> {
-    const allowed = this.#carried.spec.retries[budget];
-    if (this.#spent[budget] >= allowed) {
-      const message = `${what}; its budget of ${allowed} ${budget} retries is spent`;
-      return this.#outcome('failed', { by: budget, message });
-    }
-    this.#spent = { ...this.#spent, [budget]: this.#spent[budget] + 1 };
-    const note = `${what}; trying again (${this.#spent[budget]} of ${allowed})`;
-    this.#story.setBack(note);
-    if (lost.length === 0) {
-      this.#story.note(note);
-      return undefined;
-    }
-    this.#story.move(JobPhase.Evicting, note);
-    await this.#gang.evict(what, lost);
-    return undefined;
-  }
-
-  #outcome(result: Outcome['result'], cause?: OutcomeCause): Outcome {
-    const startedAt = this.#attempts.startedAt;
-    return {
-      result,
-      ...(cause ? { cause } : {}),
-      attempts: this.#attempts.number,
-      preemptions: this.#spent.preemption,
-      ...this.#takenByQuota,
-      submittedAt: this.#carried.submittedAt,
-      ...(startedAt === undefined ? {} : { startedAt }),
-      endedAt: Date.now(),
-    };
-  }
-
-  /** Left out of a job that it never happened to. */
-  get #takenByQuota(): { readonly quotaPreemptions?: number } {
-    return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
-  }
+  // What it looks like -----------------------------------------------------------------------------------------------
 
   #view(): JobView {
-    const { spec, settings, submittedAt } = this.#carried;
+    const { settings, submittedAt } = this.#carried;
     return {
       id: workflowInfo().workflowId,
-      spec,
+      spec: this.#terms.spec,
       project: settings.project,
       ...(settings.label === undefined ? {} : { label: settings.label }),
       submittedAt,
       attempt: this.#attempts.number,
-      preemptions: this.#spent.preemption,
-      ...this.#takenByQuota,
+      preemptions: this.#ends.spent.preemption,
+      ...this.#ends.takenByQuota,
       slices: this.#gang.views,
       login: { user: settings.loginUser, publicKey: settings.publicKey },
       ...this.#story.view(),
@@ -301,15 +347,15 @@ export class JobRun {
   }
 
   #facts(): JobFacts {
-    const { spec, settings } = this.#carried;
+    const { settings } = this.#carried;
     const { setback } = this.#story;
     return {
       id: workflowInfo().workflowId,
-      spec,
+      spec: this.#terms.spec,
       settings,
       attempt: this.#attempts.number,
-      spent: this.#spent,
-      ...this.#takenByQuota,
+      spent: this.#ends.spent,
+      ...this.#ends.takenByQuota,
       slices: this.#gang.views,
       ...(setback === undefined ? {} : { setback }),
       ...this.#story.view(),
@@ -317,11 +363,14 @@ export class JobRun {
   }
 
   carry(): JobCarry {
+    const { edited: _, wishes: _wishes, ...carried } = this.#carried;
+    const wishes = this.#wishes.carry();
     return {
-      ...this.#carried,
+      ...carried,
+      ...this.#terms.carry(),
+      ...(wishes === undefined ? {} : { wishes }),
       story: this.#story.carry(),
-      spent: this.#spent,
-      ...this.#takenByQuota,
+      ...this.#ends.carry(),
       lease: this.#lease.carry(),
       gang: { slices: this.#gang.views, zoneTry: this.#gang.zoneTry },
       attempts: this.#attempts.carry(),

@@ -20,6 +20,8 @@ export class LeaseHold {
   #askedAt: number | undefined;
   #revocation: Revocation | undefined;
   #hasLetGo = false;
+  /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
+  #isResting: boolean;
   #demand: Demand;
   /** News that nobody waits for, and that are not acknowledged yet. */
   #newsUnderWay = 0;
@@ -29,7 +31,7 @@ export class LeaseHold {
   readonly #sequence = new Sequence();
 
   constructor(pool: string, demand: Demand, slices: () => readonly SliceRef[], carry?: LeaseCarry) {
-    const { number, epoch, askedAt, revocation, ...held }: LeaseCarry = carry ?? { number: 1, epoch: 0 };
+    const { number, epoch, askedAt, revocation, isResting, ...held }: LeaseCarry = carry ?? { number: 1, epoch: 0 };
     this.#pool = pool;
     this.#demand = demand;
     this.#slices = slices;
@@ -37,6 +39,7 @@ export class LeaseHold {
     this.#epoch = epoch;
     this.#askedAt = askedAt;
     this.#revocation = revocation;
+    this.#isResting = isResting ?? false;
     // Slices that a job of 0.1.0 took along were bought as the job says.
     this.#held = held.heldSince === undefined ? {} : { bought: {}, ...held };
     setHandler(grantedSignal, (grant) => this.#onGranted(grant));
@@ -76,11 +79,33 @@ export class LeaseHold {
     this.#demand = { ...this.#demand, priority };
   }
 
-  /** Resolves when the lease is held, or revoked before the job heard of its grant. */
-  async acquire(): Promise<void> {
+  get isParked(): boolean {
+    return this.#held.isParked ?? false;
+  }
+
+  /** It is held, or waited for. */
+  get isWanted(): boolean {
+    return this.isHeld || this.#askedAt !== undefined;
+  }
+
+  /** Resolves when the lease is held, revoked before the job heard of its grant, or no longer wanted. */
+  async acquire(isUnwanted: () => boolean): Promise<void> {
     if (this.isHeld) return;
+    this.#isResting = false;
     await this.#ask();
-    await condition(() => this.isHeld || this.#revocation !== undefined);
+    await condition(() => this.isHeld || this.#revocation !== undefined || isUnwanted());
+  }
+
+  /** Tells the pool that nothing runs on its chips, or that something does again; it is the first to be asked for them. */
+  async park(isParked: boolean): Promise<void> {
+    const { isParked: wasParked = false, tier } = this.#held;
+    if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || isParked === wasParked) return;
+    const { isParked: _, ...held } = this.#held;
+    this.#held = { ...held, ...(isParked ? { isParked } : {}) };
+    // As for chips: a pool of 0.1.0 knows no such message.
+    if (tier === undefined) return;
+    const what = isParked ? 'that nothing runs on its chips' : 'that its chips are used again';
+    await this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'parked', isParked });
   }
 
   /** A slice was told that its lease does not stand: a quota workflow without memory did not know of it. */
@@ -101,9 +126,13 @@ export class LeaseHold {
     await condition(() => this.#newsUnderWay === 0);
   }
 
-  /** Answers a revocation, once no slice of the job is left. The job asks again under the next number. */
-  async giveBack(): Promise<void> {
+  /**
+   * Gives it back, revoked or not, once no slice of the job is left. The job asks again under the next number.
+   * @param isResting not before somebody says so
+   */
+  async giveBack(isResting = false): Promise<void> {
     const given = this.id;
+    this.#isResting = isResting;
     this.#number += 1;
     this.#held = {};
     this.#askedAt = undefined;
@@ -151,14 +180,14 @@ export class LeaseHold {
     if (epoch < this.#epoch) return;
     this.#epoch = epoch;
     if (this.#hasLetGo) await this.#release(this.id);
-    else await this.#ask();
+    else if (!this.#isResting) await this.#ask();
   }
 
   // What the pool is told ------------------------------------------------------------------------------------------
 
   #ask(): Promise<void> {
     this.#askedAt ??= Date.now();
-    const { heldSince, tier, chipsIn } = this.#held;
+    const { heldSince, tier, chipsIn, isParked } = this.#held;
     const units = formatUnits(this.#demand.units);
     const summary = this.isHeld
       ? `tell quota pool ${this.#pool} again that the job holds ${units}`
@@ -171,6 +200,7 @@ export class LeaseHold {
       ...(heldSince === undefined ? {} : { heldSince }),
       ...(tier === undefined ? {} : { tier }),
       ...(chipsIn === undefined ? {} : { zone: chipsIn }),
+      ...(isParked === undefined ? {} : { isParked }),
     });
   }
 
@@ -202,6 +232,7 @@ export class LeaseHold {
       ...this.#held,
       ...(this.#askedAt === undefined ? {} : { askedAt: this.#askedAt }),
       ...(this.#revocation === undefined ? {} : { revocation: this.#revocation }),
+      ...(this.#isResting ? { isResting: true } : {}),
     };
   }
 }
@@ -215,6 +246,8 @@ interface Held {
   readonly bought?: TierPurchase;
   /** All slices are ready, in this zone. */
   readonly chipsIn?: string;
+  /** Nothing runs on its chips. */
+  readonly isParked?: true;
 }
 
 export interface LeaseCarry extends Held {
@@ -223,4 +256,6 @@ export interface LeaseCarry extends Held {
   /** When it was first asked for. */
   readonly askedAt?: number;
   readonly revocation?: Revocation;
+  /** Given back, and not asked for again. Absent: no. */
+  readonly isResting?: true;
 }

@@ -89,6 +89,12 @@ export class JobStory {
     this.show();
   }
 
+  /** The outcome is final, and the job stays open with its slices. */
+  hold(outcome: Outcome, why: string): void {
+    this.#outcome = outcome;
+    this.move(JobPhase.Holding, why, { outcome, attempts: outcome.attempts });
+  }
+
   end(outcome: Outcome): void {
     this.#outcome = outcome;
     this.move(outcome.result, outcome.cause?.message ?? 'the command ended with exit code 0', {

@@ -1,7 +1,7 @@
-import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplyAnswer } from '../../activities/contract.js';
-import { FailureType } from '../../domain/failure-types.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
+import { mustBeForm, refusal } from '../human-call.js';
 import {
   type AdmissionCall,
   admissionUpdate,
@@ -62,13 +62,19 @@ async function apply(run: PoolRun, around: CallSurroundings, call: ApplyCall): P
   // A pool that has just begun does not know yet who its admins are.
   await condition(around.isReady);
   mustBeAdmin(run, call.by, 'apply files to it');
+  const wasAnybody = isWithoutAdmins(run);
   const { isApplied, message } = await around.applyFiles(call);
   if (!isApplied) throw refusal(message);
   const names = [call.quotaFile?.name, call.poolFile?.name].filter((name) => name !== undefined).join(' and ');
-  run.history.add({ at: Date.now(), kind: 'applied', by: call.by, reason: names });
+  // Who reads the history sees that nobody vouched for it: the first files of a pool may come from anybody.
+  const reason = wasAnybody ? `${names} (no admins were named)` : names;
+  run.history.add({ at: Date.now(), kind: 'applied', by: call.by, reason });
   await around.readFiles();
-  return { message };
+  return { message: isWithoutAdmins(run) ? `${message}\n${openToAll(run)}` : message };
 }
+
+const openToAll = ({ pool }: PoolRun): string =>
+  `warning: pool ${pool} has no admins, so anybody may apply files to it, freeze and drain it: name them in the pool file ([quota] admins)`;
 
 async function admit(run: PoolRun, around: CallSurroundings, call: AdmissionCall): Promise<{ message: string }> {
   await condition(around.isReady);
@@ -95,11 +101,6 @@ function mustBeOpen({ isEnding }: CallSurroundings): void {
   if (isEnding()) throw refusal('the pool is just handing over to its next run: repeat in a moment');
 }
 
-function mustBeForm({ v, by }: { readonly v: unknown; readonly by: unknown }): void {
-  if (v !== 1) throw refusal(`a call of form ${String(v)} is not known to this worker: update it`);
-  if (typeof by !== 'string' || by === '') throw refusal('a call must say who calls: `by`');
-}
-
 function mustBeAdmin(run: PoolRun, by: string, what: string): void {
   if (isAdmin(run.facts?.config, by)) return;
   throw refusal(`'${by}' is no admin of pool ${run.pool} and may not ${what}; ${adminsOf(run)}`);
@@ -123,6 +124,8 @@ function isAdmin(config: QuotaConfig | undefined, by: string): boolean {
   return admins.length === 0 || admins.includes(by);
 }
 
+const isWithoutAdmins = ({ facts }: PoolRun): boolean => adminNames(facts?.config).length === 0;
+
 const adminNames = (config: QuotaConfig | undefined): readonly string[] =>
   config?.kind === 'limited' ? (config.rules?.admins ?? []) : [];
 
@@ -131,6 +134,3 @@ const adminsOf = ({ facts }: PoolRun): string =>
 
 const notHere = ({ pool }: PoolRun, job: string): string =>
   `no job ${job} waits in pool ${pool} or holds a lease of it`;
-
-const refusal = (message: string): ApplicationFailure =>
-  ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message });

@@ -1,0 +1,96 @@
+import type { JobSpec } from '../job-spec.js';
+import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
+import { assign, type Assignment, blockingPath } from './assignment.js';
+import { valueAt } from './plain-tree.js';
+import { bindJobName, resolveJob } from './resolve.js';
+
+/** What a person changes of an open job: the whole file, or single values of the one in force. */
+export interface EditRequest {
+  readonly job?: unknown;
+  readonly set?: readonly Assignment[];
+}
+
+/** The job as it is: its id, the file in force as plain JSON, and what that came to when it was accepted. */
+export interface JobInForce {
+  readonly id: string;
+  readonly job: unknown;
+  readonly spec: JobSpec;
+}
+
+export type CheckedEdit =
+  | { readonly ok: true; readonly job: unknown; readonly spec: JobSpec }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * The job by another file on the slices that it has. The whole file is checked as at submit; what its slices, its lease and its
+ * place in line were made from may not change. `name` and `priority` of the file are not looked at: a job keeps its name, and
+ * `jobctl quota set-priority` changes its priority. Pure; runs in a workflow.
+ */
+export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): CheckedEdit {
+  let edited = job ?? present.job;
+  for (const { path, value } of set) {
+    const blocked = blockingPath(edited, path);
+    if (blocked !== undefined) return refused([notASection(path, valueAt(edited, blocked))]);
+    edited = assign(edited, path, value);
+  }
+  const [before, after] = [resolveJob(present.job), resolveJob(edited)];
+  if (!after.ok) return refused(after.problems);
+  const problems = before.ok ? changesOfSlices(before.spec, after.spec) : [];
+  if (problems.length > 0) return refused(problems);
+  const { namedPricing: _, ...rest } = after.spec;
+  const { name, priority, tpu, namedPricing } = present.spec;
+  const kept = { name, priority, tpu, ...(namedPricing === undefined ? {} : { namedPricing }) };
+  return { ok: true, job: edited, spec: bindJobName({ ...rest, ...kept }, present.id) };
+}
+
+const refused = (problems: readonly Problem[]): CheckedEdit => ({ ok: false, message: formatProblems(problems) });
+
+const notASection = (path: Path, value: unknown): Problem => ({
+  path,
+  value,
+  message: `${showValue(value)} stands where this key would need a section`,
+});
+
+/** What is compared: the whole of `tpu`, and these. */
+const FIXED: readonly Path[] = [
+  ['slices'],
+  ['pool'],
+  ['project'],
+  ['user'],
+  ['remoteUser'],
+  ['ssh', 'privateKey'],
+  ['ssh', 'publicKey'],
+];
+
+function changesOfSlices(before: JobSpec, after: JobSpec): Problem[] {
+  const keys = new Set([...Object.keys(before.tpu), ...Object.keys(after.tpu)]);
+  const paths = [...[...keys].map((key): Path => ['tpu', key]), ...FIXED];
+  return paths.flatMap((path) => {
+    const [was, is] = [valueAt(before, path), valueAt(after, path)];
+    return JSON.stringify(was) === JSON.stringify(is) ? [] : [changed(path, was, is)];
+  });
+}
+
+function changed(path: Path, was: unknown, is: unknown): Problem {
+  const file = path.map((key) => IN_FILE[key] ?? key);
+  const shown = (value: unknown): string => (value === undefined ? 'nothing' : showValue(value));
+  return {
+    path: file,
+    value: is,
+    message: `${shown(is)} cannot take the place of ${shown(was)} in a job that is open`,
+    hint: `its slices, lease and key were made with ${formatPath(file)}: leave it as it was, or submit another job`,
+  };
+}
+
+/** Keys whose names in a spec are not those of the file. */
+const IN_FILE: Readonly<Record<string, string>> = {
+  remoteUser: 'job.remote_user',
+  privateKey: 'private_key',
+  publicKey: 'public_key',
+  allocationMode: 'allocation_mode',
+  runtimeVersion: 'version',
+  startupScript: 'startup_script',
+  externalIps: 'external_ips',
+  serviceAccount: 'service_account',
+  dataDisks: 'data_disks',
+};

@@ -1,0 +1,47 @@
+import type { StopNotice } from '../../activities/contract.js';
+import { JobPhase } from '../../domain/job-state.js';
+import { type Revocation, revocationNotice, revocationText } from './revocation.js';
+import type { Wish } from './wishes.js';
+
+/** Why what is under way on the slices has to end before its time. */
+export interface Interruption {
+  /** How the record of the attempt and `JOBCTL_PREVIOUS_ATTEMPT_END` name it. */
+  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted';
+  /** Shown while the command ends. */
+  readonly phase: JobPhase;
+  /** One sentence, without its grace. */
+  readonly why: string;
+  readonly notice: StopNotice;
+}
+
+export const interruptionByPool = (revocation: Revocation): Interruption => ({
+  end: 'revoked',
+  phase: JobPhase.Evicting,
+  why: revocationText(revocation),
+  notice: revocationNotice(revocation),
+});
+
+export function interruptionByPerson(wish: Wish): Interruption {
+  const why = wishText(wish);
+  const notice: StopNotice = { cause: 'stop', reason: why };
+  switch (wish.kind) {
+    case 'stop':
+      return { end: 'stopped', phase: wish.isRelease ? JobPhase.Evicting : JobPhase.Running, why, notice };
+    case 'requeue':
+      return { end: 'requeued', phase: JobPhase.Evicting, why, notice };
+    case 'restart':
+      return { end: 'restarted', phase: JobPhase.Running, why, notice };
+  }
+}
+
+/** As people read it: in the job's story, its row, and as the reason for which its slices go. */
+export function wishText(wish: Wish): string {
+  switch (wish.kind) {
+    case 'stop':
+      return `${wish.by} stopped it${wish.isRelease ? ' and gives its slices back' : ''}`;
+    case 'requeue':
+      return `${wish.by} requeued it`;
+    case 'restart':
+      return `${wish.by} restarted it`;
+  }
+}
