@@ -176,7 +176,7 @@ describe('a pool', function () {
     const content = await store.read(poolStateObject(pool));
     return content && unpackState(JSON.parse(content.toString('utf8')) as PackedPoolState);
   };
-  const history = async (): Promise<{ kind: string; job?: string; by?: string; for?: string }[]> => {
+  const history = async (): Promise<{ kind: string; job?: string; by?: string; for?: string; reason?: string }[]> => {
     const objects = await store.list(poolHistoryPrefix(pool));
     const texts = await Promise.all(objects.map(async ({ name }) => (await store.read(name))?.toString('utf8') ?? ''));
     return texts.flatMap((text) => text.split('\n').filter(Boolean)).map((line) => JSON.parse(line) as never);
@@ -267,7 +267,10 @@ describe('a pool', function () {
   });
 
   it('hears its admins alone, and a job’s own user on its priority', async () => {
-    await apply(QUOTA_FILE, 'alice', `${POOL_FILE}admins = ["alice"]\n`);
+    const anybodys = await apply(QUOTA_FILE, 'mallory');
+    assert.match(anybodys.message, /warning: pool \S+ has no admins, so anybody may apply files to it/);
+    const { message } = await apply(QUOTA_FILE, 'alice', `${POOL_FILE}admins = ["alice"]\n`);
+    assert.doesNotMatch(message, /warning/);
     const job = await tenant('bob', 'owner');
     await becomes(job, 'holding');
     const by = (who: string, priority: number) =>
@@ -429,6 +432,8 @@ describe('a pool', function () {
       60_000,
     );
     const [guest, owner] = [`${pool}-guest`, `${pool}-owner`];
+    const applied = lines.find(({ kind }) => kind === 'applied');
+    assert.equal(applied?.reason, 'quota.toml and pool.toml (no admins were named)');
     assert.deepEqual(
       lines.map(({ kind, job = 'alice' }) => `${kind} ${job}`),
       [
