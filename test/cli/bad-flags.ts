@@ -1,0 +1,210 @@
+import { type BadInput, GOOD, SUBMIT } from './bad-input.js';
+
+/** A good file, and wrong flags behind it. */
+const WITH = (wants: string, ...args: readonly string[]): BadInput => ({
+  text: GOOD,
+  args: [...SUBMIT, ...args],
+  wants,
+});
+
+export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
+  'an unknown verb': {
+    args: ['sumbit', 'x.yaml'],
+    wants: [
+      `jobctl: unknown command 'sumbit'`,
+      '  the nearest is submit',
+      '  `jobctl --help` shows what there is',
+    ].join('\n'),
+  },
+  'an unknown verb that is like none': {
+    args: ['frobnicate'],
+    wants: [`jobctl: unknown command 'frobnicate'`, '  `jobctl --help` shows what there is'].join('\n'),
+  },
+  'an unknown flag': WITH(
+    [
+      `jobctl submit: unknown option '--wiat'`,
+      '  the nearest is --wait',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+    '--wiat',
+  ),
+  'a flag that is like none': WITH(
+    [`jobctl submit: unknown option '--frobnicate'`, '  `jobctl submit --help` shows what there is'].join('\n'),
+    '--frobnicate',
+  ),
+  'no file': {
+    args: ['submit'],
+    wants: [`jobctl submit: missing required argument 'file'`, '  `jobctl submit --help` shows what there is'].join(
+      '\n',
+    ),
+  },
+  'two files': WITH(
+    [
+      `jobctl submit: too many arguments for 'submit'`,
+      '  expected 1 argument but got 2',
+      '  a command goes behind --: jobctl submit FILE -- CMD..',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+    'other.yaml',
+  ),
+  'a command without --': WITH(
+    [
+      `jobctl submit: too many arguments for 'submit'`,
+      '  expected 1 argument but got 3',
+      '  a command goes behind --: jobctl submit FILE -- CMD..',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+    'python3',
+    'train.py',
+  ),
+  'nothing after --': WITH(
+    ['jobctl submit: no command after --', `  such as -- python3 train.py, or -- 'cd src && make train'`].join('\n'),
+    '--',
+  ),
+  'words after -- of another verb': {
+    args: ['list', '--', 'x'],
+    wants: ['jobctl list: takes no words after --', '  only `jobctl submit FILE -- CMD..` does'].join('\n'),
+  },
+  'a flag without its value': WITH(
+    [`jobctl submit: option '--name <name>' argument missing`, '  `jobctl submit --help` shows what there is'].join(
+      '\n',
+    ),
+    '--name',
+  ),
+  '--set without =': WITH(
+    [`--set slices: 'slices' has no =`, '  write --set key=value, such as --set tpu.accelerator=v6e-8'].join('\n'),
+    '--set',
+    'slices',
+  ),
+  '--set of an unknown key': WITH(
+    [
+      '--set tpu.zonne=us-east1-d: tpu.zonne: no such key in tpu',
+      '  did you mean zone?',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
+    ].join('\n'),
+    '--set',
+    'tpu.zonne=us-east1-d',
+  ),
+  '--set with a wrong value': WITH(
+    '--set slices=0: slices: 0 is not a whole number from 1 to 256',
+    '--set',
+    'slices=0',
+  ),
+  '--set below a value': WITH(
+    `--set tpu.accelerator.x=1: tpu.accelerator: 'v5litepod-16' is not a section, so no key can be set below it`,
+    '--set',
+    'tpu.accelerator.x=1',
+  ),
+  '--name with capitals': WITH(
+    `--name: 'Train_1' is not a name of small letters, digits and dashes that starts with a letter, 50 characters at most`,
+    '--name',
+    'Train_1',
+  ),
+  '--name too long': WITH(
+    `--name: 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa... is not a name of small letters, digits and dashes that starts with a letter, 50 characters at most`,
+    '--name',
+    'a'.repeat(60),
+  ),
+  '--priority out of range': WITH(
+    [
+      `jobctl submit: option '--priority <number>' argument '6' is invalid`,
+      '  a whole number from 1 to 5',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+    '--priority',
+    '6',
+  ),
+  '--project that is no project': WITH(
+    [`--project: project: 'a b' is no project`, '  letters, digits and . _ - + @; 100 at most'].join('\n'),
+    '--project',
+    'a b',
+  ),
+  '--output that is no format': WITH(
+    [
+      `jobctl submit: option '-o, --output <format>' argument 'yaml' is invalid`,
+      '  allowed choices are text, json',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+    '--output',
+    'yaml',
+  ),
+  '--phase that is no phase': {
+    args: ['list', '--phase', 'runing'],
+    wants: [
+      `jobctl list: option '--phase <phase>' argument 'runing' is invalid`,
+      '  allowed choices are queued, provisioning, setting-up, running, evicting, finishing, succeeded, failed, cancelled',
+      '  the nearest is running',
+      '  `jobctl list --help` shows what there is',
+    ].join('\n'),
+  },
+  '--limit of nothing': {
+    args: ['list', '--limit', '0'],
+    wants: [
+      `jobctl list: option '--limit <rows>' argument '0' is invalid`,
+      '  a whole number from 1 to 1000',
+      '  `jobctl list --help` shows what there is',
+    ].join('\n'),
+  },
+  '--host of text': {
+    args: ['logs', 'j', '--host', 'a'],
+    wants: [
+      `jobctl logs: option '--host <index>' argument 'a' is invalid`,
+      '  a whole number from 0 to 100000',
+      '  `jobctl logs --help` shows what there is',
+    ].join('\n'),
+  },
+  '--job beside --host': {
+    args: ['logs', 'j', '--job', '--host', '1'],
+    wants: [
+      `jobctl logs: option '--job' cannot be used with option '--host <index>'`,
+      '  `jobctl logs --help` shows what there is',
+    ].join('\n'),
+  },
+  '--timeout of text': {
+    args: ['wait', 'j', '--timeout', 'soon'],
+    wants: [
+      `jobctl wait: option '--timeout <duration>' argument 'soon' is invalid`,
+      '  a duration such as 90s, 10m or 1h30m',
+      '  `jobctl wait --help` shows what there is',
+    ].join('\n'),
+  },
+  'logs without a bucket': {
+    args: ['logs', 'j'],
+    wants: [
+      'no bucket is configured, so the logs of j cannot be read',
+      '  jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+      '  name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
+    ].join('\n'),
+  },
+  'an audit without a bucket': {
+    args: ['audit', 'leaks'],
+    wants: [
+      'no bucket is configured, so the id of this installation cannot be read',
+      '  jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
+      '  name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
+    ].join('\n'),
+  },
+  'an audit of something else': {
+    args: ['audit', 'leak'],
+    wants: [
+      `jobctl audit: unknown command 'leak'`,
+      '  the nearest is leaks',
+      '  `jobctl audit --help` shows what there is',
+    ].join('\n'),
+  },
+  'a worker without a configuration': {
+    args: ['worker'],
+    wants: [
+      `the worker's configuration is wrong:`,
+      '  store.bucket: is missing (set it in the file or as JOBCTL_BUCKET)',
+      '  ssh.privateKeyFile: is missing (set it in the file or as JOBCTL_SSH_PRIVATE_KEY_FILE)',
+      '  ssh.publicKeyFile: is missing (set it in the file or as JOBCTL_SSH_PUBLIC_KEY_FILE)',
+      '  googleProject: is missing (set it in the file or as JOBCTL_GOOGLE_PROJECT)',
+      '  docs/worker.md lists every field',
+    ].join('\n'),
+  },
+  'a worker whose configuration is not there': {
+    args: ['worker', '--config', '/nonexistent/w.json'],
+    wants: `/nonexistent/w.json: the worker's configuration cannot be read: ENOENT: no such file or directory, open '/nonexistent/w.json'`,
+  },
+};
