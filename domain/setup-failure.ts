@@ -21,7 +21,7 @@ type Rule = readonly [reason: string, text: RegExp];
  */
 const TRANSIENT: readonly Rule[] = [
   ["dpkg's lock is held", /Could not get lock \/var\/(lib\/(dpkg|apt)|cache\/apt)|dpkg frontend lock/],
-  ['the disk is full', /No space left on device|Disk quota exceeded|ENOSPC/],
+  ['the disk is full', /no space left on device|disk quota exceeded|ENOSPC/i],
   ['no memory', /Cannot allocate memory|fork: retry: Resource temporarily unavailable/],
   [
     'a name could not be resolved',

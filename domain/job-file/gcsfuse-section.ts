@@ -22,15 +22,15 @@ export function resolveGcsfuse(file: JobFile, report: Report): JobSpec['gcsfuse'
   return all.map(([mount, path]) => resolveMount(mount, path, places, report));
 }
 
-/** Google's rule: docs.cloud.google.com/storage/docs/buckets, "Bucket naming requirements". */
-const BUCKET = /^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/;
+/** Google's characters (docs.cloud.google.com/storage/docs/buckets). How many there have to be is left to it. */
+const BUCKET = /^[a-z0-9]([a-z0-9._-]{0,220}[a-z0-9])?$/;
 
 function resolveMount(mount: MountForm, path: Path, places: Map<string, Path>, report: Report): GcsfuseMount {
   const bucket = given(mount.bucket_name);
   if (bucket === undefined) report.missing([...path, 'bucket_name'], 'such as bucket_name: my-bucket');
   else if (!BUCKET.test(bucket)) {
     const bare = bucket.replace(/^gs:\/\//, '').replace(/\/.*$/, '');
-    const hint = bare === bucket ? 'small letters, digits, - _ and dots; 3 or more' : `the name alone: ${bare}`;
+    const hint = bare === bucket ? 'small letters, digits, - _ and dots' : `the name alone: ${bare}`;
     report.wrong([...path, 'bucket_name'], bucket, 'no name of a bucket', hint);
   }
   const place = given(mount.mount_path);

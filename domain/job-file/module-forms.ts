@@ -104,6 +104,8 @@ const scriptSection = () =>
 const ownModule = () =>
   section({
     check: text().nullish(),
-    setup: z.array(section({ name: text().nullish(), run: text() }), { error: 'a list of steps, each {name, run}' }),
+    setup: z
+      .array(section({ name: text().nullish(), run: text() }), { error: 'a list of steps, each {name, run}' })
+      .nullish(),
     files: fileList().nullish(),
   });

@@ -50,11 +50,11 @@ export function resolveOwnModules(file: JobFile, chosen: readonly string[], repo
 }
 
 function resolveOwn(name: string, form: NonNullable<JobFile['modules']>[string], report: Report): OwnModule {
-  if (form.setup.length === 0)
-    report.problem(['modules', name, 'setup'], form.setup, 'has no step', 'such as setup: [{name: install, run: ..}]');
+  const steps = form.setup ?? [];
+  if (steps.length === 0) report.missing(['modules', name, 'setup'], 'such as setup: [{name: install, run: ..}]');
   return {
     ...(form.check ? { check: form.check } : {}),
-    setup: form.setup.map((step, index) => ({ name: step.name ?? `step ${index + 1}`, run: step.run })),
+    setup: steps.map((step, index) => ({ name: step.name ?? `step ${index + 1}`, run: step.run })),
     files: resolveFiles(form.files, ['modules', name, 'files'], report),
   };
 }

@@ -60,10 +60,9 @@ export function resolveConda(file: JobFile, report: Report): JobSpec['conda'] {
       'letters, digits, . _ -',
     );
   }
-  if (form.enabled === false) {
-    report.problem(['conda', 'enabled'], false, 'is false, and the module is named', 'leave enabled or the module out');
-  }
-  const configFile = form.config_file ?? form.yaml_file;
+  if (form.enabled === false && form.yaml_file)
+    report.warn(['conda', 'yaml_file'], 'is not used, as with JobMan: enabled is false');
+  const configFile = form.config_file ?? (form.enabled === false ? undefined : form.yaml_file);
   const python = condaPython(form, report);
   const requirements = condaRequirements(form);
   return {

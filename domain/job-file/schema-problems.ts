@@ -100,6 +100,8 @@ function shapeKeys(top: z.ZodType, path: Path): string[] {
 interface SchemaParts {
   readonly shape?: Record<string, unknown>;
   readonly element?: unknown;
+  /** Of a section whose keys are names. */
+  readonly valueType?: unknown;
   readonly unwrap?: () => unknown;
   /** Of a union. */
   readonly options?: readonly unknown[];
@@ -107,6 +109,7 @@ interface SchemaParts {
 
 function childSchema(schema: SchemaParts | undefined, segment: string | number): unknown {
   if (typeof segment === 'number') return optionWith('element', schema)?.element;
+  if (schema?.valueType !== undefined) return schema.valueType;
   return optionWith('shape', schema)?.shape?.[segment];
 }
 

@@ -19,7 +19,8 @@ const job = section({
 });
 
 const setup = section({
-  modules: texts()
+  modules: z
+    .array(text(), { error: 'a list of modules' })
     .nullish()
     .describe(
       `What is set up on each host, in this order: ${MODULE_NAMES.join(', ')}, or a name of the section modules.`,

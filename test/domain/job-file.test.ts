@@ -272,8 +272,42 @@ describe("job file: JobMan's", () => {
     const { spec } = jobman('first-venv');
     assert.deepEqual([spec.tpu.allocationMode, spec.tpu.pricing, spec.tpu.name], ['tpu-vm', 'preemptible', 'eval']);
     assert.deepEqual(spec.ssh, { privateKey: '~/.ssh/id_rsa', publicKey: '~/.ssh/id_rsa.pub' });
-    assert.deepEqual([spec.modules, spec.venv?.path], [['venv', 'command'], '/home/me/venvs/eval']);
+    assert.deepEqual([spec.modules, spec.venv?.path], [['venv', 'ssh', 'command'], '/home/me/venvs/eval']);
+    const pair = { privateKey: '~/.ssh/id_rsa', publicKey: '~/.ssh/id_rsa.pub' };
+    assert.deepEqual(spec.identities, [{ ...pair, isBetweenHosts: true }]);
+    assert.deepEqual([spec.gcsfuse, spec.conda], [undefined, undefined]);
     assert.deepEqual(spec.command, { run: 'gcloud config set project x\nls /home/me/gcs-bucket\n', hosts: [0] });
+  });
+  it("the README's job is a container, a bucket and keys between hosts", () => {
+    const { spec } = jobman('readme-docker');
+    assert.deepEqual(spec.modules, ['docker', 'gcsfuse', 'ssh', 'command']);
+    assert.deepEqual(spec.docker, {
+      image: 'us-docker.pkg.dev/p/r/llama:2024-05',
+      flags: ['--privileged', '--network=host', '--env', 'HOME=/home/me me'],
+      mounts: ['/dev', '/home/me/gcs-bucket', '/home/me:/home/me:ro'],
+      workdir: '/workspace',
+      env: { WANDB_MODE: 'offline', GREETING: 'a b=c' },
+    });
+    assert.deepEqual(spec.gcsfuse, [{ bucket: 'corpus', path: '/home/me/gcs-bucket' }]);
+    assert.equal(spec.command?.run, 'pip show jax\nls /home/me/gcs-bucket | head -n ${N:-3}\n');
+  });
+  it('a last one has its caches, mounts, identities and conda', () => {
+    const { spec } = jobman('later-conda');
+    assert.deepEqual(spec.modules, ['ssh', 'gcsfuse', 'conda', 'command']);
+    assert.deepEqual(spec.ssh, { privateKey: '~/.ssh/id_ed25519' });
+    const entry = 'Host github.com\n  User git\n  IdentityFile ~/.ssh/github\n';
+    assert.deepEqual(spec.identities, [
+      { privateKey: '~/.ssh/github', publicKey: '~/.ssh/github.pub', configEntry: entry },
+    ]);
+    const [first, second] = spec.gcsfuse ?? [];
+    assert.deepEqual(
+      [first?.cache?.dir, first?.cache?.metadataTtlSecs, first?.prefix?.slice(0, 10)],
+      ['/mnt/ram', -1, 'sudo mkdir'],
+    );
+    assert.deepEqual(second, { bucket: 'checkpoints', path: '/home/alice/checkpoints', cache: { metadataTtlSecs: 0 } });
+    const requirements = { file: 'requirements.txt' };
+    assert.deepEqual(spec.conda, { name: 'sweep', configFile: 'environment.yml', python: '3.10', requirements });
+    assert.deepEqual([spec.docker, spec.venv], [undefined, undefined]);
   });
   it('one without a command is a job that holds its slice', () => {
     const { spec } = jobman('no-command');
