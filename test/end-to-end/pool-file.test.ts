@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { JobInvalid } from '../../client/errors.js';
 import type { janitor } from '../../workflows/janitor.js';
+import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
@@ -34,16 +35,7 @@ v5litepod = 16
 [largest_slice.us-east5-b]
 v5litepod = 8
 `;
-const QUOTA_FILE = `
-[toml-schema]
-version = "1"
-[[total_resources]]
-v5litepod = 64
-[project_membership]
-vision = [".*"]
-[project_resources.vision]
-v5litepod = 1
-`;
+const QUOTA_FILE = quotaFileText({ v5litepod: 64 }, { vision: { members: ['.*'], share: 1 } });
 const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
 
 describe('the pool file', function () {

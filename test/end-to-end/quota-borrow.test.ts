@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { PoolRefused } from '../../client/errors.js';
+import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { jobFile } from './job-files.js';
@@ -9,19 +10,10 @@ import { TestStack } from './test-stack.js';
 
 const POOL = 'borrow';
 /** Room for two v5litepod-4, one for each project. */
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = 8
-[project_membership]
-a = ["alice"]
-b = ["bob"]
-[project_resources.a]
-v5litepod = 0.5
-[project_resources.b]
-v5litepod = 0.5
-`;
+const QUOTA = quotaFileText(
+  { v5litepod: 8 },
+  { a: { members: ['alice'], share: 0.5 }, b: { members: ['bob'], share: 0.5 } },
+);
 const SHORT_TIMES = '[quota]\nmin_runtime = "1s"\n';
 const BROKEN = QUOTA.replace('v5litepod = 8', 'v5litepod = -8').replace('["bob"]', '["("]');
 

@@ -1,3 +1,5 @@
+import { quotaFileText } from '../quota/quota-file-text.js';
+
 /** What `quota-chaos.test.ts` does, drawn from a seed: who submits what, and whom it strikes. */
 export interface ChaosPlan {
   readonly seed: number;
@@ -20,18 +22,10 @@ export function chaosPlan(seed: number, jobs: number): ChaosPlan {
 
 export const POOL_UNITS = 64;
 /** Half and a quarter of the pool are somebody's; the rest, and what the two leave, is lent to whoever comes. */
-export const QUOTA = `[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = ${POOL_UNITS}
-[project_membership]
-a = ["alice"]
-b = ["bob"]
-[project_resources.a]
-v5litepod = 0.5
-[project_resources.b]
-v5litepod = 0.25
-`;
+export const QUOTA = quotaFileText(
+  { v5litepod: POOL_UNITS },
+  { a: { members: ['alice'], share: 0.5 }, b: { members: ['bob'], share: 0.25 } },
+);
 export const POOL_FILE = `[quota]
 min_runtime = "1s"
 aging = "20s"

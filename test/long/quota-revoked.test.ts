@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { describeQuery, revokedSignal, type JobView } from '../../workflows/messages.js';
@@ -9,16 +10,7 @@ import { TestStack } from '../end-to-end/test-stack.js';
 
 const POOL = 'revoked';
 /** Room for two v5litepod-16. */
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = 32
-[project_membership]
-everyone = [".*"]
-[project_resources.everyone]
-v5litepod = 1.0
-`;
+const QUOTA = quotaFileText({ v5litepod: 32 }, { everyone: { members: ['.*'], share: 1 } });
 const FOR_B = "its chips are for job train-b (project 'b')";
 /** The second time it is let run to its end. A shell ends only after the foreground command, so it waits for a background one. */
 const SAVES = `

@@ -8,18 +8,11 @@ import type { PoolSnapshot } from '../../quota/published-state.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
+import { quotaFileText } from '../quota/quota-file-text.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 
 /** One project with all 8 units of the pool, and root as its admin. */
-const QUOTA = `[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = 8
-[project_membership]
-vision = ["alice"]
-[project_resources.vision]
-v5litepod = 1
-`;
+const QUOTA = quotaFileText({ v5litepod: 8 }, { vision: { members: ['alice'], share: 1 } });
 const POOL_FILE = '[quota]\nadmins = ["root"]\n';
 
 describe('the verbs of a pool, on a running stack', function () {
