@@ -66,6 +66,8 @@ put_file() { # SOURCE TARGET
 }
 put_folder() { # ARCHIVE TARGET
   root_for "$2" && $as_root tar -xf "$1" -C "$2" --no-same-owner --overwrite || return 1
-  tar -tf "$1" | grep -v '/$' | while IFS= read -r file; do sha256sum -- "$2/$file" >> "$manifest.new" || exit 1; done
+  tar --quoting-style=literal -tf "$1" | while IFS= read -r file; do
+    [ ! -f "$2/$file" ] || sha256sum -- "$2/$file" >> "$manifest.new" || exit 1
+  done
 }
 `;

@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseJobFile } from '../../domain/job-file/parse.js';
@@ -6,11 +5,14 @@ import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
-import { formatProblem, formatProblems, showValue } from '../../domain/problem.js';
+import { localFilesOf } from '../../domain/local-files.js';
+import type { LocalFile } from '../../domain/local-files.js';
+import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
 import type { Problem } from '../../domain/problem.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { readLocalFile, readNamedFile } from './local-files.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
@@ -25,19 +27,29 @@ export interface JobFileOptions {
   readonly pool?: PoolDefaults;
 }
 
-/** A temporal payload holds 2 MB, and the file travels in one. */
-const MAX_FILE_BYTES = 500_000;
-
 /** Reads and checks a job file and the files it names. @throws CliError with every problem; nothing was done then. */
 export function readJobFile(file: string, { set, ...known }: JobFileOptions): GoodJob {
   const source = readText(file, 'jobctl submit takes the path of a job file (YAML)');
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  const path = parsed.spec.venv?.requirementsFile;
-  if (path === undefined) return { ...parsed, source, files: {} };
-  const content = readNamedFile(resolveFrom(file, path));
-  if (content instanceof Uint8Array) return { ...parsed, source, files: { [path]: content } };
-  throw new CliError(ExitCode.Usage, formatProblem(placed(file, source, set, parsed.spec, content)));
+  return { ...parsed, source, files: readLocalFiles(file, source, set, parsed.spec) };
+}
+
+function readLocalFiles(
+  file: string,
+  source: string,
+  set: readonly string[],
+  spec: JobSpec,
+): Readonly<Record<string, Uint8Array>> {
+  const problems: Problem[] = [];
+  const contents = new Map<string, Uint8Array>();
+  for (const local of localFilesOf(spec)) {
+    const content = readLocalFile(local, resolveFrom(file, local.path));
+    if (typeof content === 'string') problems.push(placed(file, source, set, local, content));
+    else contents.set(...content);
+  }
+  if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
+  return Object.fromEntries(contents);
 }
 
 /** @throws CliError where it cannot be read; `wanted` says what is */
@@ -53,41 +65,31 @@ export function readText(file: string, wanted: string): string {
   }
 }
 
-/** Its content, or what is wrong with it. */
-function readNamedFile(path: string): Uint8Array | string {
-  try {
-    const { size } = statSync(path);
-    if (size > MAX_FILE_BYTES) return `has ${size} bytes; ${MAX_FILE_BYTES} are the most`;
-    return readFileSync(path);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return REASONS[code ?? ''] ?? message;
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist',
-  EISDIR: 'is a directory',
-  EACCES: 'cannot be read: permission denied',
-};
-
 /** Relative to the job file, as a reader of the file would take it; not to where the shell is. */
 function resolveFrom(jobFile: string, path: string): string {
   if (path.startsWith('~/')) return join(homedir(), path.slice(2));
   return isAbsolute(path) ? path : resolve(dirname(jobFile), path);
 }
 
-function placed(file: string, source: string, set: readonly string[], spec: JobSpec, reason: string): Problem {
-  const value = spec.venv?.requirementsFile;
+function placed(
+  file: string,
+  source: string,
+  set: readonly string[],
+  { path, at }: LocalFile,
+  reason: string,
+): Problem {
   const problem: Problem = {
-    path: ['venv', 'requirements_file'],
-    value,
-    message: `${showValue(value)} ${reason}`,
-    hint: `looked for at ${resolveFrom(file, value ?? '')}; a relative path starts at the job file's folder`,
+    path: at,
+    value: path,
+    message: `${showValue(path)} ${reason}`,
+    hint: `looked for at ${resolveFrom(file, path)}; a relative path starts at the job file's folder`,
   };
-  const flag = set.findLast((option) => /^venv(\.requirements_file)?=/.test(option));
+  const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(at)));
   return flag === undefined
     ? { file, ...new YamlSource(source).locate(problem) }
     : { file: `--set ${flag}`, ...problem };
 }
+
+/** Whether the key that a flag set is the one of `place`, or a section around it. */
+const isAbove = (key: string, place: string): boolean =>
+  key === place || (/^[.[]/.test(place.slice(key.length)) && place.startsWith(key));

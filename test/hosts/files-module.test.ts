@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { modulePlans } from '../../activities/modules/index.js';
+import { readLocalFile } from '../../client/cli/local-files.js';
+import type { ModulePlan } from '../../cloud/hosts/port.js';
+import type { OwnModule } from '../../domain/setup-spec.js';
+import { applyModule } from './apply-modules.js';
+import type { HostSession } from './session.js';
+import { withHost } from './session.js';
+
+const apply = async ({ connection }: HostSession, made: ModulePlan): Promise<string> => {
+  const { kind, output } = await applyModule(connection, made);
+  assert.notEqual(kind, 'failed', output);
+  return kind;
+};
+
+/** What `jobctl submit` makes of the submitter's files. */
+function packed(...paths: readonly string[]): Map<string, Buffer> {
+  return new Map(
+    paths.map((path) => {
+      const read = readLocalFile({ path, at: [], mayBeFolder: true }, path);
+      assert.ok(typeof read !== 'string', String(read));
+      return [read[0], Buffer.from(read[1])];
+    }),
+  );
+}
+
+describe('the modules files, script and those of the job file', () => {
+  let mine: string;
+  beforeEach(() => {
+    mine = mkdtempSync(join(tmpdir(), 'files-test-'));
+    mkdirSync(join(mine, 'configs/deep er'), { recursive: true });
+    writeFileSync(join(mine, "configs/deep er/it's.yaml"), 'lr: 1\n');
+    writeFileSync(join(mine, 'configs/run.sh'), '#!/bin/sh\n', { mode: 0o755 });
+    symlinkSync('nowhere', join(mine, 'configs/dangling'));
+    writeFileSync(join(mine, 'tokens.txt'), 'abc\n');
+  });
+  afterEach(() => rmSync(mine, { recursive: true }));
+
+  const plan = (): ModulePlan => {
+    const [configs, tokens] = [join(mine, 'configs'), join(mine, 'tokens.txt')];
+    const files = [
+      { from: configs, to: '~/my configs' },
+      { from: tokens, to: 'data/tokens' },
+    ];
+    const [made] = modulePlans({ modules: ['files'], files }, { files: packed(configs, tokens), keys: [] });
+    assert.ok(made);
+    return made;
+  };
+
+  it('copies files and folders; what changed here or there is put again, what else is there stays', () =>
+    withHost(async (session) => {
+      assert.equal(await apply(session, plan()), 'done');
+      assert.equal(session.read("my configs/deep er/it's.yaml"), 'lr: 1\n');
+      assert.equal(session.read('data/tokens'), 'abc\n');
+      assert.ok(!existsSync(join(session.host.home, '.jobctl/modules/files.files')));
+      writeFileSync(join(session.host.home, 'my configs/theirs'), '');
+      assert.equal(await apply(session, plan()), 'unchanged');
+
+      writeFileSync(join(mine, "configs/deep er/it's.yaml"), 'lr: 2\n');
+      assert.equal(await apply(session, plan()), 'done');
+      assert.equal(session.read("my configs/deep er/it's.yaml"), 'lr: 2\n');
+      assert.equal(await apply(session, plan()), 'unchanged');
+
+      writeFileSync(join(session.host.home, 'data/tokens'), 'spoilt');
+      assert.equal(await apply(session, plan()), 'done');
+      assert.equal(session.read('data/tokens'), 'abc\n');
+      assert.ok(existsSync(join(session.host.home, 'my configs/theirs')));
+    }));
+
+  it('the same folder is the same bytes, whenever it was made', () => {
+    const folder = join(mine, 'configs');
+    const before = packed(folder);
+    rmSync(join(folder, 'run.sh'));
+    writeFileSync(join(folder, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 });
+    assert.deepEqual(packed(folder), before);
+  });
+
+  it('a script runs once for its text, and again when its check fails or the text is another', () =>
+    withHost(async (session) => {
+      const script = (run: string, check?: string): ModulePlan =>
+        modulePlans(
+          { modules: ['script'], script: { run, ...(check && { check }) } },
+          { files: new Map(), keys: [] },
+        )[0]!;
+      assert.equal(await apply(session, script('echo "one $USER" >> "$HOME/did"')), 'done');
+      assert.equal(await apply(session, script('echo "one $USER" >> "$HOME/did"')), 'unchanged');
+      assert.equal(await apply(session, script('echo two >> "$HOME/did"', '[ -f gone ]')), 'done');
+      assert.equal(await apply(session, script('echo two >> "$HOME/did"', '[ -f gone ]')), 'done');
+      assert.equal(session.read('did'), 'one bob\ntwo\ntwo\n');
+    }));
+
+  it("a job file's own module has its files, its steps and its check", () =>
+    withHost(async (session) => {
+      const tokens = join(mine, 'tokens.txt');
+      const own: OwnModule = {
+        check: '[ -f "$HOME/installed" ]',
+        setup: [
+          { name: 'install', run: 'cp tokens.txt installed' },
+          { name: 'tell', run: 'echo told >> did' },
+        ],
+        files: [{ from: tokens, to: '~/tokens.txt' }],
+      };
+      const [made] = modulePlans(
+        { modules: ['profiler'], ownModules: { profiler: own } },
+        { files: packed(tokens), keys: [] },
+      );
+      assert.deepEqual(
+        made?.steps.map(({ name }) => name),
+        ['copy', 'install', 'tell'],
+      );
+      assert.equal(await apply(session, made!), 'done');
+      assert.equal(await apply(session, made!), 'unchanged');
+      rmSync(join(session.host.home, 'installed'));
+      assert.equal(await apply(session, made!), 'done');
+      rmSync(join(session.host.home, 'tokens.txt'));
+      assert.equal(await apply(session, made!), 'done');
+      assert.equal(session.read('did'), 'told\ntold\ntold\n');
+    }));
+});
