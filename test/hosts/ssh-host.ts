@@ -45,6 +45,8 @@ export interface TestHostOptions {
   readonly home?: string;
   /** The words before `bash -c COMMAND`, such as nsenter's. */
   readonly enter?: readonly string[];
+  /** Beside HOME, PATH and their kind. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly port?: number;
   readonly nodeId?: string;
 }
@@ -59,7 +61,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
     (connection as unknown as { setNoDelay(isOn: boolean): void }).setNoDelay(true);
     connection.on('error', () => undefined).on('close', () => open.delete(connection));
     authenticate(connection, options.authorized);
-    connection.on('session', (accept) => serveSession(accept(), home, options.enter ?? []));
+    connection.on('session', (accept) => serveSession(accept(), home, options));
   });
   server.listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
@@ -96,7 +98,7 @@ function authenticate(connection: Connection, authorized: KeyPair): void {
   });
 }
 
-function serveSession(session: Session, home: string, enter: readonly string[]): void {
+function serveSession(session: Session, home: string, { enter = [], env: more }: TestHostOptions): void {
   let child: ChildProcess | undefined;
   session.on('signal', (accept, _reject, info) => {
     signalGroup(child, `SIG${info.name}` as NodeJS.Signals);
@@ -107,7 +109,7 @@ function serveSession(session: Session, home: string, enter: readonly string[]):
     const words = [...enter, 'bash', '-c', info.command];
     // SSH_CLIENT makes bash read .bashrc, as under sshd.
     const login = { HOME: home, USER: 'bob', LOGNAME: 'bob', LANG: 'C.UTF-8', SSH_CLIENT: '127.0.0.1 1 22' };
-    const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin' };
+    const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin', ...more };
     const [program = 'bash', ...rest] = words;
     const started = spawn(program, rest, { cwd: home, env, detached: true });
     child = started;

@@ -128,7 +128,7 @@ launch() {
 verb_supervise() {
   open_run "$1"
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice \\
-    setsid sh "$0" child "$id" "$2" "$3" $$ >> "$run/output" 2>&1
+    setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   rm -f "$run/env" "$run/env.list"
   [ -f "$run/begun" ] || exit 0
@@ -140,6 +140,8 @@ verb_supervise() {
 # Becomes the user's command. Keeps the lock until 'begun' is there, so that no second starter can come between.
 verb_child() {
   open_run "$1"
+  # Not where it is started: sh would put its own words about how the child ended there too.
+  exec >> "$run/output" 2>&1
   . "$run/plan"
   await_devices 9>&- || exit 75
   exec 8>>"$base/epochs/$2.lock"
