@@ -26,6 +26,17 @@ export class JobNotFound extends Error {
   }
 }
 
+/** The job is in no state for that, or the change of its file is wrong. Nothing was changed; `message` says why. */
+export class JobRefused extends Error {
+  override readonly name = 'JobRefused';
+  readonly id: string;
+
+  constructor(id: string, why: string) {
+    super(why);
+    this.id = id;
+  }
+}
+
 /** The job's workflow was ended from outside, so it has no outcome. */
 export class JobTerminated extends Error {
   override readonly name = 'JobTerminated';

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
@@ -20,7 +21,8 @@ import {
 } from '../workflows/messages.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
-import { JobEncrypted, JobInvalid, JobNameTaken, JobNotFound, JobTerminated } from './errors.js';
+import { JobEncrypted, JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated } from './errors.js';
+import { JobCalls, type JobEdit } from './job-calls.js';
 import { PoolClient } from './pool-client.js';
 import { TemporalCalls } from './temporal-calls.js';
 
@@ -65,6 +67,7 @@ export class JobClient {
   readonly #close: () => Promise<void>;
   readonly #where: string;
   readonly #calls: TemporalCalls;
+  readonly #people: JobCalls;
 
   private constructor(temporal: Client, options: JobClientOptions, server: string, close: () => Promise<void>) {
     this.#temporal = temporal;
@@ -73,6 +76,8 @@ export class JobClient {
     this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
     this.#calls = new TemporalCalls(temporal, server);
     this.#close = close;
+    const { calls, where } = { calls: this.#calls, where: this.#where };
+    this.#people = new JobCalls({ temporal, calls, where, upload: (files) => this.#upload(files) });
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {
@@ -139,11 +144,13 @@ export class JobClient {
   }
 
   /**
-   * Waits until the job has ended, however it ended.
+   * Waits until the job has its outcome, however it ended. Of a job that keeps its slices (`keep`) that is before its workflow
+   * closes.
    * @throws JobInvalid if the job was refused, JobTerminated if its workflow was ended from outside, JobNotFound.
    */
   async wait(id: string): Promise<Outcome> {
-    await this.#describe(id);
+    const known = await this.#outcomeOfOpen(id);
+    if (known !== undefined) return known;
     try {
       return readable(id, (await this.#temporal.workflow.getHandle(id).result()) as Outcome);
     } catch (error) {
@@ -157,6 +164,35 @@ export class JobClient {
     if (execution.status.name !== 'RUNNING') return 'done';
     await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).cancel());
     return 'cancelling';
+  }
+
+  /**
+   * Ends the command with notice and grace, and keeps slices and lease (`timeouts.stop` bounds that), or gives them back
+   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks.
+   * @throws JobRefused where the job has ended or its state makes no sense of it; nothing was changed then. JobNotFound,
+   * TemporalUnreachable (no worker answered; it may still be done).
+   */
+  async stop(id: string, by: string, { release = false }: { readonly release?: boolean } = {}): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.stop(id, by, release);
+  }
+
+  /** A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it again. */
+  async resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.resume(id, by, edit);
+  }
+
+  /** Slices and lease go back, and the job asks again, with its first submit time. */
+  async requeue(id: string, by: string): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.requeue(id, by);
+  }
+
+  /** The command ends and begins again on the same slices, by the same or a changed job file. */
+  async restart(id: string, by: string, edit: JobEdit = {}): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.restart(id, by, edit);
   }
 
   /** What people tell a pool: files, freeze and drain, priorities. */
@@ -176,6 +212,22 @@ export class JobClient {
 
   // ----------------------------------------------------------------------------------------------------------------
 
+  /** Of a job that keeps its slices, or undefined once it is closed; of another, undefined at once. */
+  async #outcomeOfOpen(id: string): Promise<Outcome | undefined> {
+    for (let look = 0; ; look++) {
+      const { memo, closeTime } = await this.#describe(id);
+      const { outcome, keeps, contentHash: accepted } = (memo ?? {}) as Partial<JobMemo>;
+      if (closeTime !== undefined || (accepted !== undefined && keeps !== true)) return undefined;
+      if (outcome !== undefined) return readable(id, outcome);
+      await sleep(look < EARLY_LOOKS ? EARLY_LOOK_MS : LOOK_MS);
+    }
+  }
+
+  async #mustBeOpen(id: string): Promise<void> {
+    const { status } = await this.#describe(id);
+    if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
+  }
+
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
     if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
     const { memo } = await this.#describe(id);
@@ -188,7 +240,8 @@ export class JobClient {
     const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
       await import('@temporalio/common');
     const slice = formatSlices(spec);
-    const memo: JobMemo = { name: spec.name, slice, contentHash: hash };
+    const keeps = spec.keep === undefined ? {} : { keeps: true as const };
+    const memo: JobMemo = { name: spec.name, slice, contentHash: hash, ...keeps };
     const attributes: Partial<Record<JobSearchAttribute, string>> = {
       JobPhase: JobPhase.Queued,
       // Where the file names none, the worker that takes the job finds it by the quota file.
@@ -265,6 +318,11 @@ export class JobClient {
     throw error;
   }
 }
+
+/** Looks at the row of a job whose outcome comes before its end. */
+const LOOK_MS = 2_000;
+const EARLY_LOOK_MS = 250;
+const EARLY_LOOKS = 20;
 
 const CANCELLED_BEFORE_ACCEPTED: Outcome = {
   result: 'cancelled',

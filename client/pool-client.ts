@@ -1,5 +1,4 @@
 import type { Client } from '@temporalio/client';
-import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
 import {
   admissionUpdate,
   type AdmissionCall,
@@ -10,8 +9,9 @@ import {
   quotaWorkflowId,
   WorkflowType,
 } from '../workflows/messages.js';
-import { PoolNotFound, PoolRefused, TemporalUnreachable } from './errors.js';
+import { PoolNotFound, PoolRefused } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
+import { updateAnswer } from './update-answer.js';
 
 /** A quota or pool file to put in force. `name` is for messages and for `quota show`. */
 export interface PoolFileText {
@@ -25,9 +25,6 @@ export interface AppliedFiles {
 }
 
 export type Admission = AdmissionCall['admission'];
-
-/** What a call ends with where no worker is there: it may still be done later, so it says that. */
-const CALL_TIMEOUT_MS = 30_000;
 
 /**
  * What people tell a pool's quota workflow. `by` is who asks, by the caller's word: it is kept with the pool, and the pool
@@ -78,33 +75,11 @@ export class PoolClient {
     return this.#temporal.workflow.getHandle(quotaWorkflowId(this.pool));
   }
 
-  async #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
-    const answer = await this.#calls.bounded(() => inOurWords(call, this.pool, this.#where), CALL_TIMEOUT_MS);
-    const keyId = missingKeyOf(answer);
-    return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
+  #answer(call: () => Promise<{ readonly message: string }>): Promise<string> {
+    return updateAnswer(this.#calls, call, {
+      whom: `pool ${this.pool}`,
+      refused: (why) => new PoolRefused(this.pool, why),
+      notFound: () => new PoolNotFound(this.pool, this.#where),
+    });
   }
-}
-
-/** The errors of an update that mean something to the caller; the others are left as they are. */
-async function inOurWords<T>(call: () => Promise<T>, pool: string, where: string): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    const [{ WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError }, { WorkflowNotFoundError }] =
-      await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
-    if (error instanceof WorkflowUpdateFailedError) throw new PoolRefused(pool, messageOf(error.cause ?? error));
-    if (error instanceof WorkflowNotFoundError) throw new PoolNotFound(pool, where);
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-      throw new TemporalUnreachable(
-        `no worker answered for pool '${pool}' within ${CALL_TIMEOUT_MS / 1000} s; it may still be done when one is up`,
-        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
-      );
-    }
-    throw error;
-  }
-}
-
-/** The innermost failure: an activity's stands under one that says only that it failed. */
-function messageOf(error: Error): string {
-  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
 }

@@ -39,6 +39,7 @@ function byName(error: Error): Explained {
       return told(ExitCode.Refused, `see it with \`jobctl status ${id}\`; for another job choose another --name`);
     case 'PoolNotFound':
       return told(ExitCode.NotFound, 'a pool runs from its first job on, or from `jobctl quota apply`');
+    case 'JobRefused':
     case 'PoolRefused':
       return told(ExitCode.Refused, 'nothing was changed');
     case 'TemporalUnreachable':

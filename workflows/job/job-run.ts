@@ -324,6 +324,7 @@ export class JobRun {
     if (edit === undefined) return;
     const attempt = this.#attempts.number + 1;
     this.#terms.change(edit, attempt);
+    if (edit.spec.keep !== undefined) this.#story.keeps();
     this.#story.note(`from attempt ${attempt} on it runs by the changed job file`);
   }
 

@@ -89,6 +89,11 @@ export class JobStory {
     this.show();
   }
 
+  /** Who waits for the outcome must not wait for the end of the workflow. */
+  keeps(): void {
+    upsertMemo({ keeps: true } satisfies Partial<JobMemo>);
+  }
+
   /** The outcome is final, and the job stays open with its slices. */
   hold(outcome: Outcome, why: string): void {
     this.#outcome = outcome;

@@ -1,0 +1,77 @@
+import type { Client } from '@temporalio/client';
+import {
+  type EditCall,
+  requeueUpdate,
+  restartUpdate,
+  resumeUpdate,
+  type StopCall,
+  stopUpdate,
+} from '../workflows/messages.js';
+import { JobNotFound, JobRefused } from './errors.js';
+import type { TemporalCalls } from './temporal-calls.js';
+import { updateAnswer } from './update-answer.js';
+
+/** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
+export interface JobEdit {
+  /** The whole file, as plain JSON; absent: `set` changes the one in force. */
+  readonly job?: unknown;
+  readonly set?: NonNullable<EditCall['set']>;
+  /** Text of the file, kept with the attempt. */
+  readonly source?: string;
+  /** Content of each local file that the new file names, by its path as written. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+export interface JobCallsOptions {
+  readonly temporal: Client;
+  readonly calls: TemporalCalls;
+  /** `in namespace N of Temporal at A`, for messages. */
+  readonly where: string;
+  /** Puts local files into the store: path -> SHA-256. */
+  readonly upload: (files: Readonly<Record<string, Uint8Array>>) => Promise<Readonly<Record<string, string>>>;
+}
+
+/** What people ask of one open job, by updates of its workflow. Each answers with a sentence once it is noted. */
+export class JobCalls {
+  readonly #options: JobCallsOptions;
+
+  constructor(options: JobCallsOptions) {
+    this.#options = options;
+  }
+
+  stop(id: string, by: string, release: boolean): Promise<string> {
+    const call: StopCall = { v: 1, by, ...(release ? { release } : {}) };
+    return this.#answer(id, () => this.#handle(id).executeUpdate(stopUpdate, { args: [call] }));
+  }
+
+  async resume(id: string, by: string, edit: JobEdit): Promise<string> {
+    const call = await this.#editCall(by, edit);
+    return this.#answer(id, () => this.#handle(id).executeUpdate(resumeUpdate, { args: [call] }));
+  }
+
+  requeue(id: string, by: string): Promise<string> {
+    return this.#answer(id, () => this.#handle(id).executeUpdate(requeueUpdate, { args: [{ v: 1, by }] }));
+  }
+
+  async restart(id: string, by: string, edit: JobEdit): Promise<string> {
+    const call = await this.#editCall(by, edit);
+    return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
+  }
+
+  async #editCall(by: string, { files, ...edit }: JobEdit): Promise<EditCall> {
+    const uploaded = await this.#options.upload(files ?? {});
+    return { v: 1, by, ...edit, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
+  }
+
+  #handle(id: string) {
+    return this.#options.temporal.workflow.getHandle(id);
+  }
+
+  #answer(id: string, update: () => Promise<{ readonly message: string }>): Promise<string> {
+    return updateAnswer(this.#options.calls, update, {
+      whom: `job ${id}`,
+      refused: (why) => new JobRefused(id, why),
+      notFound: () => new JobNotFound(id, this.#options.where),
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
+import { TemporalUnreachable } from './errors.js';
+import type { TemporalCalls } from './temporal-calls.js';
+
+/** What an update ends with where no worker is there: it may still be done later, so it says that. */
+const CALL_TIMEOUT_MS = 30_000;
+
+/** The errors of an update that mean something to its caller. */
+export interface UpdateErrors {
+  /** `job train-7f3k`, `pool default`. */
+  readonly whom: string;
+  readonly refused: (why: string) => Error;
+  readonly notFound: () => Error;
+}
+
+/** The sentence that an update of a job or a pool answers with. The other errors are left as they are. */
+export async function updateAnswer(
+  calls: TemporalCalls,
+  update: () => Promise<{ readonly message: string }>,
+  errors: UpdateErrors,
+): Promise<string> {
+  const answer = await calls.bounded(() => inOurWords(update, errors), CALL_TIMEOUT_MS);
+  const keyId = missingKeyOf(answer);
+  return keyId === undefined ? answer.message : `done; the answer is encrypted with key '${keyId}'`;
+}
+
+async function inOurWords<T>(call: () => Promise<T>, { whom, refused, notFound }: UpdateErrors): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    const [{ WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError }, { WorkflowNotFoundError }] =
+      await Promise.all([import('@temporalio/client'), import('@temporalio/common')]);
+    if (error instanceof WorkflowUpdateFailedError) throw refused(messageOf(error.cause ?? error));
+    if (error instanceof WorkflowNotFoundError) throw notFound();
+    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+      throw new TemporalUnreachable(
+        `no worker answered for ${whom} within ${CALL_TIMEOUT_MS / 1000} s; it may still be done when one is up`,
+        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
+      );
+    }
+    throw error;
+  }
+}
+
+/** The innermost failure: an activity's stands under one that says only that it failed. */
+function messageOf(error: Error): string {
+  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
+}

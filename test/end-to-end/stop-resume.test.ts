@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { JobRefused } from '../../client/errors.js';
+import { attemptObject, attemptSpecObject, logPrefix } from '../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
+import { jobFile } from './job-files.js';
+import { RehearsalAdmin } from './rehearsal-admin.js';
+import { TestStack } from './test-stack.js';
+
+/** Runs until it is told to end, and says by what. */
+const SAVES = `trap 'echo "saved for $(cat "$JOBCTL_NOTICE_FILE")"; exit 0' TERM; echo "began after \${JOBCTL_PREVIOUS_ATTEMPT_END:-nothing}"; sleep 600 & wait $!`;
+
+describe('a job that people stop, resume, requeue and restart', function () {
+  this.timeout(90_000);
+  let stack: TestStack;
+  let admin: RehearsalAdmin;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start();
+    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  });
+  after(() => stack.stop());
+
+  async function log(id: string, attempt: number): Promise<string> {
+    const chunks = await stack.store.list(`${logPrefix(id, attempt, 'command')}host-0.`);
+    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
+    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
+  }
+  const submit = async (command: string, more: object = {}): Promise<string> =>
+    (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, grace: 5, ...more }) })).id;
+  const inPhase = (id: string, phase: string): Promise<unknown> =>
+    until(`${id} is ${phase}`, async () => (await stack.jobs.row(id)).phase === phase, 40_000).catch(
+      async (error: unknown) => {
+        throw new Error(`${String(error)}: ${JSON.stringify(await stack.jobs.row(id))}\n${stack.tail()}`);
+      },
+    );
+  const prints = (id: string, attempt: number, text: string): Promise<unknown> =>
+    until(`attempt ${attempt} prints ${text}`, async () => (await log(id, attempt)).includes(text), 40_000);
+  const endOf = async (id: string, attempt: number): Promise<unknown> =>
+    (JSON.parse(String(await stack.store.read(attemptObject(id, attempt)))) as { end?: string }).end;
+  const nodes = async (): Promise<readonly string[]> => (await admin.status()).nodes.map(({ name }) => name);
+
+  it('stop keeps the slice, resume with a change runs on it, stop --release gives it back, resume gets another', async () => {
+    const id = await submit(SAVES);
+    await prints(id, 1, 'began after nothing');
+    const told = await stack.jobs.stop(id, 'alice');
+    assert.match(told, /has 5 s to save, then its slices are kept for 8 h at most/);
+    await inPhase(id, 'paused');
+    assert.match(await log(id, 1), /saved for \{"v":1,"cause":"stop","reason":"alice stopped it"/);
+    const { why } = await stack.jobs.row(id);
+    assert.match(
+      why ?? '',
+      /alice stopped it; its slices are kept, at about \$\d+\.\d\d an hour if they were real, until /,
+    );
+    const kept = await nodes();
+    assert.equal(kept.length, 1);
+    assert.match(await stack.jobs.stop(id, 'alice'), /is paused already/);
+
+    const set = [{ path: ['env', 'LEARNING_RATE'], value: 0.5 }];
+    await stack.jobs.resume(id, 'alice', { set });
+    await prints(id, 2, 'began after stopped');
+    assert.deepEqual(await nodes(), kept, 'on the same slice');
+    assert.equal((await stack.jobs.describe(id)).spec.env['LEARNING_RATE'], '0.5');
+    assert.match(String(await stack.store.read(attemptSpecObject(id, 2))), /"LEARNING_RATE": 0.5/);
+    await assert.rejects(stack.jobs.resume(id, 'alice'), JobRefused);
+
+    await stack.jobs.stop(id, 'bob', { release: true });
+    await inPhase(id, 'released');
+    assert.deepEqual(await nodes(), []);
+    await assert.rejects(stack.jobs.restart(id, 'bob'), /has no slices to start on: `jobctl resume/);
+    await stack.jobs.resume(id, 'bob', { job: jobFile('echo done', { tpu: { accelerator: 'v5litepod-8' } }) });
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.attempts, outcome.preemptions], ['succeeded', 3, 0], stack.tail());
+    assert.deepEqual(await Promise.all([1, 2, 3].map((attempt) => endOf(id, attempt))), [
+      'stopped',
+      'stopped',
+      'exited',
+    ]);
+    await assert.rejects(stack.jobs.stop(id, 'bob'), /has ended: its outcome is final/);
+  });
+
+  it('restart takes another command to the same slice, and refuses another slice with both values', async () => {
+    const id = await submit(SAVES);
+    await prints(id, 1, 'began');
+    const before = await nodes();
+    const other = jobFile('echo other', { tpu: { accelerator: 'v5litepod-16' } });
+    await assert.rejects(
+      stack.jobs.restart(id, 'alice', { job: other }),
+      /tpu\.accelerator: 'v5litepod-16' cannot take the place of 'v5litepod-8' in a job that is open\n.*submit another job/s,
+    );
+    await stack.jobs.restart(id, 'alice', {
+      set: [{ path: ['command', 'run'], value: 'cat ~/.jobctl/starts.log; sleep 600' }],
+    });
+    await prints(id, 2, `${id}-a2`);
+    assert.deepEqual(await nodes(), before);
+    assert.match(await log(id, 1), /"cause":"stop","reason":"alice restarted it"/);
+    assert.match(await log(id, 2), new RegExp(`${id}-a1[\\s\\S]*${id}-a2`), 'the same host');
+    await stack.jobs.cancel(id);
+    assert.equal((await stack.jobs.wait(id)).result, 'cancelled');
+  });
+
+  it('requeue gives slice and lease back and asks again; a cancel while it is paused cancels it', async () => {
+    const id = await submit(SAVES);
+    await prints(id, 1, 'began');
+    const before = await nodes();
+    await stack.jobs.requeue(id, 'alice');
+    await prints(id, 2, 'began after requeued');
+    assert.notDeepEqual(await nodes(), before);
+    const { submittedAt } = await stack.jobs.row(id);
+    assert.equal((await stack.jobs.describe(id)).submittedAt, submittedAt);
+    await stack.jobs.stop(id, 'alice');
+    await inPhase(id, 'paused');
+    await stack.jobs.cancel(id);
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.cause?.message], ['cancelled', 'cancelled while paused'], stack.tail());
+    await until('the cloud is empty', async () => (await nodes()).length === 0);
+  });
+
+  it('a stop that is over (timeouts.stop), or whose slice is lost, gives back what it held', async () => {
+    const brief = await submit(SAVES, { timeouts: { stop: 2 } });
+    await prints(brief, 1, 'began');
+    await stack.jobs.stop(brief, 'alice');
+    await inPhase(brief, 'released');
+    const lost = await submit(SAVES);
+    await prints(lost, 1, 'began');
+    await stack.jobs.stop(lost, 'alice');
+    await inPhase(lost, 'paused');
+    await admin.post('preempt', { name: (await stack.jobs.describe(lost)).slices[0]?.ref.name });
+    await inPhase(lost, 'released');
+    await until('the cloud is empty', async () => (await nodes()).length === 0);
+    for (const id of [brief, lost]) {
+      await stack.jobs.cancel(id);
+      assert.equal((await stack.jobs.wait(id)).result, 'cancelled');
+    }
+  });
+});
