@@ -101,7 +101,7 @@ describe('recorded host keys', () => {
     await Promise.all(targets.map((target) => fleet.connect(target, key, never)));
     const records = [...(await hostKeysOf(store, rehearsedVm().nodeId))];
     assert.deepEqual(
-      records.map(([index]) => index).sort(),
+      records.map(([index]) => index).sort((a, b) => a - b),
       targets.map(({ index }) => index),
     );
     assert.ok(records.every(([, { source }]) => source === 'guest-attributes'));

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import type { HostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import type { HostConnection, HostsPort, HostTarget, ModulePlan } from '../../cloud/hosts/port.js';
+import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
+import { type FanoutHost, knownKeys } from './inventory.js';
+import { checkOutput, type Work } from './work.js';
+
+/** jobctl's own fleet over the hosts of an inventory, held to their known_hosts files as a job's hosts are to their records. */
+export interface JobctlFleet {
+  connect(): Promise<readonly HostConnection[]>;
+  release(): void;
+}
+
+const never = new AbortController().signal;
+
+/** What a worker has at hand before it connects: keys, and the hosts' own. */
+export interface Logins {
+  readonly hosts: readonly FanoutHost[];
+  readonly hostKeys: HostKeyPins;
+  /** By file. */
+  readonly keys: ReadonlyMap<string, string>;
+}
+
+export async function readLogins(hosts: readonly FanoutHost[]): Promise<Logins> {
+  const known = await Promise.all(hosts.map(async (host, index) => [index, await knownKeys(host)] as const));
+  const keys = new Map(hosts.map(({ keyFile }) => [keyFile, readFileSync(keyFile, 'utf8')]));
+  return { hosts, hostKeys: pinsOf(new Map(known)), keys };
+}
+
+export function openFleet({ hosts, hostKeys, keys }: Logins): JobctlFleet {
+  const fleets = new Map<number, HostsPort>();
+  const plans = hosts.map(({ host, port, user, keyFile }, index) => {
+    const fleet = fleets.get(port) ?? createSshHosts({ port, hostKeys, maxConnecting: 256 });
+    fleets.set(port, fleet);
+    const target: HostTarget = { nodeId: host, slice: 0, index, address: host, user };
+    return { fleet, target, key: { privateKey: keys.get(keyFile) ?? '' } };
+  });
+  return {
+    connect: () => Promise.all(plans.map(({ fleet, target, key }) => fleet.connect(target, key, never))),
+    release: () => fleets.forEach((fleet) => fleet.release()),
+  };
+}
+
+function pinsOf(keys: ReadonlyMap<number, readonly string[]>): HostKeyPins {
+  return {
+    expected: async ({ index }) => {
+      const publicKeys = keys.get(index) ?? [];
+      const record = { publicKey: publicKeys[0] ?? '', source: 'first-use', at: 0 } as const;
+      return { publicKeys, source: 'first-use', record };
+    },
+    pin: async (_target, publicKey, source) => ({ publicKey, source, at: 0 }),
+    isReplaced: async () => false,
+    placeOf: () => 'the known_hosts file',
+  };
+}
+
+/** All steps as one script over one channel of each host. */
+export async function execEverywhere(connections: readonly HostConnection[], work: Work): Promise<void> {
+  await Promise.all(
+    connections.map(async (connection) => {
+      let out = '';
+      const streams = { onStdout: (chunk: Buffer) => void (out += chunk.toString()), onStderr: () => undefined };
+      const { code } = await connection.exec(work.script, { ...streams, signal: never });
+      if (code !== 0) throw new Error(`exec: ${connection.target.address} ended with ${code}`);
+      checkOutput('exec', connection.target.address, out, work);
+    }),
+  );
+}
+
+/** A module of these steps: each step's start, end, code and output are told apart, and the host remembers that it is done. */
+export const modulePlan = (work: Work, round: number): ModulePlan => ({
+  name: 'bench',
+  fingerprint: `round-${round}`,
+  check: 'true',
+  steps: work.steps.map((script, step) => ({ name: `step ${step + 1}`, script })),
+});
+
+export async function makeReady(connections: readonly HostConnection[], plan: ModulePlan, work: Work): Promise<void> {
+  await Promise.all(
+    connections.map(async (connection) => {
+      let out = '';
+      let ended = 0;
+      const listener = {
+        onOutput: (_module: string, chunk: Buffer) => void (out += chunk.toString()),
+        onStep: ({ code }: { readonly code?: number }) => void (ended += code === 0 ? 1 : 0),
+      };
+      const [outcome] = await connection.applyModules([plan], listener, never);
+      if (outcome?.kind !== 'done' || ended !== work.steps.length)
+        throw new Error(`module: ${connection.target.address}: ${JSON.stringify(outcome)}, ${ended} steps ended`);
+      checkOutput('module', connection.target.address, out, work);
+    }),
+  );
+}
+
+/** @throws Error where a host found something to do. */
+export async function findReady(connections: readonly HostConnection[], plans: readonly ModulePlan[]): Promise<void> {
+  await Promise.all(
+    connections.map(async (connection) => {
+      const outcomes = await connection.applyModules(plans, { onOutput: () => undefined }, never);
+      if (outcomes.length !== plans.length || outcomes.some(({ kind }) => kind !== 'unchanged'))
+        throw new Error(`unchanged: ${connection.target.address}: ${JSON.stringify(outcomes)}`);
+    }),
+  );
+}

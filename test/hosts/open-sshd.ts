@@ -1,0 +1,101 @@
+/** OpenSSH's own server on loopback, with a HOME and a host key of its own: what a TPU VM runs, unlike ssh-host.ts. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { HostTarget } from '../../cloud/hosts/port.js';
+import { until } from '../until.js';
+import type { KeyPair } from './ssh-host.js';
+import { makeKeyPair } from './ssh-host.js';
+
+const SSHD = '/usr/sbin/sshd';
+export const hasOpenSshd = existsSync(SSHD);
+
+export interface OpenSshd {
+  readonly address: string;
+  readonly port: number;
+  readonly user: string;
+  readonly home: string;
+  /** `ssh-ed25519 AAAA..` */
+  readonly hostKey: string;
+  readonly target: HostTarget;
+  /** Ends the server and what runs under its HOME's connections. */
+  stop(): Promise<void>;
+}
+
+export interface OpenSshdOptions {
+  readonly authorized: KeyPair;
+  /** 127.x.y.z */
+  readonly address: string;
+  readonly port: number;
+  readonly nodeId?: string;
+  readonly index?: number;
+}
+
+export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd> {
+  const { authorized, address, port } = options;
+  // Its unprivileged half lives there; a container without an init does not have it.
+  if (userInfo().uid === 0) await mkdir('/run/sshd', { recursive: true });
+  const folder = await mkdtemp(join(tmpdir(), 'open-sshd-'));
+  const home = join(folder, 'home');
+  const hostKey = makeKeyPair();
+  await mkdir(home);
+  await writeFile(join(folder, 'host_key'), hostKey.private, { mode: 0o600 });
+  await writeFile(join(folder, 'authorized_keys'), `${authorized.public}\n`);
+  await writeFile(join(folder, 'sshd_config'), configOf(folder, home, options));
+  const server = spawn(SSHD, ['-D', '-e', '-f', join(folder, 'sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  server.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  await until(`sshd answers at ${address}:${port}`, () => {
+    if (server.exitCode !== null) throw new Error(`sshd ended with code ${server.exitCode}: ${said}`);
+    return isAnswering(address, port);
+  });
+  const user = userInfo().username;
+  return {
+    address,
+    port,
+    user,
+    home,
+    hostKey: hostKey.public.split(' ').slice(0, 2).join(' '),
+    target: { nodeId: options.nodeId ?? address, slice: 0, index: options.index ?? 0, address, user },
+    stop: async () => {
+      await end(server);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+const configOf = (folder: string, home: string, { address, port }: OpenSshdOptions): string => `
+ListenAddress ${address}
+Port ${port}
+HostKey ${folder}/host_key
+AuthorizedKeysFile ${folder}/authorized_keys
+SetEnv HOME=${home}
+PidFile none
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+UseDNS no
+StrictModes no
+PrintMotd no
+LogLevel ERROR
+`;
+
+function isAnswering(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, host);
+    socket.once('data', () => (socket.destroy(), resolve(true)));
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const exit = once(server, 'exit');
+  server.kill('SIGTERM');
+  await exit;
+}
