@@ -131,7 +131,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[] | und
 }
 
 /** The entry of `key`, made if it is not there. */
-export function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
   if (known !== undefined) return known;
   const made = make();
