@@ -30,6 +30,8 @@ export interface CliContext {
   readonly tpuRestEndpoint?: string;
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
+  /** Of the local stack's hosts. */
+  readonly ssh?: { readonly port: number; readonly privateKeyFile: string };
   /** REHEARSAL where the local stack is meant. */
   readonly label?: string;
   /** Of Temporal's Web UI. */
@@ -72,6 +74,7 @@ function merged(flags: ContextFlags, env: Environment, stack: DevContext | undef
       googleProject: flags.googleProject ?? given(env['JOBCTL_GOOGLE_PROJECT']) ?? stack?.googleProject,
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
       secretStore: flags.secretStore ?? given(env['JOBCTL_SECRET_STORE']) ?? stack?.secretStore,
+      ssh: stack?.ssh,
       label: stack?.label,
       uiUrl: stack?.temporal.uiUrl ?? undefined,
     }),

@@ -4,6 +4,7 @@ import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerDev } from './dev/register-dev.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
+import { registerHostVerbs } from './host-commands.js';
 import type { Invocation } from './invocation.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerQuota } from './quota/register-quota.js';
@@ -49,6 +50,7 @@ export function createProgram(invocation: Invocation): Command {
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
+  registerHostVerbs(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
@@ -58,18 +60,20 @@ export function createProgram(invocation: Invocation): Command {
   return program;
 }
 
-/** Only `submit` takes a command after `--`; elsewhere its words would vanish in silence. */
+/** Verbs that take words after `--`; elsewhere they would vanish in silence. */
+const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh']);
+
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
   const [verb = ''] = own;
-  if (verb !== 'submit') {
+  if (!TAKE_WORDS.has(verb)) {
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: takes no words after --`,
-      'only `jobctl submit FILE -- CMD..` does',
+      'only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
     );
   }
-  if (commandWords.length === 0) {
+  if (verb === 'submit' && commandWords.length === 0) {
     throw new CliError(
       ExitCode.Usage,
       'jobctl submit: no command after --',

@@ -54,7 +54,11 @@ export class FolderSecretStore implements SecretStore {
     const draft = join(this.#folder, `.${name}.${randomBytes(4).toString('hex')}`);
     try {
       const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-      await file.writeFile(value).finally(() => file.close());
+      try {
+        await file.writeFile(value);
+      } finally {
+        await file.close();
+      }
       await rename(draft, this.#path(name));
     } catch (error) {
       await rm(draft, { force: true });

@@ -21,7 +21,7 @@ export class SecretManagerStore implements SecretStore {
   constructor(project: string, endpoint?: string) {
     this.place = `Secret Manager of project ${project}`;
     this.#project = project;
-    this.#rest = new SecretManagerRest(`${this.place}`, endpoint);
+    this.#rest = new SecretManagerRest(this.place, endpoint);
   }
 
   async read(name: string): Promise<string | undefined> {

@@ -1,0 +1,49 @@
+import { type HostConnection, HostKeyMismatch, HostUnreachable } from '../../../cloud/hosts/port.js';
+import { Semaphore } from '../../../cloud/hosts/semaphore.js';
+import type { JobHost } from './job-hosts.js';
+import type { Reach } from './reach.js';
+import { pinnedTo } from './recorded-keys.js';
+
+/** Hosts at one time: of a pod's hundreds of hosts each answer is held in memory here until it is written. */
+const HOSTS_AT_ONCE = 64;
+
+/** What came of one host. */
+export type HostResult<T> =
+  | { readonly kind: 'done'; readonly host: JobHost; readonly value: T }
+  /** Nothing is known of what was asked of it. */
+  | { readonly kind: 'unreachable'; readonly host: JobHost; readonly message: string };
+
+/**
+ * Does `work` on every host over connections of this process, and closes them.
+ * @returns in the order of the hosts
+ * @throws what `work` throws that is not the connection's fault
+ */
+export async function onEachHost<T>(
+  { route, key, keys, store, hosts }: Reach,
+  signal: AbortSignal,
+  work: (connection: HostConnection, host: JobHost) => Promise<T>,
+): Promise<readonly HostResult<T>[]> {
+  const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');
+  const { proxyCommand, port, address } = route;
+  const hostKeys = pinnedTo(keys, store);
+  const fleet = createSshHosts({ port, address, hostKeys, ...(proxyCommand === undefined ? {} : { proxyCommand }) });
+  const permits = new Semaphore(HOSTS_AT_ONCE);
+  const onOne = async (host: JobHost): Promise<HostResult<T>> => {
+    try {
+      const connection = await fleet.connect(host.target, { privateKey: key.text }, signal);
+      try {
+        return { kind: 'done', host, value: await work(connection, host) };
+      } finally {
+        connection.close();
+      }
+    } catch (error) {
+      if (!(error instanceof HostUnreachable) && !(error instanceof HostKeyMismatch)) throw error;
+      return { kind: 'unreachable', host, message: error.message };
+    }
+  };
+  try {
+    return await Promise.all(hosts.map((host) => permits.run(() => onOne(host))));
+  } finally {
+    fleet.release();
+  }
+}

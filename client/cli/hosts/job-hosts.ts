@@ -1,0 +1,90 @@
+import type { HostTarget } from '../../../cloud/hosts/port.js';
+import type { HostLogin, JobView } from '../../../workflows/messages.js';
+import type { JobClient } from '../../job-client.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import type { HostChoice } from './host-choice.js';
+
+/** One host of an open job, as verbs reach it. */
+export interface JobHost {
+  /** Position among all hosts of all slices, from 0: what logs are named by. */
+  readonly number: number;
+  /** Of Google's resource. */
+  readonly node: string;
+  readonly target: HostTarget;
+}
+
+export interface JobHosts {
+  readonly job: string;
+  readonly view: JobView;
+  readonly login: HostLogin;
+  /** All that are there now; the numbers of a slice that is being replaced are missing. */
+  readonly hosts: readonly JobHost[];
+}
+
+/** The hosts that a job has now. @throws JobNotFound; CliError where it has none, or has ended; what `describe` throws */
+export async function hostsOfJob(client: JobClient, job: string): Promise<JobHosts> {
+  const row = await client.row(job);
+  if (row.endedAt !== undefined) {
+    throw new CliError(
+      ExitCode.Refused,
+      `${job} has ended (${row.phase}): its hosts are gone`,
+      `what it wrote stays: jobctl logs ${job}`,
+    );
+  }
+  const view = await client.describe(job);
+  const { login } = view;
+  if (login === undefined) {
+    throw new CliError(
+      ExitCode.Refused,
+      `${job}: the worker that answers is of an older jobctl, which does not tell how hosts are logged in to`,
+      'update the workers',
+    );
+  }
+  const hosts = presentHosts(view, login);
+  if (hosts.length > 0) return { job, view, login, hosts };
+  throw new CliError(
+    ExitCode.Refused,
+    `${job} has no hosts now: it is ${view.phase}${view.why === undefined ? '' : ` (${view.why})`}`,
+    `see what it waits for: jobctl why ${job}`,
+  );
+}
+
+/** Of the slices that are ready; a host's number counts those of all slices, whether they are there or not. */
+function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly JobHost[] {
+  const perSlice = Math.max(0, ...slices.map(({ hosts }) => hosts.length));
+  return Array.from({ length: spec.slices }, (_, index) => slices.find((each) => each.index === index)).flatMap(
+    (slice, at) => {
+      if (slice?.state !== 'ready' || slice.nodeId === undefined) return [];
+      const { ref, nodeId, hosts } = slice;
+      return hosts.map(({ index, internalIp, externalIp }) => ({
+        number: at * perSlice + index,
+        node: ref.name,
+        target: {
+          ref,
+          nodeId,
+          slice: slice.index,
+          index,
+          address: externalIp ?? internalIp,
+          internalAddress: internalIp,
+          user,
+        },
+      }));
+    },
+  );
+}
+
+/** @throws CliError naming the hosts that are not there */
+export function chooseHosts({ job, hosts }: JobHosts, choice: HostChoice): readonly JobHost[] {
+  if (choice === 'all') return hosts;
+  const missing = choice.filter((number) => !hosts.some((host) => host.number === number));
+  if (missing.length === 0) return choice.map((number) => hosts.find((host) => host.number === number) as JobHost);
+  const numbers = hosts.map(({ number }) => number);
+  const has =
+    hosts.length === 1
+      ? `one host, ${numbers[0]}`
+      : numbers.every((number, at) => number === at)
+        ? `${hosts.length} hosts, 0 to ${hosts.length - 1}`
+        : `the hosts ${numbers.join(', ')} now`;
+  throw new CliError(ExitCode.NotFound, `${job} has no host ${missing.join(', ')}: it has ${has}`);
+}

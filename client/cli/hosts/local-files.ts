@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { FileSource } from '../../../cloud/hosts/port.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** One file to be sent. */
+export interface LocalFile {
+  /** Here. */
+  readonly path: string;
+  /** Below the target: `data/x.txt` of a folder `data`. */
+  readonly name: string;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** The files that were named, and all in folders that were, links followed. @throws CliError for one that is not there */
+export async function localFiles(sources: readonly string[]): Promise<readonly LocalFile[]> {
+  const found = await Promise.all(sources.map((source) => filesAt(source, basename(join(process.cwd(), source)))));
+  const files = found.flat();
+  const twin = files.find(({ name }, at) => files.findIndex((other) => other.name === name) < at);
+  if (twin !== undefined)
+    throw new CliError(ExitCode.Usage, `cp: two of the sources would be ${twin.name}`, 'copy them one after the other');
+  return files;
+}
+
+async function filesAt(path: string, name: string): Promise<readonly LocalFile[]> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw new CliError(ExitCode.Usage, `${path}: cannot be read: ${(error as Error).message}`);
+  });
+  if (!found.isDirectory()) {
+    if (!found.isFile()) throw new CliError(ExitCode.Usage, `${path}: is neither a file nor a folder`);
+    return [{ path, name, mode: found.mode & 0o777 }];
+  }
+  const entries = (await readdir(path)).toSorted();
+  const below: LocalFile[] = [];
+  for (const entry of entries) below.push(...(await filesAt(join(path, entry), `${name}/${entry}`)));
+  return below;
+}
+
+/** Read twice, once for its hash: what is sent is compared with it on the host. */
+export async function fileSource(path: string): Promise<FileSource> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    size += chunk.length;
+  }
+  const sha256 = hash.digest('hex');
+  return { size, sha256, read: (start) => createReadStream(path, { start }) as AsyncIterable<Buffer> };
+}

@@ -1,0 +1,43 @@
+import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
+import { hostKeyObject } from '../../../domain/store-layout.js';
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import type { JobHost } from './job-hosts.js';
+
+export type RecordedKeys = ReadonlyMap<JobHost, HostKeyRecord>;
+
+/**
+ * The host keys that workers have recorded of these hosts. Verbs trust no host on first use: a worker has seen it before.
+ * @throws CliError where one has no record yet
+ */
+export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]): Promise<RecordedKeys> {
+  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, target.nodeId, target.index)));
+  const unknown = hosts.filter((_, at) => records[at] === undefined);
+  if (unknown.length > 0) {
+    throw new CliError(
+      ExitCode.Refused,
+      `the key of host ${unknown.map(({ number }) => number).join(', ')} is not recorded yet, so another machine could pass for it`,
+      'a worker records it when it connects first, as set-up begins; try again then',
+    );
+  }
+  return new Map(hosts.map((host, at) => [host, records[at] as HostKeyRecord]));
+}
+
+/** For the fleet: these keys and no others, and nothing is recorded from here. */
+export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
+  const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.nodeId}/${target.index}`, record]));
+  return {
+    expected: async ({ nodeId, index }) => expectedOf(byHost.get(`${nodeId}/${index}`)),
+    pin: async ({ nodeId, index }) => byHost.get(`${nodeId}/${index}`) as HostKeyRecord,
+    isReplaced: async () => false,
+    placeOf: ({ nodeId, index }) => `gs://${store.bucket}/${hostKeyObject(nodeId, index)}`,
+  };
+}
+
+/** What OpenSSH knows a host by in our known_hosts file: addresses are recycled, node ids are not. */
+export const hostKeyAlias = ({ target: { nodeId, index } }: JobHost): string => `jobctl-${nodeId}-${index}`;
+
+export const knownHostsText = (keys: RecordedKeys): string =>
+  [...keys].map(([host, { publicKey }]) => `${hostKeyAlias(host)} ${publicKey}\n`).join('');

@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { once } from 'node:events';
+import { basename, dirname, join, posix } from 'node:path';
+import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { type CopyPlan, copyPlan, type RemotePlace } from '../hosts/copy-places.js';
+import { type HostResult, onEachHost } from '../hosts/fleet.js';
+import { fileSource, type LocalFile, localFiles } from '../hosts/local-files.js';
+import { type Reach, type ReachFlags, reachHosts } from '../hosts/reach.js';
+import { isFolder, remoteFiles } from '../hosts/remote-files.js';
+import type { OutputFlag } from '../options.js';
+import { count } from '../render/job-header.js';
+import { watchEnd } from '../watch/interrupt.js';
+
+export type CpFlags = ReachFlags & OutputFlag;
+
+/** Files of one host; `error` where one of them could not be copied. */
+interface Copied {
+  readonly copied: number;
+  readonly unchanged: number;
+  readonly bytes: number;
+  readonly error?: string;
+}
+
+/** Exit code 1: something could not be copied, and all else was. */
+export async function cp(places: readonly string[], flags: CpFlags): Promise<number> {
+  const plan = copyPlan(places);
+  const signal = watchEnd();
+  try {
+    return plan.kind === 'put' ? await put(plan, flags, signal) : await get(plan, flags, signal);
+  } catch (error) {
+    if (signal.aborted) return ExitCode.Interrupted;
+    throw error;
+  }
+}
+
+async function put(
+  { sources, target }: CopyPlan & { kind: 'put' },
+  flags: CpFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const files = await localFiles(sources);
+  if (files.length === 0) throw new CliError(ExitCode.Usage, `cp: ${sources.join(', ')}: no file in it`);
+  // Hashed once, whatever the number of hosts.
+  const contents = await Promise.all(files.map(async (file) => ({ file, source: await fileSource(file.path) })));
+  const reach = await reachHosts(target.job, target.hosts ?? 'all', flags);
+  const results = await onEachHost(reach, signal, async (connection) => {
+    const isInto = await goesInto(connection, target.path, sources, signal);
+    const done = { copied: 0, unchanged: 0, bytes: 0 };
+    try {
+      for (const { file, source } of contents) {
+        const path = placeFor(file, target.path, isInto);
+        const answer = await connection.putFile(source, path, { mode: file.mode, signal });
+        if (answer === 'unchanged') done.unchanged += 1;
+        else done.copied += 1;
+        done.bytes += answer === 'unchanged' ? 0 : source.size;
+      }
+      return done;
+    } catch (error) {
+      return { ...done, error: fileTrouble(error) };
+    }
+  });
+  return report(reach, results, 'to', flags);
+}
+
+/** As `cp` does: into a folder that is there or is named as one; several sources need one. */
+async function goesInto(
+  connection: HostConnection,
+  path: string,
+  sources: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  return sources.length > 1 || path.endsWith('/') || isFolder(connection, path, signal);
+}
+
+/** A folder that is copied to a name that is not there yet gets that name. */
+function placeFor({ name }: LocalFile, target: string, isInto: boolean): string {
+  if (isInto) return posix.join(target, name);
+  const below = name.split('/').slice(1);
+  return posix.join(target, ...below);
+}
+
+async function get(
+  { sources, target }: CopyPlan & { kind: 'get' },
+  flags: CpFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const [first] = sources as readonly [RemotePlace];
+  const choice = first.hosts ?? [0];
+  if (sources.some(({ hosts }) => JSON.stringify(hosts ?? [0]) !== JSON.stringify(choice)))
+    throw new CliError(ExitCode.Usage, 'cp: from different hosts at once', 'copy from one after the other');
+  const reach = await reachHosts(first.job, choice, flags);
+  const isInto = (await stat(target).catch(() => undefined))?.isDirectory() ?? false;
+  const isSeveral = reach.hosts.length > 1;
+  const results = await onEachHost(reach, signal, async (connection, { number }) => {
+    const folder = isSeveral ? join(target, `host-${number}`) : target;
+    const done = { copied: 0, unchanged: 0, bytes: 0 };
+    try {
+      for (const { path: named } of sources) {
+        for (const { path, name } of await remoteFiles(connection, named, signal)) {
+          const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
+          const below = name.split('/').slice(1);
+          done.bytes += await fetchFile(
+            connection,
+            path,
+            isNamed ? join(folder, ...below) : join(folder, name),
+            signal,
+          );
+          done.copied += 1;
+        }
+      }
+      return done;
+    } catch (error) {
+      return { ...done, error: fileTrouble(error) };
+    }
+  });
+  return report(reach, results, 'from', flags);
+}
+
+/** Whole or not at all. @returns bytes */
+async function fetchFile(connection: HostConnection, path: string, to: string, signal: AbortSignal): Promise<number> {
+  await mkdir(dirname(to), { recursive: true });
+  const draft = join(dirname(to), `.${basename(to)}.${randomBytes(4).toString('hex')}`);
+  const file = createWriteStream(draft, { mode: 0o600 });
+  try {
+    await once(file, 'open');
+    const { size, mode } = await connection.getFile(
+      path,
+      async (chunk) => {
+        if (!file.write(chunk)) await once(file, 'drain');
+      },
+      signal,
+    );
+    file.end();
+    await once(file, 'finish');
+    await setMode(draft, mode);
+    await rename(draft, to);
+    return size;
+  } catch (error) {
+    file.destroy();
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function setMode(path: string, mode: number): Promise<void> {
+  const { chmod } = await import('node:fs/promises');
+  await chmod(path, mode & 0o777);
+}
+
+/** The host's or this computer's own answer; anything else is no matter of one file. */
+function fileTrouble(error: unknown): string {
+  const isOfFile = error instanceof HostFileError || (error as NodeJS.ErrnoException).syscall !== undefined;
+  if (!isOfFile) throw error;
+  return (error as Error).message;
+}
+
+async function report(
+  { job }: Reach,
+  results: readonly HostResult<Copied>[],
+  direction: 'to' | 'from',
+  flags: CpFlags,
+): Promise<number> {
+  const rows = results.map((result) =>
+    result.kind === 'done'
+      ? { host: result.host.number, ...result.value }
+      : { host: result.host.number, copied: 0, unchanged: 0, bytes: 0, error: result.message },
+  );
+  const bad = rows.filter(({ error }) => error !== undefined);
+  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ job, hosts: rows }, null, 2)}\n`);
+  else {
+    const sum = (key: 'copied' | 'unchanged' | 'bytes'): number => rows.reduce((total, row) => total + row[key], 0);
+    const same = sum('unchanged') === 0 ? '' : `, ${sum('unchanged')} there already`;
+    process.stderr.write(
+      `${count(sum('copied'), 'file')} (${count(sum('bytes'), 'byte')}) ${direction} ${rows.length - bad.length} of ${count(rows.length, 'host')} of ${job}${same}\n`,
+    );
+    for (const { host, error } of bad) process.stderr.write(`host ${host}: ${error}\n`);
+  }
+  return bad.length === 0 ? ExitCode.Done : ExitCode.Failed;
+}

@@ -1,0 +1,78 @@
+import type { CommandEnd, HostConnection } from '../../../cloud/hosts/port.js';
+import { shellQuote, shellWords } from '../../../domain/shell-quote.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { type HostResult, onEachHost } from '../hosts/fleet.js';
+import type { HostChoice } from '../hosts/host-choice.js';
+import { type ExecOutput, execOutput } from '../hosts/exec-output.js';
+import type { JobHost } from '../hosts/job-hosts.js';
+import { type ReachFlags, reachHosts } from '../hosts/reach.js';
+import type { OutputFlag } from '../options.js';
+import { watchEnd } from '../watch/interrupt.js';
+
+export interface ExecFlags extends ReachFlags, OutputFlag {
+  readonly host: HostChoice;
+  readonly stdin?: true;
+}
+
+/** As ssh says it of a connection that failed. */
+const UNREACHABLE = 255;
+
+/**
+ * Runs a command on hosts of a job, in a login shell as the job's own command, beside it.
+ * @returns the worst of the hosts' exit codes: the greatest, where a signal counts 128 and more, and 255 is no connection
+ */
+export async function exec(job: string, flags: ExecFlags, words: readonly string[] | undefined): Promise<number> {
+  const command = `bash -lc ${shellQuote(commandLine(job, words))}`;
+  const reach = await reachHosts(job, flags.host, flags);
+  if (flags.stdin === true && reach.hosts.length > 1)
+    throw new CliError(ExitCode.Usage, 'exec --stdin: takes one host; name it with --host');
+  const signal = watchEnd();
+  const output = execOutput(flags.output === 'json', reach.hosts.length);
+  const stdin = flags.stdin === true ? process.stdin : undefined;
+  const run = (connection: HostConnection, host: JobHost): Promise<CommandEnd> =>
+    connection.exec(command, {
+      ...(stdin === undefined ? {} : { stdin }),
+      onStdout: (chunk) => output.stdout(host, chunk),
+      onStderr: (chunk) => output.stderr(host, chunk),
+      signal,
+    });
+  try {
+    const results = await onEachHost(reach, signal, run);
+    await finish(output, results);
+    return Math.max(0, ...results.map(codeOf));
+  } catch (error) {
+    if (signal.aborted) return ExitCode.Interrupted;
+    throw error;
+  }
+}
+
+/** Several words are quoted one by one, a single one is a shell line: as behind `submit FILE --`. */
+function commandLine(job: string, words: readonly string[] | undefined): string {
+  const [first, ...more] = words ?? [];
+  if (first === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      `jobctl exec ${job}: no command after --`,
+      "such as -- nvidia-smi, or -- 'ls ~ | wc -l'",
+    );
+  return more.length === 0 ? first : shellWords([first, ...more]);
+}
+
+async function finish(output: ExecOutput, results: readonly HostResult<CommandEnd>[]): Promise<void> {
+  await output.end(
+    results.map((result) =>
+      result.kind === 'unreachable'
+        ? { host: result.host, exitCode: UNREACHABLE, error: result.message }
+        : { host: result.host, exitCode: codeOf(result), ...(result.value.signal && { signal: result.value.signal }) },
+    ),
+  );
+}
+
+/** Of signals other than these no script should go by the number. */
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGKILL: 9, SIGTERM: 15 };
+
+function codeOf(result: HostResult<CommandEnd>): number {
+  if (result.kind === 'unreachable') return UNREACHABLE;
+  return result.value.code ?? 128 + (SIGNAL_NUMBERS[result.value.signal ?? ''] ?? 0);
+}
