@@ -6,7 +6,12 @@ export interface RunPlace {
   readonly attempt: number;
   readonly bucket: string;
   readonly previousEnd?: string;
-  readonly slices: readonly { readonly index: number; readonly name: string; readonly hosts: readonly SliceHost[] }[];
+  readonly slices: readonly {
+    readonly index: number;
+    readonly name: string;
+    readonly zone: string;
+    readonly hosts: readonly SliceHost[];
+  }[];
 }
 
 /** The hosts of one slice that run the command. */
@@ -17,9 +22,8 @@ export function commandHosts(spec: Pick<JobSpec, 'command'>, hosts: readonly Sli
 }
 
 /**
- * The environment of the command on one host (DESIGN.md 2). The coordinator is the first host that runs the command, on
- * a port that JAX uses by default nowhere else. MEGASCALE_* only where there is more than one slice: stale or needless
- * values make `jax.distributed` hang (failures.md 31).
+ * The environment of the command on one host (docs/job-file.md). The coordinator is the first host that runs the command,
+ * on a port that JAX uses by default nowhere else.
  * @throws RangeError if `slice` or `host` is not of this attempt.
  */
 export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, host: number): Record<string, string> {
@@ -27,9 +31,9 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   if (!own?.hosts.some(({ index }) => index === host))
     throw new RangeError(`attempt ${place.attempt} has no host ${host} in slice ${slice}`);
   const runners = place.slices.flatMap(({ hosts }) => commandHosts(spec, hosts));
-  const coordinator = runners[0] ?? own.hosts[0];
-  const slices = place.slices.length;
+  const coordinator = (runners[0] ?? own.hosts[0])?.internalIp ?? '';
   return {
+    ...predecessors(spec, place, own, coordinator),
     ...spec.env,
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),
@@ -37,20 +41,46 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
     JOBCTL_NUM_HOSTS: String(own.hosts.length),
     JOBCTL_NUM_TASKS: String(runners.length),
     JOBCTL_HOST_IPS: own.hosts.map(({ internalIp }) => internalIp).join(','),
-    JOBCTL_COORDINATOR_ADDRESS: `${coordinator?.internalIp}:${COORDINATOR_PORT}`,
+    JOBCTL_COORDINATOR_ADDRESS: `${coordinator}:${COORDINATOR_PORT}`,
     JOBCTL_SLICE_INDEX: String(slice),
-    JOBCTL_NUM_SLICES: String(slices),
+    JOBCTL_NUM_SLICES: String(place.slices.length),
     JOBCTL_NODE_NAME: own.name,
     JOBCTL_PREVIOUS_ATTEMPT_END: place.previousEnd ?? '',
     JOBCTL_BUCKET: place.bucket,
-    ...(slices > 1
-      ? {
-          MEGASCALE_COORDINATOR_ADDRESS: `${coordinator?.internalIp}:${MEGASCALE_PORT}`,
-          MEGASCALE_NUM_SLICES: String(slices),
-          MEGASCALE_SLICE_ID: String(slice),
-        }
-      : {}),
   };
+}
+
+/**
+ * What Bastion and JobMan set, and libtpu's own names for a job of several slices; the job's `env` is stronger. MEGASCALE_*
+ * only where there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
+ */
+function predecessors(
+  { tpu }: JobSpec,
+  { slices }: RunPlace,
+  own: RunPlace['slices'][number],
+  coordinator: string,
+): Record<string, string> {
+  const one = {
+    TPU_TYPE: tpu.accelerator,
+    NUM_TPU_SLICES: String(slices.length),
+    GCS_RESOLVE_REFRESH_SECS: '600',
+    JOBMAN_TPU_NAME: own.name,
+    JOBMAN_TPU_ZONE: own.zone,
+    JOBMAN_TPU_NUM_WORKERS: String(own.hosts.length),
+  };
+  if (slices.length === 1) return one;
+  return {
+    ...one,
+    MEGASCALE_COORDINATOR_ADDRESS: `${coordinator}:${MEGASCALE_PORT}`,
+    MEGASCALE_NUM_SLICES: String(slices.length),
+    MEGASCALE_SLICE_ID: String(own.index),
+  };
+}
+
+/** How long the runner waits for accelerators that somebody has: `JOBCTL_DEVICE_WAIT_SECONDS`; undefined = its default. */
+export function deviceWaitMs({ env }: Pick<JobSpec, 'env'>): number | undefined {
+  const seconds = env['JOBCTL_DEVICE_WAIT_SECONDS'];
+  return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
 /** Where `jax.distributed` listens; the port that JAX's own cluster detection uses on Cloud TPU. */

@@ -1,11 +1,11 @@
 import { log } from '@temporalio/activity';
 import type { HostConnection, HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
-import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
+import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { AttemptEnd, AttemptInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
-import { commandScript } from '../modules/index.js';
+import { commandContainer, commandScript } from '../modules/index.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
@@ -139,7 +139,7 @@ class Supervision {
   /** Secrets are read once, and only where the command has not begun: one that was removed since ends nothing that runs. */
   async #start(connection: HostConnection, request: RunRequest): ReturnType<HostConnection['startRun']> {
     const { spec } = this.#input;
-    if (spec.secrets === undefined || (await connection.runStatus(this.#runId)).kind !== 'absent')
+    if (spec.secrets === undefined || hasBegun(await connection.runStatus(this.#runId)))
       return connection.startRun(request);
     const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
@@ -160,10 +160,24 @@ class Supervision {
       attempt,
       bucket: settings.bucket,
       ...(previousEnd === undefined ? {} : { previousEnd }),
-      slices: slices.map((own) => ({ index: own.index, name: own.ref.name, hosts: own.hosts })),
+      slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
     };
-    return { runId: this.#runId, epoch: attempt, script, env: runEnvironment(spec, place, slice, index) };
+    const container = commandContainer(spec);
+    const waitMs = deviceWaitMs(spec);
+    return {
+      runId: this.#runId,
+      epoch: attempt,
+      script,
+      env: runEnvironment(spec, place, slice, index),
+      ...(container && { container }),
+      ...(waitMs !== undefined && { accelerator: { waitMs } }),
+    };
   }
+}
+
+/** What is starting may yet come to nothing (an accelerator that stays busy), and is then started by whoever asks next. */
+function hasBegun({ kind }: RunStatus): boolean {
+  return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
 
 function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
