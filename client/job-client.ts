@@ -46,6 +46,8 @@ export interface Submission {
   readonly user?: string;
   /** Content of each local file that the job names, by its path as written. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
+  readonly sshKey?: string;
 }
 
 export interface Submitted {
@@ -103,6 +105,7 @@ export class JobClient {
       job: submission.job,
       ...(submission.source === undefined ? {} : { source: submission.source }),
       ...(submission.user === undefined ? {} : { user: submission.user }),
+      ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
       ...(Object.keys(files).length === 0 ? {} : { files }),
     };
     const hash = contentHash({ job: submission.job, files });
@@ -193,6 +196,15 @@ export class JobClient {
   async restart(id: string, by: string, edit: JobEdit = {}): Promise<string> {
     await this.#mustBeOpen(id);
     return this.#people.restart(id, by, edit);
+  }
+
+  /** Names of the job's slices whose workflows still have them to delete; none of a job that was never accepted. */
+  async openSlices(id: string): Promise<readonly string[]> {
+    const { attempts } = ((await this.#describe(id)).memo ?? {}) as Partial<JobMemo>;
+    if (attempts === undefined) return [];
+    const { slices } = await this.describe(id);
+    const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => ref.name);
+    return this.#people.openSlices(names);
   }
 
   /** What people tell a pool: files, freeze and drain, priorities. */

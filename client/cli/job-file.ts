@@ -45,7 +45,7 @@ function readLocalFiles(
   const contents = new Map<string, Uint8Array>();
   for (const local of localFilesOf(spec)) {
     const content = readLocalFile(local, resolveFrom(file, local.path));
-    if (typeof content === 'string') problems.push(placed(file, source, set, local, content));
+    if (typeof content === 'string') problems.push(placed({ file, source, set }, unreadable(file, local, content)));
     else contents.set(...content);
   }
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
@@ -71,20 +71,21 @@ function resolveFrom(jobFile: string, path: string): string {
   return isAbsolute(path) ? path : resolve(dirname(jobFile), path);
 }
 
-function placed(
-  file: string,
-  source: string,
-  set: readonly string[],
-  { path, at }: LocalFile,
-  reason: string,
-): Problem {
-  const problem: Problem = {
+function unreadable(file: string, { path, at }: LocalFile, reason: string): Problem {
+  return {
     path: at,
     value: path,
     message: `${showValue(path)} ${reason}`,
     hint: `looked for at ${resolveFrom(file, path)}; a relative path starts at the job file's folder`,
   };
-  const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(at)));
+}
+
+/** A problem of a job file's content, with its place in the file or the flag that gave the value. */
+export function placed(
+  { file, source, set }: { readonly file: string; readonly source: string; readonly set: readonly string[] },
+  problem: Problem,
+): Problem {
+  const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(problem.path)));
   return flag === undefined
     ? { file, ...new YamlSource(source).locate(problem) }
     : { file: `--set ${flag}`, ...problem };

@@ -1,11 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { publicLineFingerprint, readPrivateKey } from '../../../cloud/hosts/private-key.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { expandHome } from './expand-home.js';
 import type { JobHosts } from './job-hosts.js';
 import type { Route } from './route.js';
 
@@ -46,7 +45,7 @@ export async function loginKey({ job, view, login }: JobHosts, route: Route, con
 }
 
 /** @throws CliError where it cannot be read, or others can: OpenSSH refuses such a key too */
-export function keyInFile(file: string): { readonly text: string; readonly file: string } {
+function keyInFile(file: string): { readonly text: string; readonly file: string } {
   try {
     const { mode } = statSync(file);
     const text = readFileSync(file, 'utf8');
@@ -76,7 +75,3 @@ async function keyInStore(name: string, { secretStore }: CliContext): Promise<st
   if (text !== undefined) return text;
   throw new CliError(ExitCode.Usage, `the job's key is secret ${name}, which is not in the ${store.place}`);
 }
-
-/** As job files write it. */
-export const expandHome = (path: string): string =>
-  path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(path);

@@ -1,21 +1,22 @@
 import { userInfo } from 'node:os';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
-import type { StorePort } from '../../../cloud/store/port.js';
 import { showValue } from '../../../domain/problem.js';
 import type { JobClient, Submitted } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
-import { localContext, resolveContext, storeOf } from '../context.js';
+import { localContext, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
+import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import type { Screen } from '../watch/screen.js';
+import { storeForFiles } from '../writable-store.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
@@ -39,8 +40,10 @@ export async function submit(
   const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
   for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
-  const store = await storeFor(job, context);
-  return withClient(context, (client) => submitTo(client, context, job, flags), store ? { store } : {});
+  const keys = await checkJobKeys({ file, set }, job, context);
+  for (const warning of keys.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  const store = await storeForFiles(job.files, context);
+  return withClient(context, (client) => submitTo(client, context, { ...job, ...keys }, flags), store ? { store } : {});
 }
 
 /** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
@@ -58,22 +61,19 @@ async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
   return localContext(stack, flags);
 }
 
-/** Google's client, which can write, only where there is something to write. */
-async function storeFor({ files }: GoodJob, context: CliContext): Promise<StorePort | undefined> {
-  const [path] = Object.keys(files);
-  if (path === undefined) return undefined;
-  const place = storeOf(context, `${path} cannot be brought to the hosts`);
-  const { createStore } = await import('../../../cloud/store/gcs.js');
-  return createStore(place);
-}
-
-async function submitTo(client: JobClient, context: CliContext, job: GoodJob, flags: SubmitFlags): Promise<number> {
+async function submitTo(
+  client: JobClient,
+  context: CliContext,
+  job: GoodJob & Pick<JobKeys, 'sshKey'>,
+  flags: SubmitFlags,
+): Promise<number> {
   const { name, output, wait } = flags;
   const submission = await client.submit({
     job: job.raw,
     source: job.source,
     user: userInfo().username,
     files: job.files,
+    ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
     ...(name === undefined ? {} : { name }),
   });
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
