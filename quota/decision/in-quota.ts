@@ -13,12 +13,16 @@ interface Means {
   readonly holdBacks: HoldBacks;
 }
 
-/** In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later. */
-export function serveInQuota(waiting: readonly Waiting[], means: Means): void {
+/**
+ * In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later.
+ * @param areWinners chips drain for them: each waits for those in its own quota before it borrows a place elsewhere, which may
+ *   have been freed for another of them. Two that took each other's evicted each other for ever (docs/adr/0018).
+ */
+export function serveInQuota(waiting: readonly Waiting[], means: Means, areWinners = false): void {
   for (const { kind } of waiting) kind.blocked = undefined;
   const order = new ServiceOrder(waiting, isOut);
   for (let next = order.next(); next !== undefined; next = order.next()) {
-    serve(next, means);
+    serve(next, means, areWinners);
     if (next.served !== undefined) order.served(next);
   }
 }
@@ -33,15 +37,18 @@ function isOut({ served, kind }: Waiting): boolean {
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
 
-function serve(waiting: Waiting, means: Means): void {
+function serve(waiting: Waiting, means: Means, isWinner: boolean): void {
   const { state } = means;
   const { kind } = waiting;
   const tiers = tiersOnNominal(kind);
-  const free = firstFree(kind, tiers, state) ?? freeElsewhere(waiting, tiers, means);
-  if (free !== undefined) state.grant(waiting, free);
-  else if (!claim(waiting, tiers, state) && !isHeldBack(waiting, tiers, means)) {
-    if (!waitForProtected(waiting, tiers, state)) kind.blocked = PASSED_OVER;
-  }
+  const free = firstFree(kind, tiers, state);
+  if (free !== undefined) return state.grant(waiting, free);
+  if (isWinner && claimComing(waiting, tiers, state)) return;
+  const elsewhere = freeElsewhere(waiting, tiers, means);
+  if (elsewhere !== undefined) return state.grant(waiting, elsewhere);
+  if (claimComing(waiting, tiers, state) || claimWithVictims(waiting, tiers, state)) return;
+  if (isHeldBack(waiting, tiers, means) || waitForProtected(waiting, tiers, state)) return;
+  kind.blocked = PASSED_OVER;
 }
 
 /** Where it is in quota still. One that is served has one at least. */
@@ -79,16 +86,18 @@ function isHeldBack({ kind }: Waiting, tiers: readonly number[], { state, holdBa
   return true;
 }
 
-/** Rule 7: chips that come free anyway, else, with those of victims. */
-function claim(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
-  const { kind } = waiting;
+/** Rule 7: chips that come free anyway. */
+function claimComing(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+  const tier = tiers.find((each) => state.room.isComing(waiting.kind.shape, each));
+  if (tier === undefined) return false;
+  state.claim(waiting, tier, []);
+  return true;
+}
+
+/** Rules 6 and 7: with those that victims give back. */
+function claimWithVictims(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
   for (const tier of tiers) {
-    if (!state.room.isComing(kind.shape, tier)) continue;
-    state.claim(waiting, tier, []);
-    return true;
-  }
-  for (const tier of tiers) {
-    const victims = victimsFor(kind, tier, state, false);
+    const victims = victimsFor(waiting.kind, tier, state, false);
     if (victims === undefined) continue;
     state.claim(waiting, tier, victims);
     return true;

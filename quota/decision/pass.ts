@@ -38,7 +38,7 @@ export class Run {
   /** Rule 4, with what goes before it: chips that were freed for somebody (7), and who was held back long enough (8). */
   serve(): void {
     const means = { state: this.state, limits: this.limits, holdBacks: this.holdBacks };
-    serveInQuota(this.#winners(), means);
+    serveInQuota(this.#winners(), means, true);
     serveInQuota(this.#inQuota(this.holdBacks.usedUp()), means);
     this.reservations.collect();
     serveInQuota(this.state.waiting.filter(isInQuotaAndUnserved), means);

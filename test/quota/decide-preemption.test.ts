@@ -195,6 +195,19 @@ describe('quota: rule 7, drain before start', () => {
       memory: { winners: ['a'] },
       grants: ['a@0'],
     },
+    'who had somebody preempted waits for those chips, and borrows no free place of another tier meanwhile': {
+      config: pool([v4(8), v4(8)], project('own', [{}, v4(8)])),
+      requests: [request('a', v4(8), own)],
+      leases: [lease('guest', v4(8), { ...old, tier: 1, state: 'draining' })],
+      memory: { winners: ['a'] },
+      after: { winners: ['a'] },
+    },
+    'who had nobody preempted takes the free place': {
+      config: pool([v4(8), v4(8)], project('own', [{}, v4(8)])),
+      requests: [request('a', v4(8), own)],
+      leases: [lease('guest', v4(8), { ...old, tier: 1, state: 'draining' })],
+      grants: ['a@0'],
+    },
     'best effort does not start on chips that wait for in-quota demand': {
       config: pool(v4(24), project('own', v4(16))),
       requests: [request('a', v4(16), own), request('small', v4(1))],
