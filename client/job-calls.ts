@@ -4,6 +4,7 @@ import {
   requeueUpdate,
   restartUpdate,
   resumeUpdate,
+  sliceWorkflowId,
   type StopCall,
   stopUpdate,
 } from '../workflows/messages.js';
@@ -58,13 +59,29 @@ export class JobCalls {
     return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
   }
 
+  /** Those of these slices whose workflow is open: what is left of them in the cloud is being deleted. */
+  async openSlices(names: readonly string[]): Promise<readonly string[]> {
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    const isOpen = async (name: string): Promise<boolean> => {
+      try {
+        const { status } = await this.#options.calls.bounded(() => this.#handle(sliceWorkflowId(name)).describe());
+        return status.name === 'RUNNING';
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false;
+        throw error;
+      }
+    };
+    const open = await Promise.all(names.map(isOpen));
+    return names.filter((_, index) => open[index]);
+  }
+
   async #editCall(by: string, { files, ...edit }: JobEdit): Promise<EditCall> {
     const uploaded = await this.#options.upload(files ?? {});
     return { v: 1, by, ...edit, ...(Object.keys(uploaded).length === 0 ? {} : { files: uploaded }) };
   }
 
-  #handle(id: string) {
-    return this.#options.temporal.workflow.getHandle(id);
+  #handle(workflowId: string) {
+    return this.#options.temporal.workflow.getHandle(workflowId);
   }
 
   #answer(id: string, update: () => Promise<{ readonly message: string }>): Promise<string> {

@@ -29,6 +29,14 @@ export interface JobRow {
   readonly encryptedWith?: string;
 }
 
+/** Its command has ended for good: it is closed, or it only keeps its slices. */
+export const isOver = ({ endedAt, phase }: Partial<Pick<JobRow, 'endedAt' | 'phase'>>): boolean =>
+  endedAt !== undefined || phase === JobPhase.Holding;
+
+/** How it came out, where it is over. */
+export const resultOf = ({ phase, outcome }: Pick<JobRow, 'phase' | 'outcome'>): ShownPhase =>
+  phase === JobPhase.Holding ? (outcome?.result ?? phase) : phase;
+
 export interface JobFilter {
   readonly project?: string;
   readonly user?: string;

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { durationOption, outputOption, wholeNumber, withConnection } from './options.js';
+import { registerLifeVerbs } from './life-commands.js';
+import { collect, durationOption, outputOption, wholeNumber, withConnection } from './options.js';
 import type { Invocation } from './invocation.js';
 import type { CancelFlags } from './verbs/cancel.js';
 import type { ListFlags } from './verbs/list.js';
@@ -21,6 +22,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerLogs(program, invocation);
   registerWait(program, invocation);
   registerCancel(program, invocation);
+  registerLifeVerbs(program, invocation);
 }
 
 const SUBMIT_NOTES = `
@@ -111,7 +113,10 @@ export const PHASES = [
   'provisioning',
   'setting-up',
   'running',
+  'paused',
+  'released',
   'evicting',
+  'holding',
   'finishing',
   'succeeded',
   'failed',
@@ -213,8 +218,4 @@ function registerCancel(program: Command, invocation: Invocation): void {
     const { cancel } = await import('./verbs/cancel.js');
     invocation.exitCode = await cancel(job, flags);
   });
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -22,6 +22,11 @@ export function withConnection(command: Command): Command {
     .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, with commas');
 }
 
+/** Of an option that may be repeated. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -1,7 +1,10 @@
 import { setHandler } from '@temporalio/workflow';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
+import type { JobSpec } from '../../domain/job-spec.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
+import { archiveOf, localFilesOf } from '../../domain/local-files.js';
+import { formatPath } from '../../domain/problem.js';
 import { mustBeForm, refusal } from '../human-call.js';
 import {
   type EditCall,
@@ -149,15 +152,28 @@ function editOf({ id, terms, wishes }: JobInView, call: EditCall): JobEdit | und
   const { job: file, set, source } = call;
   // An edit that waits to be put in force is what the next one changes.
   const present = wishes.edit ?? terms;
-  const request = { ...(file == null ? {} : { job: file }), ...(set === undefined ? {} : { set }) };
+  const request = {
+    ...(file === undefined || file === null ? {} : { job: file }),
+    ...(set === undefined ? {} : { set }),
+  };
   const checked = checkEdit({ id, job: present.job, spec: terms.spec }, request);
   if (!checked.ok) throw refusal(checked.message);
+  const files = { ...present.files, ...call.files };
+  mustHaveFiles(checked.spec, files);
   return {
     job: checked.job,
     spec: checked.spec,
-    files: { ...present.files, ...call.files },
+    files,
     source: source ?? `${JSON.stringify(checked.job, undefined, 2)}\n`,
   };
+}
+
+/** Set-up would find out, on slices that are paid for. */
+function mustHaveFiles(spec: JobSpec, files: Readonly<Record<string, string>>): void {
+  const missing = localFilesOf(spec).filter(({ path }) => !(path in files) && !(archiveOf(path) in files));
+  if (missing.length === 0) return;
+  const lines = missing.map(({ path, at }) => `${formatPath(at)}: ${path} was not given with the job`);
+  throw refusal([...lines, '  name the whole job file (--file), which brings the files that it names'].join('\n'));
 }
 
 const stoppedPhase = (phase: JobPhase): string =>

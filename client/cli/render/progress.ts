@@ -1,4 +1,4 @@
-import type { JobRow, ShownPhase } from '../../job-rows.js';
+import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './duration.js';
 import { count } from './job-header.js';
@@ -15,7 +15,7 @@ const PHASE_WIDTH = 'provisioning'.length;
 const TIME_WIDTH = '10m 00s'.length;
 const ORDER: readonly ShownPhase[] = ['queued', 'provisioning', 'setting-up', 'running'];
 const isEnd = (phase: ShownPhase): boolean =>
-  phase === 'succeeded' || phase === 'failed' || phase === 'cancelled' || phase === 'terminated';
+  phase === 'holding' || phase === 'succeeded' || phase === 'failed' || phase === 'cancelled' || phase === 'terminated';
 
 /**
  * What is to be said when a job was seen as `before` and now as `after`. On a terminal a phase gets its line when it is
@@ -36,8 +36,8 @@ function leaving(before: JobRow, after: JobRow, look: Look): ProgressLine[] {
 
 function leftMark(after: JobRow, { symbols, paint }: Look): string {
   if (after.phase === 'evicting') return paint('yellow', symbols.note);
-  if (after.phase === 'failed' || after.phase === 'terminated' || after.phase === 'cancelled')
-    return paint('red', symbols.failed);
+  const result = resultOf(after);
+  if (result === 'failed' || result === 'terminated' || result === 'cancelled') return paint('red', symbols.failed);
   return paint('green', symbols.done);
 }
 
@@ -93,7 +93,9 @@ const HEAD_WIDTH = 3;
 
 /** The last lines: how it ended, how long it took, where its logs are. */
 export function summaryLines(row: JobRow, bucket: string | undefined, look: Look): readonly string[] {
-  const { id, outcome, phase, submittedAt, endedAt = submittedAt } = row;
+  const { id, outcome, submittedAt } = row;
+  const phase = resultOf(row);
+  const endedAt = row.endedAt ?? outcome?.endedAt ?? submittedAt;
   const { symbols, paint } = look;
   const isGood = phase === 'succeeded';
   const mark = isGood ? paint('green', symbols.done) : paint('red', symbols.failed);
@@ -106,6 +108,7 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
   const why = isGood ? undefined : (outcome?.cause?.message ?? row.why);
   return [
     ` ${mark} ${phase} ${facts.join(', ')}`,
+    ...(row.phase === 'holding' ? [`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`] : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
     `   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`,
   ];

@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { JobLogReader } from '../../job-logs.js';
-import type { JobRow } from '../../job-rows.js';
+import { isOver, type JobRow } from '../../job-rows.js';
 import { isPassing, pause } from './outage.js';
 
 export interface LogSelection {
@@ -53,9 +53,9 @@ export class LogFollower {
   }
 
   /** How far the job was seen to be. */
-  reached({ attempts, endedAt }: Pick<JobRow, 'attempts' | 'endedAt'>): void {
-    this.#begun = Math.max(this.#begun, attempts);
-    this.#isClosed = endedAt !== undefined;
+  reached(row: Pick<JobRow, 'attempts'> & Partial<Pick<JobRow, 'endedAt' | 'phase'>>): void {
+    this.#begun = Math.max(this.#begun, row.attempts);
+    this.#isClosed = isOver(row);
     if (this.#isClosed) this.#wake();
   }
 

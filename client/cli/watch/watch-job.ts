@@ -1,5 +1,5 @@
 import type { JobClient } from '../../job-client.js';
-import type { JobRow } from '../../job-rows.js';
+import { isOver, type JobRow } from '../../job-rows.js';
 import { currentLine, progressLines } from '../render/progress.js';
 import { oneLine } from '../render/width.js';
 import type { LogFollower } from './log-follower.js';
@@ -25,8 +25,8 @@ const YOUNG_MS = 10 * 60_000;
 const REDRAW_MS = 1_000;
 
 /**
- * Shows a job until it is closed, and all its lines: when it returns, everything that was stored of them is out.
- * @returns the row of the closed job; undefined when the signal ended the watching
+ * Shows a job until it is over, and all its lines: when it returns, everything that was stored of them is out.
+ * @returns the row of the job that is over; undefined when the signal ended the watching
  */
 export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
   const { screen, logs, signal, isQuiet = false } = watch;
@@ -34,8 +34,7 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
   const sight = new Sight(watch);
   let before: JobRow | undefined;
   const redraw = setInterval(() => {
-    if (before && !isQuiet && before.endedAt === undefined)
-      screen.current(currentLine(before, Date.now(), screen.look));
+    if (before && !isQuiet && !isOver(before)) screen.current(currentLine(before, Date.now(), screen.look));
   }, REDRAW_MS);
   try {
     for (;;) {
@@ -47,7 +46,7 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
       before = row;
       logs?.reached(row);
       following.throwIfRefused(isQuiet);
-      if (row.endedAt !== undefined) {
+      if (isOver(row)) {
         await following.end;
         following.throwIfRefused(isQuiet);
         return signal.aborted ? undefined : row;
@@ -80,7 +79,7 @@ class Following {
 
 function show(before: JobRow | undefined, row: JobRow, screen: Screen): void {
   for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
-  screen.current(row.endedAt === undefined ? currentLine(row, Date.now(), screen.look) : undefined);
+  screen.current(!isOver(row) ? currentLine(row, Date.now(), screen.look) : undefined);
 }
 
 /** The job's row, asked for again while Temporal is away; a job that was never seen is not waited for. */

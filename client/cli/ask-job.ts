@@ -1,0 +1,38 @@
+import { userInfo } from 'node:os';
+import type { JobClient, JobClientOptions } from '../job-client.js';
+import { withClient } from './connect.js';
+import { type CliContext, type ContextFlags, resolveContext } from './context.js';
+import { ExitCode } from './exit-codes.js';
+import type { OutputFlag } from './options.js';
+
+export interface AskFlags extends ContextFlags, OutputFlag {
+  readonly user?: string;
+}
+
+export interface AskOptions {
+  readonly context?: CliContext;
+  /** For local files that a change of the job names. */
+  readonly store?: JobClientOptions['store'] | undefined;
+}
+
+/** Asks an open job for something, and prints its answer. */
+export async function askJob(
+  job: string,
+  flags: AskFlags,
+  call: (client: JobClient, by: string) => Promise<string>,
+  options: AskOptions = {},
+): Promise<number> {
+  const { context = resolveContext(flags), store } = options;
+  const by = flags.user ?? userInfo().username;
+  return withClient(
+    context,
+    async (client) => {
+      const message = await call(client, by);
+      const { phase } = await client.row(job);
+      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : message;
+      process.stdout.write(`${text}\n`);
+      return ExitCode.Done;
+    },
+    store ? { store } : {},
+  );
+}

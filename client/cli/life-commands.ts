@@ -1,0 +1,133 @@
+import type { Command } from 'commander';
+import type { AskFlags } from './ask-job.js';
+import type { Invocation } from './invocation.js';
+import type { EditFlags } from './job-edit.js';
+import { collect, outputOption, withConnection } from './options.js';
+import type { DeleteFlags } from './verbs/delete.js';
+import type { StopFlags } from './verbs/stop.js';
+
+/** The verbs that move an open job on: pause it, let it go on, begin again, end it. docs/job-states.md draws what they do. */
+export function registerLifeVerbs(program: Command, invocation: Invocation): void {
+  registerStop(program, invocation);
+  registerResume(program, invocation);
+  registerRestart(program, invocation);
+  registerRequeue(program, invocation);
+  registerDelete(program, invocation);
+}
+
+const STOP_NOTES = `
+The command finds why in $JOBCTL_NOTICE_FILE and has the job's grace to save. The slices are kept, and cost what they cost, until resume,
+until timeouts.stop is over (8h without it), or until the pool needs their chips. Then, and with --release, the job holds nothing, and asks
+again only at resume, with its first submit time.
+
+Examples:
+  jobctl stop train-7f3k
+  jobctl stop train-7f3k --release
+`;
+
+function registerStop(program: Command, invocation: Invocation): void {
+  const command = asking(program.command('stop'))
+    .summary('end the command, keep the slices')
+    .description('Ends the command on all hosts and keeps slices and lease until `jobctl resume`. Returns at once.')
+    .option('--release', 'give slices and lease back too')
+    .addHelpText('after', STOP_NOTES);
+  withConnection(command).action(async (job: string, flags: StopFlags) => {
+    const { stop } = await import('./verbs/stop.js');
+    invocation.exitCode = await stop(job, flags);
+  });
+}
+
+const RESUME_NOTES = `
+With --file or --set it goes on by the changed job file, as \`jobctl restart\` does.
+
+Examples:
+  jobctl resume train-7f3k
+  jobctl resume train-7f3k --set env.LEARNING_RATE=0.0005
+`;
+
+function registerResume(program: Command, invocation: Invocation): void {
+  const command = editing(asking(program.command('resume')))
+    .summary('let a stopped job go on')
+    .description(
+      'A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it some.',
+    )
+    .addHelpText('after', RESUME_NOTES);
+  withConnection(command).action(async (job: string, flags: AskFlags & EditFlags) => {
+    const { resume } = await import('./verbs/resume.js');
+    invocation.exitCode = await resume(job, flags);
+  });
+}
+
+const RESTART_NOTES = `
+Command, environment, modules, times and budgets may change; what the slices were made from may not (tpu, slices, pool, the key). Modules
+whose content is the same are not set up again.
+
+Examples:
+  jobctl restart train-7f3k
+  jobctl restart train-7f3k --file train.yaml
+  jobctl restart train-7f3k --set 'command.run=python3 train.py --lr 0.1'
+`;
+
+function registerRestart(program: Command, invocation: Invocation): void {
+  const command = editing(asking(program.command('restart')))
+    .summary('begin again on the same slices')
+    .description(
+      'Ends the command, with grace, and begins a new attempt on the same slices, by the same or a changed job file.',
+    )
+    .addHelpText('after', RESTART_NOTES);
+  withConnection(command).action(async (job: string, flags: AskFlags & EditFlags) => {
+    const { restart } = await import('./verbs/restart.js');
+    invocation.exitCode = await restart(job, flags);
+  });
+}
+
+function registerRequeue(program: Command, invocation: Invocation): void {
+  const command = asking(program.command('requeue'))
+    .summary('give everything back and ask again')
+    .description(
+      'Ends the command, with grace, gives slices and lease back, and asks again, with the first submit time.',
+    )
+    .addHelpText('after', '\nExample:\n  jobctl requeue train-7f3k\n');
+  withConnection(command).action(async (job: string, flags: AskFlags) => {
+    const { requeue } = await import('./verbs/requeue.js');
+    invocation.exitCode = await requeue(job, flags);
+  });
+}
+
+const DELETE_NOTES = `
+A job that runs is cancelled; that is asked first, or --yes. One that holds its slices (keep) keeps its outcome. It returns when nothing is
+left in the cloud. Record and logs stay in the bucket; --purge removes those of a job that has ended, and nothing that others share.
+
+Examples:
+  jobctl delete train-7f3k
+  jobctl delete train-7f3k --purge
+`;
+
+function registerDelete(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('delete')
+    .summary('give the slices of a job back for good')
+    .description('Ends a job, if it has not ended, and waits until its slices are gone.')
+    .argument('<job>', "the job's id")
+    .option('--yes', 'do not ask')
+    .option('--purge', 'remove what the bucket keeps of a job that has ended')
+    .addOption(outputOption())
+    .addHelpText('after', DELETE_NOTES);
+  withConnection(command).action(async (job: string, flags: DeleteFlags) => {
+    const { deleteJob } = await import('./verbs/delete.js');
+    invocation.exitCode = await deleteJob(job, flags);
+  });
+}
+
+function asking(command: Command): Command {
+  return command
+    .argument('<job>', "the job's id")
+    .option('--user <user>', 'who asks; your login name without it')
+    .addOption(outputOption());
+}
+
+function editing(command: Command): Command {
+  return command
+    .option('--file <file>', 'the changed job file (YAML)')
+    .option('--set <key=value>', 'set a value; may be repeated', collect);
+}
