@@ -131,9 +131,15 @@ function registerStatus(program: Command, invocation: Invocation): void {
       'Shows one job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.',
     )
     .argument('<job>', "the job's id")
+    .option('--timeline', 'who waited for what: phases, and each module on each host')
     .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl status train-7f3k\n');
+    .addHelpText('after', '\nExamples:\n  jobctl status train-7f3k\n  jobctl status train-7f3k --timeline\n');
   withConnection(command).action(async (job: string, flags: StatusFlags) => {
+    if (flags.timeline === true) {
+      const { statusTimeline } = await import('./verbs/status-timeline.js');
+      invocation.exitCode = await statusTimeline(job, flags);
+      return;
+    }
     const { status } = await import('./verbs/status.js');
     invocation.exitCode = await status(job, flags);
   });

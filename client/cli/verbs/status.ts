@@ -8,7 +8,7 @@ import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
 
-export type StatusFlags = ContextFlags & OutputFlag;
+export type StatusFlags = ContextFlags & OutputFlag & { readonly timeline?: true };
 
 /** A worker that is there answers in a fraction of it. */
 const VIEW_TIMEOUT_MS = 5_000;

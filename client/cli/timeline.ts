@@ -1,0 +1,131 @@
+import { isDone, JobPhase } from '../../domain/job-state.js';
+import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { JobEvent } from '../../workflows/messages.js';
+
+/** A stretch of time in which one thing went on. */
+export interface Span {
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs;
+}
+
+export interface PhaseSpan extends Span {
+  readonly phase: JobPhase;
+  /** What it waited for, or did, as the job itself said it. */
+  readonly why: string;
+}
+
+/** One module on one host. A wait for a host that did not answer is `connect`. */
+export interface ModuleSpan extends Span {
+  readonly module: string;
+  readonly outcome: 'unchanged' | 'done' | 'failed' | 'running';
+  readonly steps: readonly SetUpStepRecord[];
+  /** Of the step that was tried most. */
+  readonly tries: number;
+}
+
+export interface HostSpans extends Span {
+  /** Position among all hosts of all slices, from 0. */
+  readonly host: number;
+  readonly modules: readonly ModuleSpan[];
+  /** From its own end to that of the last host, in milliseconds: the command begins everywhere together. */
+  readonly waitedMs: number;
+}
+
+export interface SetUpSpans extends Span {
+  readonly attempt: number;
+  readonly isOver: boolean;
+  readonly hosts: readonly HostSpans[];
+}
+
+export interface Timeline extends Span {
+  readonly phases: readonly PhaseSpan[];
+  readonly setUps: readonly SetUpSpans[];
+}
+
+/** What happened, as it was recorded. */
+export interface TimelineFacts {
+  readonly submittedAt: EpochMs;
+  /** Absent: it is open. */
+  readonly endedAt?: EpochMs;
+  /** Oldest first. */
+  readonly events: readonly JobEvent[];
+  readonly setUps: readonly { readonly attempt: number; readonly record: SetUpRecord }[];
+}
+
+/** Who waited for what, and when. What is not over ends `now`. */
+export function timelineOf({ submittedAt, endedAt = Infinity, events, setUps }: TimelineFacts, now: EpochMs): Timeline {
+  const end = Math.min(endedAt, Math.max(now, submittedAt));
+  return {
+    startedAt: submittedAt,
+    endedAt: end,
+    phases: phaseSpans(events, end),
+    setUps: setUps.map(({ attempt, record }) => setUpSpans(attempt, record, end)),
+  };
+}
+
+const PHASES: readonly JobPhase[] = Object.values(JobPhase);
+
+/** An event `PHASE: why` begins a phase, which lasts to the next one; other events are notes. */
+function phaseSpans(events: readonly JobEvent[], end: EpochMs): readonly PhaseSpan[] {
+  const moves = events.flatMap(({ at, text }) => {
+    const [, word = '', why = ''] = /^([a-z-]+)(?:: (.*))?$/s.exec(text) ?? [];
+    const phase = PHASES.find((known) => known === word);
+    return phase === undefined || isDone(phase) ? [] : [{ phase, why, startedAt: at }];
+  });
+  const over =
+    events.findLast(({ text }) => PHASES.some((phase) => isDone(phase) && text.startsWith(phase)))?.at ?? end;
+  return moves
+    .map((move, at) => ({ ...move, endedAt: moves[at + 1]?.startedAt ?? over }))
+    .filter(({ startedAt, endedAt }) => endedAt >= startedAt);
+}
+
+function setUpSpans(attempt: number, record: SetUpRecord, now: EpochMs): SetUpSpans {
+  const endedAt = record.endedAt ?? now;
+  const numbers = [...new Set(record.steps.map(({ host }) => host))].toSorted((a, b) => a - b);
+  const hosts = numbers.map((host) => hostSpans(host, record, endedAt));
+  const lastEnd = Math.max(record.startedAt, ...hosts.map((each) => each.endedAt));
+  return {
+    attempt,
+    isOver: record.endedAt !== undefined,
+    startedAt: record.startedAt,
+    endedAt,
+    hosts: hosts.map((each) => ({ ...each, waitedMs: lastEnd - each.endedAt })),
+  };
+}
+
+function hostSpans(
+  host: number,
+  { steps, modules, startedAt }: SetUpRecord,
+  end: EpochMs,
+): Omit<HostSpans, 'waitedMs'> {
+  const own = steps.filter((step) => step.host === host);
+  const named = [...new Set(own.map(({ module }) => module))];
+  const spans = named
+    .map((module) =>
+      moduleSpan(
+        module,
+        own.filter((step) => step.module === module),
+        end,
+      ),
+    )
+    .toSorted((a, b) => a.startedAt - b.startedAt || modules.indexOf(a.module) - modules.indexOf(b.module));
+  return { host, modules: spans, startedAt, endedAt: Math.max(startedAt, ...spans.map(({ endedAt }) => endedAt)) };
+}
+
+function moduleSpan(module: string, steps: readonly SetUpStepRecord[], end: EpochMs): ModuleSpan {
+  const isRunning = steps.some(({ endedAt }) => endedAt === undefined);
+  const outcome = steps.some((step) => step.outcome === 'failed')
+    ? 'failed'
+    : steps.every((step) => step.outcome === 'unchanged')
+      ? 'unchanged'
+      : 'done';
+  return {
+    module,
+    startedAt: Math.min(...steps.map(({ startedAt }) => startedAt)),
+    endedAt: Math.max(...steps.map(({ endedAt }) => endedAt ?? end)),
+    outcome: isRunning ? 'running' : outcome,
+    steps,
+    tries: Math.max(...steps.map(({ tries }) => tries)),
+  };
+}
