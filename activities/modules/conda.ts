@@ -27,8 +27,8 @@ export function condaModule(spec: CondaSpec, files: ModuleFiles): ModulePlan {
   return {
     name: 'conda',
     fingerprint: fingerprintOf(FORMAT, spec.name, spec.python ?? '', packages ?? [], contents),
-    check: `prefix=$(cat ${PREFIX}) && [ -d "$prefix/conda-meta" -o -x "$prefix/bin/python" ] || exit 1
-[ ! -x "$prefix/bin/python" ] || "$prefix/bin/python" -c 'import sys'
+    check: `prefix=$(cat ${PREFIX}) && [ -d "$prefix" ] || exit 1
+[ ! -f ${HAS_PYTHON} ] || "$prefix/bin/python" -c 'import sys'
 `,
     steps,
   };
@@ -44,6 +44,9 @@ function landing(path: string, key: string, files: ModuleFiles): ModuleFile {
 /** Where conda itself is, and the environment; the user's command enters the one by the other. */
 const BASE = '"$HOME/.jobctl/modules/conda.base"';
 const PREFIX = '"$HOME/.jobctl/modules/conda.prefix"';
+
+/** There where the environment has a Python, as most have. */
+const HAS_PYTHON = '"$HOME/.jobctl/modules/conda.has-python"';
 
 /** The shell line that enters the environment, for the user's command. In its own shell, so that signals and output are direct. */
 export function activateConda(name: string): string {
@@ -95,7 +98,10 @@ else
   ${make} || exit 1
 fi
 ${pin} || exit 1
-. "$base/bin/activate" "$name" && [ -n "$CONDA_PREFIX" ] && printf '%s\\n' "$CONDA_PREFIX" > ${PREFIX}
+. "$base/bin/activate" "$name" && [ -n "$CONDA_PREFIX" ] || exit 1
+rm -f ${HAS_PYTHON}
+[ ! -x "$CONDA_PREFIX/bin/python" ] || : > ${HAS_PYTHON} || exit 1
+printf '%s\\n' "$CONDA_PREFIX" > ${PREFIX}
 `;
 }
 

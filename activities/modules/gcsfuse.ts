@@ -70,7 +70,7 @@ case $there in
     ;;
 esac
 [ -d "$path" ] || mkdir -p -- "$path" 2> /dev/null || $as_root mkdir -p -- "$path" || exit 1
-${makeCache}$as_root gcsfuse ${flagsOf(mount.cache).join(' ')} -- "$bucket" "$path" || exit 1
+${makeCache}$as_root gcsfuse ${flagsOf(mount.cache).join(' ')} "$bucket" "$path" || exit 1
 is_mounted "$path" "$bucket" || { echo "gcsfuse: $path does not answer after the mount" >&2; exit 1; }
 echo "gcsfuse: gs://$bucket is at $path"
 `;

@@ -111,12 +111,12 @@ describe('the modules files, script and those of the job file', () => {
         made?.steps.map(({ name }) => name),
         ['copy', 'install', 'tell'],
       );
-      assert.equal(await apply(session, made!), 'done');
-      assert.equal(await apply(session, made!), 'unchanged');
+      assert.equal(await apply(session, made), 'done');
+      assert.equal(await apply(session, made), 'unchanged');
       rmSync(join(session.host.home, 'installed'));
-      assert.equal(await apply(session, made!), 'done');
+      assert.equal(await apply(session, made), 'done');
       rmSync(join(session.host.home, 'tokens.txt'));
-      assert.equal(await apply(session, made!), 'done');
+      assert.equal(await apply(session, made), 'done');
       assert.equal(session.read('did'), 'told\ntold\ntold\n');
     }));
 });

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import type { SetUpRecord } from '../../domain/setup-record.js';
+import { logPrefix, setUpObject } from '../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { jobFile } from './job-files.js';
+import { TestStack } from './test-stack.js';
+
+describe('the set-up of a slice of four hosts', function () {
+  this.timeout(90_000);
+  let stack: TestStack;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start();
+  });
+  after(() => stack.stop());
+
+  const submit = async (job: object): Promise<string> => (await stack.jobs.submit({ job, user: 'alice' })).id;
+
+  async function logOf(id: string, stream: string, host: number): Promise<string> {
+    const chunks = await stack.store.list(`${logPrefix(id, 1, stream)}host-${host}.`);
+    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
+    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
+  }
+  async function recordOf(id: string): Promise<SetUpRecord> {
+    const content = await stack.store.read(setUpObject(id, 1));
+    assert.ok(content, 'no record of the set-up');
+    return JSON.parse(content.toString()) as SetUpRecord;
+  }
+
+  /** Own modules whose steps say in ~/did that they ran. */
+  const modules = (failing: string): object => ({
+    setup: { modules: ['tools', 'more', 'command'] },
+    modules: {
+      tools: {
+        setup: [
+          { name: 'first', run: 'echo first >> ~/did' },
+          { name: 'second', run: `echo second >> ~/did\ncase $(hostname) in *-w-2) ${failing} ;; esac` },
+        ],
+      },
+      more: { setup: [{ name: 'last', run: 'echo last >> ~/did' }] },
+    },
+  });
+
+  it('repeats a failing step on its host alone, and keeps what each host did', async () => {
+    const failing = '[ -f ~/failed ] || { touch ~/failed; echo not yet; exit 5; }';
+    const id = await submit(jobFile('cat ~/did', modules(failing)));
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded');
+    const did = await Promise.all([0, 1, 2, 3].map((host) => logOf(id, 'command', host)));
+    const once = 'first\nsecond\nlast\n';
+    assert.deepEqual(did, [once, once, 'first\nsecond\nsecond\nlast\n', once]);
+    assert.equal(await logOf(id, 'tools', 2), 'not yet\n');
+    const { hosts, ready, steps } = await recordOf(id);
+    assert.deepEqual([hosts, ready], [4, { tools: 4, more: 4 }]);
+    const tries = steps.filter(({ step }) => step === 'second').map((row) => [row.host, row.tries, row.outcome]);
+    assert.deepEqual(tries.toSorted(), [
+      [0, 1, 'done'],
+      [1, 1, 'done'],
+      [2, 2, 'done'],
+      [3, 1, 'done'],
+    ]);
+  });
+
+  it('ends at once with module, step, host, code and last lines where nothing can help', async () => {
+    const failing = 'echo collecting; echo "ERROR: No matching distribution found for jaxx==9"; exit 1';
+    const id = await submit(jobFile('true', modules(failing)));
+    const { by, host, message } = (await stack.jobs.wait(id)).cause ?? {};
+    assert.deepEqual([by, host], ['task', 2]);
+    assert.match(
+      message ?? '',
+      /setup of tools failed on host 2: step 'second' ended with code 1 \(pip finds no such package\); its last lines:\ncollecting\nERROR: No matching distribution found for jaxx==9$/,
+    );
+    const { steps } = await recordOf(id);
+    const failed = steps
+      .filter(({ outcome }) => outcome === 'failed')
+      .map(({ host, step, code }) => [host, step, code]);
+    assert.deepEqual(failed, [[2, 'second', 1]]);
+  });
+});
