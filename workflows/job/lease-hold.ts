@@ -89,7 +89,7 @@ export class LeaseHold {
   }
 
   /** Resolves when the lease is held, revoked before the job heard of its grant, or no longer wanted. */
-  async acquire(isUnwanted: () => boolean): Promise<void> {
+  async acquire(isUnwanted: () => boolean = () => false): Promise<void> {
     if (this.isHeld) return;
     this.#isResting = false;
     await this.#ask();
