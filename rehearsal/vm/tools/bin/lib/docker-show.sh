@@ -16,7 +16,8 @@ filled() {
   for pair in ".ID|$(printf '%.12s' "$2")" ".Names|$(get "$2" name)" ".Name|/$(get "$2" name)" ".Image|$(get "$2" image)" ".Status|$(status_of "$2")" \
     ".State.Running|$(is_running "$2" && echo true || echo false)" ".State.Status|$(container_state "$2")" ".State.ExitCode|$(get "$2" exit || echo 0)" \
     ".State.Pid|$(is_running "$2" && get "$2" pid || echo 0)" ".State|$(container_state "$2")" ".Id|$2" ".Config.Image|$(get "$2" image)" ".Command|\"$(get "$2" command)\""; do
-    key=${pair%%|*} text=$(printf '%s' "${pair#*|}" | sed 's/[&\\#]/\\&/g')
+    # A command of several lines is shown in one, as docker quotes it.
+    key=${pair%%|*} text=$(printf '%s' "${pair#*|}" | sed -e ':all' -e '$!{N' -e 'b all' -e '}' -e 's/[&\\#]/\\&/g' -e 's/\n/\\\\n/g')
     line=$(printf '%s\n' "$line" | sed "s#{{ *$(printf '%s' "$key" | sed 's/\./\\./g') *}}#$text#g")
   done
   case $line in *'{{'*) not_known "the template $1" ;; esac
