@@ -101,10 +101,13 @@ exit 3'
 /**
  * The container's own first process: `$1` is the run's folder. It stays first, since a first process ignores signals
  * that it does not handle; the command is its child. Without processes of its own (--pid=host) it becomes the command.
+ * One line: it is what `docker ps` shows.
  */
-export const CONTAINER_ENTRY = `exec >> "$1/output" 2>&1 || exit 126
-ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)" 2> /dev/null
-[ $$ = 1 ] || exec bash -c '. "$0"' "$1/script"
-exec 3>&2 2> /dev/null
-bash -c '. "$0"' "$1/script" 2>&3 3>&-
-exit $?`;
+export const CONTAINER_ENTRY = [
+  'exec >> "$1/output" 2>&1 || exit 126',
+  'ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)" 2> /dev/null',
+  `[ $$ = 1 ] || exec bash -c '. "$0"' "$1/script"`,
+  'exec 3>&2 2> /dev/null',
+  `bash -c '. "$0"' "$1/script" 2>&3 3>&-`,
+  'exit $?',
+].join('; ');

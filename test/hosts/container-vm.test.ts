@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import type { HostConnection, HostsPort, RunRequest } from '../../cloud/hosts/port.js';
+import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
+import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { VmWithTools } from '../rehearsal/vm-tools.js';
+import { ended, NOTICE, outputOf, request } from './run.js';
+import { never } from './session.js';
+import { until } from '../until.js';
+
+/** The rehearsal's docker is a stand-in: a container there is a process of the VM, without PIDs of its own. */
+describe('a container on a rehearsed TPU VM', function () {
+  this.timeout(60_000);
+  const vm = new VmWithTools();
+  let fleet: HostsPort;
+  let connection: HostConnection;
+  before(async function () {
+    // No namespaces here: said by the tests of the rehearsal's own tools, which fail then where .ci/run wants them.
+    if (detectConfinement().kind === 'none') this.skip();
+    await vm.start();
+    const { address, port, key, user = 'alice' } = await vm.cloud.place('tools');
+    fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });
+    const privateKey = readFileSync(key.privateFile, 'utf8');
+    connection = await fleet.connect({ nodeId: 'tools', slice: 0, index: 0, address, user }, { privateKey }, never);
+  });
+  after(async () => {
+    fleet?.release();
+    await vm.stop();
+  });
+
+  const inside = (script: string, more: Partial<RunRequest> = {}): RunRequest =>
+    request(script, {
+      ...more,
+      container: { image: 'some/image:1', flags: ['--privileged'], mounts: ['/dev'], env: { ODD: `it's "$HOME" #1` } },
+    });
+
+  it('has its environment, prints to the run’s output, and its code is the run’s', async () => {
+    const output = await outputOf(
+      connection,
+      '',
+      inside('printf "%s\\n" "$ODD" "$MORE"; exit 7', { env: { MORE: ' m' } }),
+    );
+    assert.match(output, /^it's "\$HOME" #1\n m\n$/m);
+    assert.equal((await ended(connection)).code, 7);
+  });
+
+  it('is stopped with notice and grace, and is gone', async () => {
+    const runId = 'train-x1-a2';
+    const script = `trap 'cat "$JOBCTL_NOTICE_FILE"; exit 9' TERM; echo up; while :; do sleep 0.1; done`;
+    await connection.startRun(inside(script, { runId, epoch: 2 }));
+    let output = '';
+    const followed = connection.followOutput(runId, 0, (chunk) => void (output += chunk.toString()), never);
+    await until('up', () => output.includes('up'));
+    const status = await connection.stopRun(runId, 8000, NOTICE);
+    await followed;
+    assert.equal(status.kind === 'exited' && status.code, 9);
+    assert.match(output, /"cause":"cancel"/);
+    let left = '';
+    const options = {
+      onStdout: (chunk: Buffer) => void (left += chunk.toString()),
+      onStderr: () => undefined,
+      signal: never,
+    };
+    await connection.exec('docker ps -aq', options);
+    assert.equal(left, '');
+  });
+});
