@@ -54,8 +54,8 @@ export interface TimelineFacts {
 }
 
 /** Who waited for what, and when. What is not over ends `now`. */
-export function timelineOf({ submittedAt, endedAt = Infinity, events, setUps }: TimelineFacts, now: EpochMs): Timeline {
-  const end = Math.min(endedAt, Math.max(now, submittedAt));
+export function timelineOf({ submittedAt, endedAt, events, setUps }: TimelineFacts, now: EpochMs): Timeline {
+  const end = endedAt ?? Math.max(now, submittedAt);
   return {
     startedAt: submittedAt,
     endedAt: end,

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { connectingKey, refuseOtherKey } from '../../activities/connecting-key.js';
+import type { Installation } from '../../activities/dependencies.js';
+import { secretVariables } from '../../activities/secret-values.js';
+import { readPrivateKey } from '../../cloud/hosts/private-key.js';
+import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
+import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
+import { writeKeyPair } from '../end-to-end/test-stack.js';
+
+describe('secrets as a worker reads them', () => {
+  let folder: string;
+  let secrets: SecretStore;
+  let installation: Installation;
+  let own: ReturnType<typeof writeKeyPair>;
+  let other: ReturnType<typeof writeKeyPair>;
+  const textOf = (file: string): string => readFileSync(file, 'utf8');
+  const fingerprintOf = (file: string): string => {
+    const reading = readPrivateKey(textOf(file));
+    return reading.kind === 'key' ? reading.fingerprint : assert.fail(reading.what);
+  };
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'secret-values-'));
+    secrets = openSecretStore(pathToFileURL(join(folder, 'secrets')).href);
+    installation = { secrets, sshKey: { privateKey: 'installed' }, publicKey: 'public' } as unknown as Installation;
+    own = writeKeyPair(folder);
+    other = writeKeyPair(mkdtempSync(join(folder, 'other-')));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('a variable gets the value without the newlines at its end, as $(cat FILE) does', async () => {
+    await secrets.put('token', ' a b\nc\n\n');
+    assert.deepEqual(await secretVariables(installation, { secrets: { TOKEN: 'token' } }), { TOKEN: ' a b\nc' });
+    assert.deepEqual(await secretVariables(installation, {}), {});
+  });
+
+  it('one that is not there, and an installation without a store, are named with what to do; no value is', async () => {
+    const spec = { secrets: { TOKEN: 'nope' } };
+    await assert.rejects(
+      secretVariables(installation, spec),
+      /^ApplicationFailure: secrets\.TOKEN: there is no secret nope in the folder .*\n {2}put it: jobctl secret put nope/,
+    );
+    await assert.rejects(secretVariables({} as Installation, spec), /this installation has no secret store/);
+    await secrets.put('binary', 'a\0b');
+    await assert.rejects(secretVariables(installation, { secrets: { B: 'binary' } }), /holds a NUL byte/);
+  });
+
+  it('a store that is away for a moment ends nothing', async () => {
+    let calls = 0;
+    const flaky = {
+      ...secrets,
+      read: async () => {
+        calls += 1;
+        if (calls === 1) throw new SecretsUnavailable('away');
+        return 'value';
+      },
+    };
+    const found = await secretVariables({ ...installation, secrets: flaky }, { secrets: { A: 'a' } });
+    assert.deepEqual([found, calls], [{ A: 'value' }, 2]);
+  });
+
+  it('a key that is a secret connects, its public half computed', async () => {
+    await secrets.put('my-key', textOf(own.privateKeyFile));
+    const { privateKey, publicKey } = await connectingKey(installation, { privateKey: 'secret:my-key' });
+    assert.equal(privateKey, textOf(own.privateKeyFile));
+    assert.equal(publicKey, textOf(own.publicKeyFile).split(' ').slice(0, 2).join(' '));
+  });
+
+  it('a public key of another pair is refused with both fingerprints', async () => {
+    const ssh = { privateKey: own.privateKeyFile, publicKey: other.publicKeyFile };
+    await assert.rejects(connectingKey(installation, ssh), (error: Error) => {
+      for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
+      return true;
+    });
+  });
+
+  it("another key under the submitter's path is refused with both fingerprints and what to write instead", () => {
+    const ssh = { privateKey: own.privateKeyFile };
+    const key = { privateKey: textOf(own.privateKeyFile) };
+    refuseOtherKey(ssh, key, undefined);
+    refuseOtherKey(ssh, key, fingerprintOf(own.privateKeyFile));
+    refuseOtherKey({ privateKey: 'secret:a' }, key, fingerprintOf(other.privateKeyFile));
+    assert.throws(
+      () => refuseOtherKey(ssh, key, fingerprintOf(other.privateKeyFile)),
+      (error: Error) => {
+        for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
+        assert.match(
+          error.message,
+          /jobctl secret put my-key --from-file .*\n {2}and write ssh\.private_key: secret:my-key/,
+        );
+        return true;
+      },
+    );
+  });
+});
