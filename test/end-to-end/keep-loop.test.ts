@@ -8,6 +8,12 @@ import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack } from './test-stack.js';
 
+/** Of a job whose set-up would take five minutes. */
+const SLOW = {
+  setup: { modules: ['slow', 'command'] },
+  modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
+};
+
 describe('a job that goes on after its command has ended', function () {
   this.timeout(90_000);
   let stack: TestStack;
@@ -96,17 +102,32 @@ describe('a job that goes on after its command has ended', function () {
   });
 
   it('a restart while it is set up ends the set-up, and the next one begins at once', async () => {
-    const slow = {
-      setup: { modules: ['slow', 'command'] },
-      modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
-    };
-    const id = await submit('echo ran', slow);
-    await until('it is set up', async () => (await stack.jobs.row(id)).phase === 'setting-up', 40_000);
-    await until('its module runs', async () => (await stack.store.list(`jobs/${id}/logs/`)).length > 0, 20_000);
+    const id = await submit('echo ran', SLOW);
+    await until('its module runs', async () => (await stack.store.list(`jobs/${id}/logs/`)).length > 0, 40_000);
     await stack.jobs.restart(id, 'alice', { set: [{ path: ['setup', 'modules'], value: ['command'] }] });
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.attempts], ['succeeded', 2], stack.tail());
     assert.equal(await log(id, 2), 'ran\n');
+    await nothingLeft();
+  });
+
+  it('a cancel while it is set up ends the set-up and leaves nothing', async () => {
+    const id = await submit('echo never', SLOW);
+    await until('its module runs', async () => (await stack.store.list(`jobs/${id}/logs/`)).length > 0, 40_000);
+    await stack.jobs.cancel(id);
+    const { result, cause } = await stack.jobs.wait(id);
+    assert.deepEqual([result, cause?.message], ['cancelled', 'cancelled while setting-up'], stack.tail());
+    await nothingLeft();
+  });
+
+  it('timeouts.run stops a command that goes on for too long', async () => {
+    const long = await submit('trap "cat $JOBCTL_NOTICE_FILE; exit 0" TERM; sleep 600 & wait $!', {
+      timeouts: { run: 2 },
+    });
+    const outcome = await stack.jobs.wait(long);
+    assert.deepEqual([outcome.result, outcome.cause?.by], ['failed', 'task']);
+    assert.equal(outcome.cause?.message, 'the command ran for 2 s, as long as timeouts.run allows');
+    assert.match(await log(long, 1), /"cause":"cancel","reason":"its command has run for 2 s \(timeouts\.run\)"/);
     await nothingLeft();
   });
 });

@@ -1,4 +1,4 @@
-import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation, patched } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, SetUpEnd, StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { EpochMs } from '../../domain/units.js';
@@ -8,6 +8,7 @@ import { recordAttempt } from './attempt-records.js';
 import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import type { Interruption } from './interruption.js';
+import { type Met, runClock, whenInterrupted } from './interruption-watch.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
 import type { JobTerms } from './terms.js';
@@ -152,7 +153,14 @@ export class Attempts {
    */
   async #setUpUntilInterrupted(input: AttemptInput, summary: string): Promise<SetUpEnd | Interrupted | undefined> {
     const settingUp = this.#worker.call(this.#number, summary, (worker) => worker.setUpHosts(input));
-    const end = await Promise.race([settingUp, this.#whenInterrupted()]);
+    const cancelled = CancellationScope.current().cancelRequested;
+    let end: SetUpEnd | Met | undefined;
+    try {
+      end = await Promise.race([settingUp, cancelled, this.#whenInterrupted()]);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      end = await this.#afterCancel(input, settingUp, error);
+    }
     if (end === undefined || end.kind !== 'interrupted') return end;
     const { interruption } = end;
     if (interruption.end === 'revoked') this.#worker.giveUp();
@@ -164,6 +172,19 @@ export class Attempts {
       if (late?.kind === 'slices-lost' || late?.kind === 'ended-before') return late;
     }
     return { kind: interruption.end };
+  }
+
+  /** The slices of a cancelled job go, so nobody waits for its set-up; jobs of 0.1.0 waited for its end. */
+  async #afterCancel(
+    input: AttemptInput,
+    settingUp: Promise<SetUpEnd | undefined>,
+    cancellation: unknown,
+  ): Promise<SetUpEnd | Met | undefined> {
+    // Keeps alive jobs of 0.1.0 that were cancelled while they were set up.
+    if (!patched('cancel-ends-set-up')) return Promise.race([settingUp, this.#whenInterrupted()]);
+    this.#worker.giveUp();
+    await CancellationScope.nonCancellable(() => this.#worker.endSetUp(input));
+    throw cancellation;
   }
 
   async #supervise(input: AttemptInput): Promise<AttemptResult> {
@@ -196,12 +217,15 @@ export class Attempts {
     const watching = this.#watch(input);
     const cancelled = CancellationScope.current().cancelRequested;
     let first: AttemptEnd | Met | undefined;
+    const clock = runClock(input.spec.timeouts?.run, this.lastedMs);
     try {
-      first = await Promise.race([watching, cancelled, this.#whenInterrupted()]);
+      first = await Promise.race([watching, cancelled, this.#whenInterrupted(), ...clock.late]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
       await CancellationScope.nonCancellable(() => this.#stopWatched(input, watching, CANCELLED));
       throw error;
+    } finally {
+      clock.stop();
     }
     if (first?.kind !== 'interrupted') return first;
     const { interruption } = first;
@@ -247,13 +271,7 @@ export class Attempts {
   }
 
   #whenInterrupted(): Promise<Met> {
-    let met: Interruption | undefined;
-    const interrupted = (): Promise<void> => condition(() => (met = this.#interruption()) !== undefined);
-    // A cancel is waited for in its own way, or not at all.
-    return CancellationScope.nonCancellable(interrupted).then(() => ({
-      kind: 'interrupted',
-      interruption: met as Interruption,
-    }));
+    return whenInterrupted(this.#interruption);
   }
 
   #watch(input: AttemptInput): Promise<AttemptEnd | undefined> {
@@ -310,12 +328,6 @@ export interface AttemptsContext {
   readonly story: JobStory;
   /** Why what is under way has to end, if it has. */
   readonly interruption: () => Interruption | undefined;
-}
-
-/** The interruption as it was when it was first seen: it may have been taken back since. */
-interface Met {
-  readonly kind: 'interrupted';
-  readonly interruption: Interruption;
 }
 
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

@@ -1,12 +1,13 @@
 import type { StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
+import { hoursText } from './keeping.js';
 import { type Revocation, revocationNotice, revocationText } from './revocation.js';
 import type { Wish } from './wishes.js';
 
 /** Why what is under way on the slices has to end before its time. */
 export interface Interruption {
   /** How the record of the attempt and `JOBCTL_PREVIOUS_ATTEMPT_END` name it. */
-  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted';
+  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out';
   /** Shown while the command ends. */
   readonly phase: JobPhase;
   /** One sentence, without its grace. */
@@ -33,6 +34,11 @@ export function interruptionByPerson(wish: Wish): Interruption {
       return { end: 'restarted', phase: JobPhase.Running, why, notice };
   }
 }
+
+export const interruptionByClock = (seconds: number): Interruption => {
+  const why = `its command has run for ${hoursText(seconds)} (timeouts.run)`;
+  return { end: 'timed-out', phase: JobPhase.Running, why, notice: { cause: 'cancel', reason: why } };
+};
 
 /** As people read it: in the job's story, its row, and as the reason for which its slices go. */
 export function wishText(wish: Wish): string {

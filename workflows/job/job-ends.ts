@@ -5,6 +5,7 @@ import { placeName } from './attempt-words.js';
 import type { AttemptResult, Attempts } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
 import type { Gang, GangLoss } from './gang.js';
+import { hoursText } from './keeping.js';
 import type { LeaseHold } from './lease-hold.js';
 import { afterEnd, gaveUpText, type QuickEnds } from './looping.js';
 import type { JobStory } from './story.js';
@@ -114,6 +115,7 @@ export class JobEnds {
       case 'run-lost':
       case 'module-failed':
       case 'host-bad':
+      case 'timed-out':
       case 'worker-failed':
         // A restart was promised, whatever the command came to meanwhile.
         if (isToRestart()) return undefined;
@@ -121,6 +123,8 @@ export class JobEnds {
     switch (result.kind) {
       case 'exited':
         return this.#afterExit(result);
+      case 'timed-out':
+        return this.#afterTimeout();
       case 'run-lost':
         return this.#spend('infrastructure', `${placeName(result.at, slices)}: ${result.message}`, []);
       case 'module-failed': {
@@ -148,17 +152,36 @@ export class JobEnds {
     return { ...this.outcome('failed', { by: 'task', message, slice: at.slice, host: at.host }), exitCode: code };
   }
 
+  /** `timeouts.run` is over, and the command was stopped. */
+  async #afterTimeout(): Promise<Outcome | undefined> {
+    const { loop, retries, timeouts } = this.#parts.terms.spec;
+    const message = `the command ran for ${hoursText(timeouts?.run ?? 0)}, as long as timeouts.run allows`;
+    if (loop) return this.#loopAgain(message, {}, undefined);
+    if (this.#spent.task < retries.task) return this.#spend('task', message, []);
+    return this.outcome('failed', { by: 'task', message });
+  }
+
+  /** `timeouts.queue` is over. */
+  waitedInVain(): Outcome {
+    const { timeouts } = this.#parts.terms.spec;
+    const message = `its pool granted nothing for ${hoursText(timeouts?.queue ?? 0)} (timeouts.queue)`;
+    return this.outcome('failed', { by: 'infrastructure', message });
+  }
+
   /** A job that loops has no end of its own, except where its command ends at once, again and again. */
   async #loopAgain(
     message: string,
     place: Pick<OutcomeCause, 'slice' | 'host'>,
-    exitCode: number,
+    exitCode: number | undefined,
   ): Promise<Outcome | undefined> {
     const { attempts, story, isInterrupted } = this.#parts;
     const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempts.lastedMs);
     this.#quickEnds = quickEnds;
     if (pauseMs === undefined)
-      return { ...this.outcome('failed', { by: 'task', message: gaveUpText(message), ...place }), exitCode };
+      return {
+        ...this.outcome('failed', { by: 'task', message: gaveUpText(message), ...place }),
+        ...(exitCode === undefined ? {} : { exitCode }),
+      };
     story.move(JobPhase.Running, `${message}; loop: it starts again in ${pauseMs / 1000} s`);
     await condition(isInterrupted, pauseMs, { summary: 'before the command starts again' });
     return undefined;

@@ -1,23 +1,23 @@
-import { CancellationScope, condition, isCancellation, setHandler, workflowInfo } from '@temporalio/workflow';
+import { setHandler, workflowInfo } from '@temporalio/workflow';
 import { contentHash } from '../../domain/content-hash.js';
-import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import { formatSlices } from '../../domain/job-units.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { setUpCounts } from '../../domain/setup-record.js';
 import { meter } from '../meter.js';
-import { describeQuery, type JobInput, type JobView, prioritySignal, setUpProgressSignal } from '../messages.js';
+import { describeQuery, type JobInput, prioritySignal, setUpProgressSignal } from '../messages.js';
 import { Attempts } from './attempts.js';
 import type { JobCarry } from './carry.js';
-import { jobDetails, type JobFacts } from './details.js';
+import { jobDetails } from './details.js';
 import { demandOf } from './demand.js';
 import { tellEnd } from './ending.js';
 import { Gang } from './gang.js';
 import { type Interruption, interruptionByPerson, interruptionByPool, wishText } from './interruption.js';
 import { JobEnds } from './job-ends.js';
-import { costText, type KeepEnd, keepSlices } from './keeping.js';
+import { jobFacts, jobView, type ShownParts } from './job-views.js';
 import { LeaseHold } from './lease-hold.js';
 import { listenToPeople } from './people.js';
 import { isPreemptionByQuota, type Revocation, revocationText } from './revocation.js';
+import { SliceKeeper } from './slice-keeper.js';
 import { chainRunId, JobStory } from './story.js';
 import { JobTerms } from './terms.js';
 import { type Wish, Wishes } from './wishes.js';
@@ -39,6 +39,8 @@ export class JobRun {
   readonly #gang: Gang;
   readonly #attempts: Attempts;
   readonly #ends: JobEnds;
+  readonly #keeper: SliceKeeper;
+  readonly #shown: ShownParts;
   /** The outcome is stored and told, and slices are kept. */
   #isConcluded = false;
 
@@ -66,16 +68,18 @@ export class JobRun {
       },
       carry,
     );
+    const resting = { ...parts, wishes: this.#wishes, lease: this.#lease, gang: this.#gang };
+    this.#keeper = new SliceKeeper({ ...resting, settings });
+    this.#shown = { ...parts, carried: carry, gang: this.#gang, attempts: this.#attempts, ends: this.#ends };
     this.#listen(job.id);
     if (!workflowInfo().continuedFromExecutionRunId) this.#begin(source);
-    this.#story.describeBy(() => jobDetails(this.#facts()));
+    this.#story.describeBy(() => jobDetails(jobFacts(this.#shown)));
   }
 
   /** Until the job has an outcome, or its history is long enough for a new run. */
   async live(): Promise<LiveEnd> {
     for (;;) {
-      await this.#settle();
-      const outcome = await this.#useLease();
+      const outcome = (await this.#settle()) ?? (await this.#useLease());
       if (outcome) return { kind: 'outcome', outcome };
       const { jobHistoryEvents } = this.#carried.settings.timings;
       if (!this.#isInterrupted() && workflowInfo().historyLength >= jobHistoryEvents) {
@@ -85,33 +89,11 @@ export class JobRun {
     }
   }
 
-  /**
-   * `keep`: stores and tells the outcome, which is final, and keeps the slices for people to look, until somebody cancels or
-   * deletes the job, the time is over, a slice is lost, or the pool takes the lease (docs/adr/0022).
-   */
+  /** `keep`: the outcome is stored and told, and slices stay for people to look. Returns at once where they are not to be kept. */
   async hold(outcome: Outcome): Promise<void> {
-    const { keep } = this.#terms.spec;
-    if (keep === undefined || outcome.result === 'cancelled' || !this.#holdsSlices()) return;
-    if (keep.when === 'on-failure' && outcome.result !== 'failed') return;
-    const until = Date.now() + keep.seconds * 1000;
-    await CancellationScope.nonCancellable(async () => {
-      await this.#lease.park(true);
-      const end = outcome.cause?.message ?? 'the command ended with exit code 0';
-      this.#story.hold(
-        outcome,
-        `${outcome.result}: ${end}; its slices are kept (keep: ${keep.when}), ${this.#cost(until)}`,
-      );
-      this.#isConcluded = true;
-      meter.ended(outcome);
-      await tellEnd(this.#terms.spec.notify ?? [], outcome, this.#story);
-    });
-    try {
-      const end = await this.#keep(until, () => this.#lease.revocation !== undefined);
-      this.#story.note(`its slices go: ${end.kind === 'over' ? 'the time of keep is over' : this.#whyNotKept(end)}`);
-    } catch (error) {
-      if (!isCancellation(error)) throw error;
-      this.#story.note('its slices go: somebody asked for it');
-    }
+    if (!this.#keeper.keepsAfter(outcome)) return;
+    await this.#keeper.hold(outcome, () => this.#conclude(outcome));
+    this.#isConcluded = true;
   }
 
   /** Stores the outcome, tells the slices to go, lets the lease go. Their clean-up is not waited for (DESIGN.md 2). */
@@ -121,8 +103,14 @@ export class JobRun {
     await this.#gang.dismiss(`job ${workflowInfo().workflowId} ${outcome.result}`);
     await this.#lease.letGo();
     this.#story.end(outcome);
-    if (!this.#isConcluded) meter.ended(outcome);
-    await tellEnd(this.#isConcluded ? [] : (this.#terms.spec.notify ?? []), outcome, this.#story);
+    // Once more, for what happened since.
+    if (this.#isConcluded) await tellEnd([], outcome, this.#story);
+    else await this.#conclude(outcome);
+  }
+
+  async #conclude(outcome: Outcome): Promise<void> {
+    meter.ended(outcome);
+    await tellEnd(this.#terms.spec.notify ?? [], outcome, this.#story);
   }
 
   cancelledOutcome(): Outcome {
@@ -132,7 +120,7 @@ export class JobRun {
   // What comes from outside ------------------------------------------------------------------------------------------
 
   #listen(id: string): void {
-    setHandler(describeQuery, () => this.#view());
+    setHandler(describeQuery, () => jobView(this.#shown));
     setHandler(prioritySignal, (news) => this.#onPriority(news));
     setHandler(setUpProgressSignal, ({ attempt, ...news }) => {
       if (attempt === this.#attempts.number) this.#story.progress(JobPhase.SettingUp, setUpCounts(news));
@@ -204,16 +192,17 @@ export class JobRun {
   /**
    * Does what the pool and people asked, then waits until a lease is held. A command that may run is left to be stopped first:
    * `useLease` does that.
+   * @returns an outcome where it waited for as long as the job allows
    */
-  async #settle(): Promise<void> {
+  async #settle(): Promise<Outcome | undefined> {
     for (;;) {
       const { revocation } = this.#lease;
       const wish = this.#wishes.current;
-      if (this.#isInterrupted() && this.#attempts.isRunning && this.#gang.isWhole) return;
+      if (this.#isInterrupted() && this.#attempts.isRunning && this.#gang.isWhole) return undefined;
       if (revocation) await this.#giveBackTo(revocation);
       else if (wish) await this.#fulfil(wish);
-      else if (this.#lease.isHeld) return;
-      else await this.#waitForLease();
+      else if (this.#lease.isHeld) return undefined;
+      else if (!(await this.#waitForLease())) return this.#ends.waitedInVain();
     }
   }
 
@@ -225,8 +214,8 @@ export class JobRun {
       case 'requeue':
         return hasSomething ? this.#giveBack(wish, 'requeued').then(() => this.#done(wish)) : this.#done(wish);
       case 'stop':
-        if (!wish.isRelease && this.#holdsSlices()) return this.#pause(wish);
-        return hasSomething ? this.#giveBack(wish, 'stopped') : this.#rest(wish);
+        if (!wish.isRelease && this.#holdsSlices()) return this.#keeper.pause(wish);
+        return hasSomething ? this.#giveBack(wish, 'stopped') : this.#keeper.rest(wish);
     }
   }
 
@@ -234,13 +223,17 @@ export class JobRun {
     this.#wishes.done(wish);
   }
 
-  async #waitForLease(): Promise<void> {
+  /** False: `timeouts.queue` is over. */
+  async #waitForLease(): Promise<boolean> {
     const again =
       this.#ends.quotaPreemptions > 0 || this.#attempts.number > 0 ? ' again, with its first submit time' : '';
     this.#story.move(JobPhase.Queued, `waits for quota of project ${this.#carried.settings.project}${again}`);
     const askedAt = Date.now();
-    await this.#lease.acquire(() => this.#wishes.current !== undefined);
+    const { queue } = this.#terms.spec.timeouts ?? {};
+    const isUnwanted = (): boolean => this.#wishes.current !== undefined;
+    const isAnswered = await this.#lease.acquire(isUnwanted, queue === undefined ? undefined : queue * 1000);
     if (this.#lease.isHeld) meter.queued(this.#terms.spec.pool, Date.now() - askedAt);
+    return isAnswered;
   }
 
   /** The slices go, then the lease: its pool counts it until both are gone. */
@@ -267,44 +260,6 @@ export class JobRun {
     } else this.#story.note(why);
   }
 
-  /** `paused`: slices and lease are kept until somebody says otherwise, the pool takes them, or the time is over. */
-  async #pause(wish: Wish): Promise<void> {
-    const until = Date.now() + (this.#terms.spec.timeouts?.stop ?? DEFAULT_STOP_SECONDS) * 1000;
-    await this.#lease.park(true);
-    this.#story.move(JobPhase.Paused, `${wishText(wish)}; its slices are kept, ${this.#cost(until)} (timeouts.stop)`);
-    const end = await this.#keep(until, () => this.#wishes.current !== wish || this.#lease.revocation !== undefined);
-    if (end.kind === 'changed') return;
-    if (end.kind === 'lost') this.#gang.markLost(end.slices);
-    this.#story.note(`its slices are not kept any more: ${this.#whyNotKept(end)}`);
-    // Somebody may have said something else in the same moment.
-    if (this.#wishes.current === wish) this.#wishes.stop(wish.by, true);
-  }
-
-  /** `released`: nothing is held, and nothing asked for. */
-  async #rest(wish: Wish): Promise<void> {
-    const resume = `jobctl resume ${workflowInfo().workflowId}`;
-    this.#story.move(JobPhase.Released, `${wishText(wish)}; it holds nothing until \`${resume}\``);
-    await condition(() => this.#wishes.current !== wish);
-  }
-
-  #keep(until: number, isChanged: () => boolean): Promise<KeepEnd> {
-    const { timings } = this.#carried.settings;
-    return keepSlices({ slices: this.#gang.ready, timings, until, isChanged });
-  }
-
-  #whyNotKept(end: KeepEnd): string {
-    if (end.kind === 'lost') return `slice ${end.slices[0]?.index ?? 0} was lost: ${end.slices[0]?.message ?? ''}`;
-    if (end.kind === 'over') return 'timeouts.stop is over';
-    const { revocation } = this.#lease;
-    return revocation ? revocationText(revocation) : 'somebody asked for it';
-  }
-
-  #cost(until: number): string {
-    const { label } = this.#carried.settings;
-    const place = { zone: this.#gang.zone, until, ...(label === undefined ? {} : { rehearsed: label }) };
-    return costText(this.#terms.spec, this.#lease.bought, place);
-  }
-
   /** One go at a running command under the lease. Undefined: go on, in whatever state things are now. */
   async #useLease(): Promise<Outcome | undefined> {
     const { spec } = this.#terms;
@@ -326,41 +281,6 @@ export class JobRun {
     this.#terms.change(edit, attempt);
     if (edit.spec.keep !== undefined) this.#story.keeps();
     this.#story.note(`from attempt ${attempt} on it runs by the changed job file`);
-  }
-
-  // What it looks like -----------------------------------------------------------------------------------------------
-
-  #view(): JobView {
-    const { settings, submittedAt } = this.#carried;
-    return {
-      id: workflowInfo().workflowId,
-      spec: this.#terms.spec,
-      project: settings.project,
-      ...(settings.label === undefined ? {} : { label: settings.label }),
-      submittedAt,
-      attempt: this.#attempts.number,
-      preemptions: this.#ends.spent.preemption,
-      ...this.#ends.takenByQuota,
-      slices: this.#gang.views,
-      login: { user: settings.loginUser, publicKey: settings.publicKey },
-      ...this.#story.view(),
-    };
-  }
-
-  #facts(): JobFacts {
-    const { settings } = this.#carried;
-    const { setback } = this.#story;
-    return {
-      id: workflowInfo().workflowId,
-      spec: this.#terms.spec,
-      settings,
-      attempt: this.#attempts.number,
-      spent: this.#ends.spent,
-      ...this.#ends.takenByQuota,
-      slices: this.#gang.views,
-      ...(setback === undefined ? {} : { setback }),
-      ...this.#story.view(),
-    };
   }
 
   carry(): JobCarry {

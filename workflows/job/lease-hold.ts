@@ -88,12 +88,18 @@ export class LeaseHold {
     return this.isHeld || this.#askedAt !== undefined;
   }
 
-  /** Resolves when the lease is held, revoked before the job heard of its grant, or no longer wanted. */
-  async acquire(isUnwanted: () => boolean = () => false): Promise<void> {
-    if (this.isHeld) return;
+  /**
+   * Resolves when the lease is held, revoked before the job heard of its grant, or no longer wanted.
+   * @returns false: none of these, and `timeoutMs` is over
+   */
+  async acquire(isUnwanted: () => boolean = () => false, timeoutMs?: number): Promise<boolean> {
+    if (this.isHeld) return true;
     this.#isResting = false;
     await this.#ask();
-    await condition(() => this.isHeld || this.#revocation !== undefined || isUnwanted());
+    const isAnswered = (): boolean => this.isHeld || this.#revocation !== undefined || isUnwanted();
+    if (timeoutMs !== undefined) return condition(isAnswered, timeoutMs, { summary: 'timeouts.queue' });
+    await condition(isAnswered);
+    return true;
   }
 
   /** Tells the pool that nothing runs on its chips, or that something does again; it is the first to be asked for them. */
