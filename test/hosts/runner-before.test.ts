@@ -89,6 +89,16 @@ describe('the on-host runner: before the command', () => {
       assert.equal((await ended(session.connection)).code, 0);
     }));
 
+  it('does not wait for an accelerator that an earlier attempt of the job still has', () =>
+    withHost(async (session) => {
+      const device = join(session.host.home, 'device');
+      writeFileSync(device, '');
+      await session.connection.startRun(request(`exec 3< ${device}; exec sleep 300`));
+      process.kill(pids(session)[1], 'SIGKILL');
+      const next = { runId: 'train-x1-a2', epoch: 2, ...withDevices([device], 100) };
+      assert.equal(await outputOf(session.connection, 'echo mine', next), 'mine\n');
+    }));
+
   it('names who has the accelerator when it is not let go, and can be started again', () =>
     withHost(async (session) => {
       const { device, holder } = busyDevice(session);

@@ -41,14 +41,19 @@ clear_lock_files() {
   done
 }
 
-# Whatever an earlier attempt of job $1 left running on this host, whose epoch is below $2, would run beside this one.
+# Before job $1 begins with epoch $2: whatever an earlier attempt of it left running on this host would run beside it.
 end_earlier() {
   cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -aF "JOBCTL_RUN_DIR=$base/runs/$1-a" | sort -u | while read -r other; do
-    number=\${other#"JOBCTL_RUN_DIR=$base/runs/$1-a"}
-    case $number in '' | *[!0-9]*) continue ;; esac
-    [ "$number" -ge "$2" ] || end_members "$other" 2000
+    is_earlier "\${other#"JOBCTL_RUN_DIR=$base/runs/$1-a"}" "$2" && end_members "$other" 2000
+  done
+  for file in "$base/runs/$1-a"*/container; do
+    attempt=\${file#"$base/runs/$1-a"}
+    [ -f "$file" ] && is_earlier "\${attempt%/container}" "$2" || continue
+    find_docker
+    $as_docker docker rm -f "$(cat "$file")" > /dev/null 2>&1 && rm -f "$file"
   done
 }
+is_earlier() { case $1 in '' | *[!0-9]*) return 1 ;; esac; [ "$1" -lt "$2" ]; }
 
 raise_open_files() {
   [ "$(ulimit -S -n)" != unlimited ] && [ "$(ulimit -S -n)" -lt 100000 ] || return 0

@@ -23,22 +23,21 @@ container_lives() {
   case $container_is in running | paused | restarting | unknown) ;; *) return 1 ;; esac
 }
 
-# A container of this name that has not begun was never started; one of an earlier attempt would hold the accelerators.
+# A container of this name that has not begun was never started.
 create_container() {
   find_docker
   printf '%s\\n' "$container" > "$run/container"
   chmod 666 "$run/output" && chmod 644 "$run/script"
-  old=$($as_docker docker ps -aq --no-trunc --filter "label=jobctl.job=$1" --filter "label=jobctl.home=$base")
-  [ -z "$old" ] || $as_docker docker rm -f $old > /dev/null 2>&1
+  $as_docker docker rm -f "$container" > /dev/null 2>&1
   with_container create_with 8>&- 9>&- 2> "$run/created"
   created=$?
   rm -f "$run/env" "$run/env.list"
   cat "$run/created"
+  [ $created -eq 0 ] || rm -f "$run/container"
   [ $created -eq 0 ] || ! grep -qiE 'cannot connect to the docker daemon|permission denied .*docker' "$run/created" || {
     blocked "docker does not answer: $(tr '\\n' ' ' < "$run/created")"
     exit 75
   }
-  [ $created -eq 0 ] || rm -f "$run/container"
   return $created
 }
 
@@ -67,7 +66,8 @@ await_container() {
   esac
 }
 
-remove_container() { $as_docker docker rm -f "$container" > /dev/null 2>&1; }
+# Whose exit record is on the disk, or which never began.
+remove_container() { $as_docker docker rm -f "$container" > /dev/null 2>&1 && rm -f "$run/container"; }
 
 # SIGTERM to every process inside, up to $1 ms of grace, SIGKILL. Where it has no processes of its own (--pid=host), by mark.
 stop_container() {

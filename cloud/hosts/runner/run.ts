@@ -137,22 +137,29 @@ verb_supervise() {
   [ ! -f "$run/container" ] || remove_container
 }
 
+# Locks out the other attempts of job $1 and makes $2 the greatest epoch, unless it is no longer wanted.
+claim_epoch() {
+  exec 8>>"$base/epochs/$1.lock"
+  flock 8
+  [ -f "$run/stop" ] && exit 75
+  known_epoch "$1"
+  [ "$known" -gt "$2" ] && exit 75
+  [ "$known" -eq "$2" ] || { echo "$2" > "$base/epochs/$1.new" && mv -f "$base/epochs/$1.new" "$base/epochs/$1"; } || exit 75
+}
+
 # Becomes the user's command. Keeps the lock until 'begun' is there, so that no second starter can come between.
 verb_child() {
   open_run "$1"
   # Not where it is started: sh would put its own words about how the child ended there too.
   exec >> "$run/output" 2>&1
   . "$run/plan"
-  await_devices 9>&- || exit 75
-  exec 8>>"$base/epochs/$2.lock"
-  flock 8
-  [ -f "$run/stop" ] && exit 75
-  known_epoch "$2"
-  [ "$known" -gt "$3" ] && exit 75
-  [ "$known" -lt "$3" ] && { echo "$3" > "$base/epochs/$2.new" && mv -f "$base/epochs/$2.new" "$base/epochs/$2" || exit 75; }
+  claim_epoch "$2" "$3"
   end_earlier "$2" "$3"
+  exec 8>&-
+  await_devices 9>&- || exit 75
   clear_lock_files
-  [ -z "$container" ] || create_container "$2"
+  claim_epoch "$2" "$3"
+  [ -z "$container" ] || create_container
   created=$?
   started=$(now_ms)
   echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
