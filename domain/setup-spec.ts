@@ -37,17 +37,17 @@ export interface GcsfuseMount {
   readonly prefix?: string;
 }
 
-/** What `docker run` gets, for the command. */
+/** The command's container (facts/predecessors.md 1.1). */
 export interface DockerSpec {
-  /** Registry, name and tag or digest. */
+  /** By tag or by digest. */
   readonly image: string;
-  /** Words, split as a shell would. */
+  /** Further words of `docker run`, split as a shell would. Name, removal, detaching and terminal are jobctl's, whatever they say. */
   readonly flags: readonly string[];
-  /** HOST:CONTAINER or HOST:CONTAINER:OPTIONS. */
+  /** `PATH` (the same inside) or `SOURCE:TARGET[:OPTIONS]`; `~` is the login user's home on the host. */
   readonly mounts: readonly string[];
   /** In the container. */
   readonly workdir?: string;
-  /** Beside the job's own `env`, and stronger. */
+  /** Beside the job's own `env`; this one where both have a name. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@ import type { FileSource, ModuleFile, ModulePlan, ModuleStep } from '../../cloud
 import type { CondaSpec } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';
-import type { ModuleFiles } from './index.js';
+import type { ModuleFiles } from './sources.js';
 
 const FORMAT = 1;
 

@@ -62,7 +62,7 @@ function pullScript(image: string): string {
 ${GOOGLE_REGISTRY.test(host) ? loginScript(host) : ''}dk pull ${shellQuote(image)} || exit 1
 ${idOf(image)}[ -n "$id" ] || { echo "docker: the image is not there after its pull" >&2; exit 1; }
 digest=$(dk image inspect ${shellQuote(image)} | grep -o '[^"[:space:]]*@sha256:[0-9a-f]\\{64\\}' | head -n 1)
-echo "docker: image ${'${digest:-$id}'}"
+echo "docker: image \${digest:-$id}"
 printf '%s\\n' "$id" > ${RECORD}
 `;
 }

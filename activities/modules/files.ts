@@ -3,7 +3,7 @@ import { archiveOf } from '../../domain/local-files.js';
 import type { FileCopy } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';
-import type { ModuleFiles } from './index.js';
+import type { ModuleFiles } from './sources.js';
 
 const FORMAT = 1;
 

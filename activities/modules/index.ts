@@ -1,4 +1,4 @@
-import type { FileSource, ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../cloud/hosts/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { ModuleName } from '../../domain/setup-spec.js';
 import { condaModule } from './conda.js';
@@ -6,21 +6,14 @@ import { dockerModule } from './docker.js';
 import { filesModule } from './files.js';
 import { gcsfuseModule } from './gcsfuse.js';
 import { ownModule, scriptModule } from './script.js';
-import { type KeyPair, sshModule } from './ssh.js';
+import type { ModuleSources } from './sources.js';
+import { sshModule } from './ssh.js';
 import { venvModule } from './venv.js';
 
 export { commandContainer, commandScript } from './command.js';
+export type { ModuleFiles } from './sources.js';
 export { identityKeys } from './ssh.js';
 export { venvModule } from './venv.js';
-
-/** Contents of the submitter's files, by their path as the job file has it; a folder as an archive, by `archiveOf` its path. */
-export type ModuleFiles = ReadonlyMap<string, Buffer | FileSource>;
-
-export interface ModuleSources {
-  readonly files: ModuleFiles;
-  /** Of the job's identities, in their order. */
-  readonly keys: readonly KeyPair[];
-}
 
 type SetUpSpec = Pick<
   JobSpec,

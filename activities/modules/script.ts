@@ -2,7 +2,7 @@ import type { ModulePlan } from '../../cloud/hosts/port.js';
 import type { OwnModule, ScriptSpec } from '../../domain/setup-spec.js';
 import { copySteps, filesModule } from './files.js';
 import { fingerprintOf } from './fingerprint.js';
-import type { ModuleFiles } from './index.js';
+import type { ModuleFiles } from './sources.js';
 
 const FORMAT = 1;
 

@@ -6,12 +6,7 @@ import { shellQuote } from '../../domain/shell-quote.js';
 import { namedKeyPair } from '../connecting-key.js';
 import type { Installation } from '../dependencies.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';
-
-export interface KeyPair {
-  readonly privateKey: string;
-  /** OpenSSH line. */
-  readonly publicKey: string;
-}
+import type { KeyPair } from './sources.js';
 
 /** Reads the pairs of a job's identities. @throws InvalidJob as `namedKeyPair` does */
 export function identityKeys(

@@ -45,7 +45,7 @@ function packFolder(folder: string): Uint8Array | string {
   const { error, status, stdout, stderr } = spawnSync('tar', [...same, '-C', folder, '-cf', '-', '.'], {
     maxBuffer: MAX_COPIED_BYTES,
   });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOBUFS') return tooLarge('more bytes', MAX_COPIED_BYTES);
+  if (error && 'code' in error && error.code === 'ENOBUFS') return tooLarge('more bytes', MAX_COPIED_BYTES);
   if (error) return `cannot be packed: ${error.message}`;
   return status === 0 ? stdout : `cannot be packed: ${stderr.toString().trim()}`;
 }

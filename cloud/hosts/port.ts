@@ -1,3 +1,4 @@
+import type { DockerSpec } from '../../domain/setup-spec.js';
 import type { SliceRef } from '../../domain/slice.js';
 
 /** One TPU VM, as SSH reaches it. */
@@ -90,18 +91,8 @@ export interface AcceleratorCheck {
   readonly waitMs: number;
 }
 
-/** A container of the command's, as the job file's `docker` section has it (facts/predecessors.md 1.1). */
-export interface RunContainer {
-  /** By tag or by digest. */
-  readonly image: string;
-  /** Further words of `docker run`, split as a shell would. Name, removal, detaching and terminal are jobctl's, whatever they say. */
-  readonly flags: readonly string[];
-  /** `PATH` (the same inside) or `SOURCE:TARGET[:OPTIONS]`; `~` is the login user's home on the host. */
-  readonly mounts: readonly string[];
-  readonly workdir?: string;
-  /** Beside `RunRequest.env`; this one where both have a name. */
-  readonly env: Readonly<Record<string, string>>;
-}
+/** A container of the command's, as the job file's `docker` section has it. */
+export type RunContainer = DockerSpec;
 
 /** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
 export interface StopNotice {

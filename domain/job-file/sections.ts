@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../setup-spec.js';
-import { duration, flag, oneOf, section, text, textMap, texts, wholeNumber } from './fields.js';
+import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
 import { KEEP_WORDS } from './lifetime.js';
 import { moduleSections } from './module-forms.js';
 import { tpuSection } from './tpu-form.js';
