@@ -28,6 +28,11 @@ export class ActivityEnd {
     });
   }
 
+  /** Ends what the activity began. It heartbeats until `finish`: hosts may take seconds to end a step. */
+  windDown(): void {
+    this.#over.abort(new Error('the activity is over'));
+  }
+
   finish(): void {
     clearInterval(this.#beat);
     this.#over.abort(new Error('the activity is over'));

@@ -44,9 +44,10 @@ export async function setUpHosts(
       end.handedOver.then((): SetUpEnd => ({ kind: 'handed-over' })),
     ]);
   } finally {
-    end.finish();
+    end.windDown();
     await Promise.allSettled(work);
     await journal.close();
+    end.finish();
   }
 }
 
