@@ -1,4 +1,5 @@
 import type { Client, ClientChannel } from 'ssh2';
+import { abortable } from './abort.js';
 
 /** What one command on a host gave back. `code` is absent where a signal ended it. */
 export interface ExecResult {
@@ -33,16 +34,22 @@ export class NoChannel extends ConnectionLost {
   override readonly name = 'NoChannel';
 }
 
+/** The host has as many sessions as it allows (sshd's MaxSessions) or no room for one; the connection itself is well. */
+export class ChannelRefused extends Error {
+  override readonly name = 'ChannelRefused';
+}
+
 /**
  * Runs one command over one channel.
- * @throws ConnectionLost; the signal's reason when aborted (the remote process is then told SIGTERM, no more); what `onStdout` throws.
+ * @throws ConnectionLost; ChannelRefused; the signal's reason when aborted (the remote process is then told SIGTERM, no more); what `onStdout` throws.
  */
 export async function remoteExec(client: Client, command: string, options: ExecOptions = {}): Promise<ExecResult> {
   options.signal?.throwIfAborted();
   const { channel, exit, stdout, stderr } = await openChannel(client, command, options);
   try {
     const sent = sendStdin(channel, options.stdin);
-    const whole = await untilAborted(channel, Promise.all([stdout, stderr, sent]), options.signal);
+    // A host that answers no more does not answer the end of its channel either.
+    const whole = await abortable(Promise.all([stdout, stderr, sent]), options.signal, () => channel.signal('TERM'));
     if (!exit.isKnown) throw new ConnectionLost('the connection ended before the command did');
     return {
       ...(exit.code !== undefined && { code: exit.code }),
@@ -67,7 +74,11 @@ const KEPT_STDERR_BYTES = 256 * 1024;
 /** Listens before it returns to the event loop: a short command's exit status can stand in the same packet as the channel's opening. */
 function openChannel(client: Client, command: string, options: ExecOptions): Promise<OpenChannel> {
   return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => reject(new NoChannel(`no channel could be opened: ${error.message}`));
+    const fail = (error: Error): void => {
+      const message = `no channel could be opened: ${error.message}`;
+      // Only an answer of the host's has a reason.
+      reject('reason' in error ? new ChannelRefused(message) : new NoChannel(message));
+    };
     try {
       client.exec(command, (error, channel) => {
         if (error) return fail(error);
@@ -107,19 +118,6 @@ function watchExit(channel: ClientChannel, lingerMs: number | undefined): ExitWa
   channel.on('data', wait);
   channel.once('close', () => clearTimeout(linger));
   return exit;
-}
-
-/** The work, or at once the signal's reason: a host that answers no more does not answer the end of its channel either. */
-function untilAborted<T>(channel: ClientChannel, work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => {
-      channel.signal('TERM');
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 /** Ends with the channel too: a command that ended without reading its stdin leaves the rest unsent, which is no failure. */

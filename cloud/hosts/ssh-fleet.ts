@@ -1,10 +1,11 @@
+import { abortable } from './abort.js';
 import { RunnerHostConnection } from './host-connection.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';
 import { RunnerClient } from './runner-client.js';
 import { Semaphore } from './semaphore.js';
 import { keyFingerprint } from './ssh-key.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
-import { abortable, SshLink } from './ssh-link.js';
+import { SshLink } from './ssh-link.js';
 
 export interface SshHostsOptions extends Omit<HandshakeOptions, 'connectTimeoutMs' | 'keepaliveMs'> {
   /** Which of a host's addresses; `external` = that one where there is one. */

@@ -1,8 +1,9 @@
 import type { Client } from 'ssh2';
+import { abortable } from './abort.js';
 import type { HostTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
-import { ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
+import { ChannelRefused, ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
 import { describeHost } from './describe-host.js';
 import { handshake } from './ssh-handshake.js';
@@ -44,18 +45,16 @@ export class SshLink {
 
   /** @throws HostUnreachable for every trouble of the connection; the signal's reason when aborted. */
   async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
-    return (use === 'follow' ? this.#followers : this.#commands).run(() => this.#execOnOpen(command, options, true));
+    const slots = use === 'follow' ? this.#followers : this.#commands;
+    const done = slots.run(() => this.#execOnOpen(command, options, true));
+    // Who waits for a slot hears of its signal too.
+    return abortable(done, options.signal);
   }
 
   /** Final: commands under way fail, and no new connection is made. Safe to repeat. */
   close(): void {
     this.#isClosed = true;
-    const client = this.#client;
-    this.#client = undefined;
-    client?.then(
-      (open) => open.destroy(),
-      () => undefined,
-    );
+    this.#drop(this.#client);
   }
 
   get where(): string {
@@ -68,37 +67,39 @@ export class SshLink {
     try {
       return await remoteExec(await abortable(opening, options.signal), command, options);
     } catch (error) {
+      if (error instanceof ChannelRefused)
+        throw new HostUnreachable(`${this.where} takes no further session: ${error.message}`, { cause: error });
       if (!(error instanceof ConnectionLost)) throw error;
-      if (this.#client === used) this.#client = undefined;
       // A kept connection can have died unnoticed: nothing was started on it, so a new one is tried, once.
-      if (error instanceof NoChannel && mayReconnect) return this.#execOnOpen(command, options, false);
+      if (error instanceof NoChannel) {
+        this.#drop(used);
+        if (mayReconnect) return this.#execOnOpen(command, options, false);
+      }
       throw new HostUnreachable(`${this.where} was lost: ${error.message}`, { cause: error });
     }
   }
 
-  async #connect(): Promise<Client> {
+  #connect(): Promise<Client> {
     const made = this.#options.connecting.run(() => handshake(this.target, this.#key, this.#options));
+    // Not of a later connection: the end of this one may be noticed when that is there already.
     const forget = (): void => {
-      this.#client = undefined;
+      if (this.#client === connected) this.#client = undefined;
     };
-    try {
-      const client = await made;
-      client.once('close', forget);
-      return client;
-    } catch (error) {
-      forget();
-      throw error;
-    }
+    const connected: Promise<Client> = made.then(
+      (client) => client.once('close', forget),
+      (error: unknown) => {
+        forget();
+        throw error;
+      },
+    );
+    return connected;
   }
-}
 
-/** The work's result, or the signal's reason as soon as it is aborted; the work itself goes on for others. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work;
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+  #drop(client: Promise<Client> | undefined): void {
+    if (this.#client === client) this.#client = undefined;
+    client?.then(
+      (open) => open.destroy(),
+      () => undefined,
+    );
+  }
 }

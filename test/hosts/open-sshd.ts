@@ -33,6 +33,8 @@ export interface OpenSshdOptions {
   readonly port: number;
   readonly nodeId?: string;
   readonly index?: number;
+  /** Further lines of sshd_config; the first of a setting counts. */
+  readonly settings?: string;
 }
 
 export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd> {
@@ -68,7 +70,11 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
   };
 }
 
-const configOf = (folder: string, home: string, { address, port }: OpenSshdOptions): string => `
+const configOf = (
+  folder: string,
+  home: string,
+  { address, port, settings = '' }: OpenSshdOptions,
+): string => `${settings}
 ListenAddress ${address}
 Port ${port}
 HostKey ${folder}/host_key
