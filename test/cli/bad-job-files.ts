@@ -186,6 +186,16 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
       `  looked for at DIR/folder; a relative path starts at the job file's folder`,
     ].join('\n'),
   },
+  'files of two modules that are not there': {
+    text: `${GOOD}conda: {name: t, config_file: no.yml}\nfiles: [folder, {from: gone}]\n`,
+    args: SUBMIT,
+    wants: [
+      `FILE:6:31: config_file: 'no.yml' does not exist`,
+      `  looked for at DIR/no.yml; a relative path starts at the job file's folder`,
+      `FILE:7:17: files[1]: 'gone' does not exist`,
+      `  looked for at DIR/gone; a relative path starts at the job file's folder`,
+    ].join('\n'),
+  },
   'more than one problem': {
     text: 'slices: 0\ntpu:\n  accelerator: v9-8\n',
     args: SUBMIT,
