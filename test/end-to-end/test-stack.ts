@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
 import ssh2 from 'ssh2';
 import { ensureOwner } from '../../client/installation-owner.js';
@@ -76,6 +76,7 @@ export class TestStack {
       cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true, callsPerSecond: 200 },
       ssh: { port: rehearsal.endpoints.sshPort, ...key },
       googleProject: 'rehearsal',
+      secretStore: pathToFileURL(join(directory, 'secrets')).href,
       label: 'REHEARSAL',
       pool,
       ...(quotaFile === undefined ? {} : { quotaFile }),
@@ -149,6 +150,16 @@ export class TestStack {
     await this.#endWorker('SIGTERM');
     await this.rehearsal.stop();
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Reference of the worker's secret store. */
+  get secretStore(): string {
+    return pathToFileURL(join(this.#directory, 'secrets')).href;
+  }
+
+  /** The installation's key, which logs in to the hosts of jobs that name none. */
+  get privateKeyFile(): string {
+    return join(this.#directory, 'id_ed25519');
   }
 
   get workerLog(): string {

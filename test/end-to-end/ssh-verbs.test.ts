@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
+import { hostKeyObject } from '../../domain/store-layout.js';
+import { type Ended, jobctl } from '../cli/command-line.js';
+import { until } from '../until.js';
+import { jobFile } from './job-files.js';
+import { TestStack, writeKeyPair } from './test-stack.js';
+
+const TOKEN = 'hf_very-secret-TOKEN-value';
+
+/** One job on four hosts, whose key and token are secrets, for all of these. */
+describe('verbs on the hosts of a job, over real SSH', function () {
+  this.timeout(60_000);
+  let stack: TestStack;
+  let folder: string;
+  let id: string;
+  let environment: Record<string, string>;
+  const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, environment);
+
+  before(async function () {
+    this.timeout(120_000);
+    folder = mkdtempSync(join(tmpdir(), 'ssh-verbs-'));
+    stack = await TestStack.start();
+    environment = {
+      TEMPORAL_ADDRESS: stack.server.address,
+      TEMPORAL_NAMESPACE: stack.server.namespace,
+      JOBCTL_TASK_QUEUE: stack.taskQueue,
+      JOBCTL_BUCKET: stack.store.bucket,
+      JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
+      JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
+      JOBCTL_SECRET_STORE: stack.secretStore,
+      HOME: folder,
+    };
+    const secrets = openSecretStore(stack.secretStore);
+    await secrets.put('hf', `${TOKEN}\n`);
+    await secrets.put('my-key', readFileSync(writeKeyPair(folder).privateKeyFile, 'utf8'));
+    const command = 'echo "token of ${#HF_TOKEN} characters"; sleep 1000';
+    const more = { secrets: { HF_TOKEN: 'hf' }, ssh: { private_key: 'secret:my-key' } };
+    ({ id } = await stack.jobs.submit({ job: jobFile(command, more), user: 'tester' }));
+    await until('the command runs', async () => (await stack.jobs.row(id)).phase === 'running').catch(
+      (error: unknown) => {
+        throw new Error(`${String(error)}\n${stack.tail()}`);
+      },
+    );
+  });
+  after(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('exec runs on all hosts, labels their lines, and exits with the worst code', async () => {
+    const { exitCode, stdout, stderr } = await run('exec', id, '--', 'echo on $(hostname); exit ${HOSTNAME##*-}');
+    const lines = stdout.trimEnd().split('\n').toSorted();
+    assert.equal(lines.length, 4, stderr);
+    lines.forEach((line, host) => assert.match(line, new RegExp(`^${host} │ on .*-w-${host}$`)));
+    assert.equal(exitCode, 3);
+    assert.match(stderr, /host 2: ended with code 2\nhost 3: ended with code 3\n$/);
+  });
+
+  it('several words arrive as they are; of one host the bytes are its own; JSON tells hosts apart', async () => {
+    const words = ["a'b", '$HOME', '  two  blanks', '*'];
+    const [one, json] = await Promise.all([
+      run('exec', id, '--host', '1', '--', 'printf', '[%s]', ...words),
+      run('exec', id, '--host', '3,0', '--output', 'json', '--', 'echo out; echo err >&2'),
+    ]);
+    assert.equal(one.stdout, words.map((word) => `[${word}]`).join(''));
+    const { hosts } = JSON.parse(json.stdout) as { hosts: Record<string, unknown>[] };
+    assert.deepEqual(
+      hosts.map(({ host, exitCode, stdout: out, stderr: err }) => [host, exitCode, out, err]),
+      [
+        [3, 0, 'out\n', 'err\n'],
+        [0, 0, 'out\n', 'err\n'],
+      ],
+    );
+  });
+
+  it('ssh is the OpenSSH client: options and commands go through, and its exit code comes back', async () => {
+    const there = await run('ssh', id, '--host', '2', '--', '-T', 'hostname; exit 7');
+    assert.deepEqual([there.exitCode, /-w-2\n$/.test(there.stdout)], [7, true], there.stderr);
+  });
+
+  it('cp brings folders to all hosts and back, whole; what is there is not sent again', async () => {
+    mkdirSync(join(folder, 'src/sub'), { recursive: true });
+    writeFileSync(join(folder, 'src/a.bin'), Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251)));
+    writeFileSync(join(folder, "src/sub/a b'c.txt"), 'x\n', { mode: 0o640 });
+    const first = await run('cp', join(folder, 'src'), `${id}:work/`);
+    assert.equal(first.stderr, `8 files (280008 bytes) to 4 of 4 hosts of ${id}\n`);
+    const [again, back, missing] = await Promise.all([
+      run('cp', join(folder, 'src'), `${id}:work/`),
+      run('cp', `${id}:1:work/src`, join(folder, 'back')),
+      run('cp', `${id}:nope`, join(folder, 'never')),
+    ]);
+    assert.equal(again.stderr, `0 files (0 bytes) to 4 of 4 hosts of ${id}, 8 there already\n`);
+    assert.equal(back.exitCode, 0, back.stderr);
+    for (const name of ['a.bin', "sub/a b'c.txt"])
+      assert.ok(readFileSync(join(folder, 'back', name)).equals(readFileSync(join(folder, 'src', name))), name);
+    assert.deepEqual([missing.exitCode, /host 0: .*nope.*No such file/.test(missing.stderr)], [1, true]);
+  });
+
+  it('a host that is not there is exit 3, an ended job 4, each with what there is', async () => {
+    const wrong = await run('exec', id, '--host', '4', '--', 'true');
+    assert.deepEqual([wrong.exitCode, wrong.stderr], [3, `${id} has no host 4: it has 4 hosts, 0 to 3\n`]);
+    const done = await stack.jobs.submit({ job: jobFile('true'), user: 'tester' });
+    await stack.jobs.wait(done.id);
+    const ended = await run('ssh', done.id);
+    assert.equal(ended.exitCode, 4);
+    assert.match(ended.stderr, /has ended \(succeeded\): its hosts are gone/);
+  });
+
+  it('a secret reaches the command, and is nowhere else', async () => {
+    const said = `token of ${TOKEN.length} characters`;
+    const keys = await stack.store.list(`jobs/${id}/`);
+    const objects = await Promise.all(keys.map(async ({ name }) => String(await stack.store.read(name))));
+    await until('the log is stored', async () => (await run('logs', id)).stdout.includes(said));
+    const history = await stack.client.workflow.getHandle(id).fetchHistory();
+    const texts = {
+      'the history': decoded(history),
+      'the bucket': objects.join('\n'),
+      "the worker's log": readFileSync(stack.workerLog, 'utf8'),
+      'files and command lines of a host': (
+        await run(
+          'exec',
+          id,
+          '--host',
+          '0',
+          '--',
+          `grep -rl "${TOKEN.slice(0, 9)}[-]s" ~ ; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; true`,
+        )
+      ).stdout,
+    };
+    assert.match(texts['the history'], /HF_TOKEN/);
+    for (const [place, text] of Object.entries(texts)) {
+      assert.ok(!text.includes(TOKEN), `${place} holds the token`);
+      assert.doesNotMatch(text, /PRIVATE KEY-----/, place);
+    }
+  });
+
+  // Last: it makes the record wrong.
+  it('a host that shows another key than the recorded one gets nothing, from OpenSSH and from the fleet', async () => {
+    const { slices } = await stack.jobs.describe(id);
+    const name = hostKeyObject(slices[0]?.nodeId ?? '', 0);
+    const record = JSON.parse(String(await stack.store.read(name))) as { publicKey: string };
+    const other = readFileSync(stack.privateKeyFile.concat('.pub'), 'utf8').split(' ').slice(0, 2).join(' ');
+    await stack.store.replace(name, JSON.stringify({ ...record, publicKey: other }), 'application/json');
+    const [ssh, exec] = await Promise.all([
+      run('ssh', id, '--', 'touch ~/was-here'),
+      run('exec', id, '--host', '0,1', '--', 'echo in'),
+    ]);
+    assert.deepEqual([ssh.exitCode, /host key/i.test(ssh.stderr)], [255, true], ssh.stderr);
+    assert.deepEqual([exec.exitCode, exec.stdout], [255, '1 │ in\n'], exec.stderr);
+    assert.match(exec.stderr, /host 0: .*SHA256:[^]*SHA256:/);
+  });
+});
+
+/** Payloads are base64 in a history's JSON. */
+function decoded(history: object): string {
+  const payloads = JSON.stringify(history).matchAll(/"data":"([A-Za-z0-9+/=]+)"/g);
+  return [...payloads].map(([, data = '']) => Buffer.from(data, 'base64').toString('utf8')).join('\n');
+}
