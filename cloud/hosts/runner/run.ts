@@ -206,6 +206,8 @@ verb_stop() {
   await_release
   now=$(state) || exit 70
   [ ! -f "$run/container" ] || remove_container
+  # Where nobody lived to take them away.
+  rm -f "$run/env" "$run/env.list"
   say "$now"
 }
 
