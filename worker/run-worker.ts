@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
@@ -15,6 +14,7 @@ import { meteredStore } from '../cloud/store/metered-store.js';
 import { createTpuPort } from '../cloud/tpu/google-tpu.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
+import { type InstallationKey, readInstallationKey } from './installation-key.js';
 import { createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { countOpenJobs } from './open-jobs.js';
 import { openHosts } from './open-hosts.js';
@@ -29,6 +29,7 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
  */
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
+  const key = readInstallationKey(config.ssh);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -36,7 +37,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const temporal = await connectWorker(config);
   const ports = openPorts(config, meter);
   try {
-    const run: WorkerRun = { config, codec, temporal, ports, meter, health, log, stop };
+    const run: WorkerRun = { config, codec, key, temporal, ports, meter, health, log, stop };
     await untilComplete(run);
     if (!stop.aborted) await poll(run);
   } finally {
@@ -55,6 +56,7 @@ type Ports = ReturnType<typeof openPorts>;
 interface WorkerRun {
   readonly config: WorkerConfig;
   readonly codec: AesGcmPayloadCodec;
+  readonly key: InstallationKey;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly meter: WorkerMeter;
@@ -116,7 +118,7 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
 
 const LOOK_AGAIN_MS = 1_000;
 
-async function poll({ config, codec, temporal, ports, meter, health, log, stop }: WorkerRun): Promise<void> {
+async function poll({ config, codec, key, temporal, ports, meter, health, log, stop }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
   const { secretStore } = config;
@@ -128,8 +130,7 @@ async function poll({ config, codec, temporal, ports, meter, health, log, stop }
       owner,
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
-      sshKey: { privateKey: readFileSync(config.ssh.privateKeyFile, 'utf8') },
-      publicKey: readFileSync(config.ssh.publicKeyFile, 'utf8').trim(),
+      ...key,
       ...(secrets === undefined ? {} : { secrets }),
       taskQueue: config.taskQueue,
       claimedQueue,

@@ -1,4 +1,5 @@
 import ssh2 from 'ssh2';
+import type { SshKey } from './port.js';
 import { fingerprintOf } from './ssh-key.js';
 
 /** What a text is, of a user who says it is a private key. No member ever holds the key. */
@@ -39,4 +40,14 @@ export function publicLineFingerprint(line: string): string | undefined {
   if (parsed instanceof Error) return undefined;
   const [first] = [parsed].flat();
   return first === undefined ? undefined : fingerprintOf(first.getPublicSSH());
+}
+
+/**
+ * The public fingerprint of a private key: names it in messages and tells connections of different keys apart.
+ * @throws Error where the text is no private key that can be used without a passphrase. The text itself is never shown.
+ */
+export function keyFingerprint({ privateKey }: SshKey): string {
+  const reading = readPrivateKey(privateKey);
+  if (reading.kind === 'key') return reading.fingerprint;
+  throw new Error(`SSH private key: it is ${reading.what}; give an OpenSSH or PEM private key without a passphrase`);
 }

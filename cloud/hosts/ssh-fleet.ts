@@ -3,7 +3,7 @@ import { RunnerHostConnection } from './host-connection.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';
 import { RunnerClient } from './runner-client.js';
 import { Semaphore } from './semaphore.js';
-import { keyFingerprint } from './ssh-key.js';
+import { keyFingerprint } from './private-key.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 import { SshLink } from './ssh-link.js';
 

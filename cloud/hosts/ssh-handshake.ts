@@ -6,7 +6,7 @@ import { publicKeyLine } from './host-key-record.js';
 import { keyMismatch } from './host-key-mismatch.js';
 import type { HostTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
-import { keyFingerprint } from './ssh-key.js';
+import { keyFingerprint } from './private-key.js';
 import { needsHostname, type ProxySocket, startProxy } from './ssh-proxy.js';
 
 export interface HandshakeOptions {

@@ -1,0 +1,51 @@
+import { readFileSync, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
+import { type WorkerConfig, WorkerConfigError } from './config.js';
+
+export interface InstallationKey {
+  readonly sshKey: { readonly privateKey: string };
+  /** OpenSSH line. */
+  readonly publicKey: string;
+}
+
+/**
+ * The key pair that logs in to the hosts of jobs that name none of their own. Looked at before the first job is taken: a pair
+ * that nobody can log in with would cost each of them a slice.
+ * @throws WorkerConfigError naming file and remedy. The key itself is never shown.
+ */
+export function readInstallationKey({ privateKeyFile, publicKeyFile }: WorkerConfig['ssh']): InstallationKey {
+  const privateKey = readKeyFile(privateKeyFile, 'ssh.privateKeyFile');
+  const publicKey = readKeyFile(publicKeyFile, 'ssh.publicKeyFile').trim();
+  refuseReadableByOthers(privateKeyFile);
+  const reading = readPrivateKey(privateKey);
+  if (reading.kind === 'no-key') {
+    throw new WorkerConfigError(
+      `ssh.privateKeyFile: ${privateKeyFile} is ${reading.what}\n  wanted: an OpenSSH or PEM private key without a passphrase; make one: ssh-keygen -t ed25519 -N '' -f FILE`,
+    );
+  }
+  const fingerprint = publicLineFingerprint(publicKey);
+  if (fingerprint !== reading.fingerprint) {
+    throw new WorkerConfigError(
+      `ssh.publicKeyFile: ${publicKeyFile} is ${fingerprint ?? 'no public key'}, and ${privateKeyFile} is ${reading.fingerprint}: they are no pair\n  hosts would let nobody in; write it anew: ssh-keygen -y -f ${privateKeyFile} > ${publicKeyFile}`,
+    );
+  }
+  return { sshKey: { privateKey }, publicKey };
+}
+
+function readKeyFile(file: string, field: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new WorkerConfigError(`${field}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+/** As OpenSSH has it: of a file that is this user's own. What a container was given may belong to somebody else. */
+function refuseReadableByOthers(file: string): void {
+  const { mode, uid } = statSync(file);
+  if (uid !== userInfo().uid || (mode & 0o077) === 0) return;
+  throw new WorkerConfigError(
+    `ssh.privateKeyFile: ${file} can be read by others (mode ${(mode & 0o777).toString(8)})\n  chmod 600 ${file}`,
+  );
+}
