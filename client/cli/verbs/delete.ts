@@ -59,7 +59,9 @@ async function waitUntilGone(client: JobClient, row: JobRow, { output }: DeleteF
   const { phase } = await client.row(id);
   if (isJson) process.stdout.write(`${JSON.stringify({ id, phase, left: left ?? [] }, null, 2)}\n`);
   else if (left === undefined)
-    process.stdout.write(`${id} has ${phase}, and nothing of it is left in the cloud. Its record and logs stay.\n`);
+    process.stdout.write(
+      `${id} has ended (${phase}), and nothing of it is left in the cloud. Its record and logs stay.\n`,
+    );
   else process.stderr.write(`${id}: its slices are still being deleted; that goes on without you\n`);
   return left === undefined ? ExitCode.Done : ExitCode.Interrupted;
 }
