@@ -70,11 +70,31 @@ case $there in
     ;;
 esac
 [ -d "$path" ] || mkdir -p -- "$path" 2> /dev/null || $as_root mkdir -p -- "$path" || exit 1
+# mount(8) takes a bucket for a path where a folder of its name is in the working directory.
+cd /
 ${makeCache}$as_root gcsfuse ${flagsOf(mount.cache).join(' ')} "$bucket" "$path" || exit 1
 is_mounted "$path" "$bucket" || { echo "gcsfuse: $path does not answer after the mount" >&2; exit 1; }
 echo "gcsfuse: gs://$bucket is at $path"
-`;
+${WARN_OF_REGION}`;
 }
+
+/**
+ * Traffic between regions is slow and is billed. What the VM's service account may not see is not told. By the JSON API, since
+ * gcloud takes seconds to start; at STORAGE_EMULATOR_HOST where that is set, as Google's own clients do.
+ */
+const WARN_OF_REGION = `metadata() { curl -fsS --max-time 5 -H 'Metadata-Flavor: Google' "http://metadata.google.internal/computeMetadata/v1/instance/$1" 2> /dev/null; }
+zone=$(metadata zone)
+region=$(echo "\${zone##*/}" | sed 's/-[a-z]$//')
+token=$(metadata service-accounts/default/token | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+place=$(printf 'header = "Authorization: Bearer %s"\\n' "$token" |
+  curl -fsS --max-time 10 -K - "\${STORAGE_EMULATOR_HOST:-https://storage.googleapis.com}/storage/v1/b/$bucket?fields=location" 2> /dev/null |
+  sed -n 's/.*"location" *: *"\\([^"]*\\)".*/\\1/p' | tr 'A-Z' 'a-z')
+case $region,$place in
+  ,* | *, | "$place,$region" | us-*,us | europe-*,eu | asia-*,asia) ;;
+  *) echo "gcsfuse: WARNING: bucket $bucket lies in $place, the slice in $region: reads are slow, and Google bills the traffic" ;;
+esac
+exit 0
+`;
 
 const MOUNT_FLAGS = ['--implicit-dirs', '--dir-mode=777', '--file-mode=777', '-o allow_other'];
 

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { readJobFile } from '../../client/cli/job-file.js';
-import { logPrefix } from '../../domain/store-layout.js';
 import { detectConfinement } from '../../rehearsal/vm/confinement.js';
-import { makeKeyPair } from '../hosts/ssh-host.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { JobmanFolder } from './jobman-job.js';
 import { TestStack } from './test-stack.js';
 
 /** The job of JobMan's README apart from bucket, image and the command's own words: docker, gcsfuse, ssh, command. */
@@ -31,39 +26,27 @@ command:
 describe("JobMan's README job on the rehearsal", function () {
   this.timeout(120_000);
   let stack: TestStack;
-  let folder: string;
+  let folder: JobmanFolder;
 
   before(async function () {
     // No namespaces here: then a container of the stand-in shares too much. Said by the rehearsal's own tests.
     if (detectConfinement().kind === 'none') this.skip();
     this.timeout(TEMPORAL_START_MS);
     stack = await TestStack.start();
-    folder = mkdtempSync(join(tmpdir(), 'jobman-test-'));
-    const pair = makeKeyPair();
-    writeFileSync(join(folder, 'key'), pair.private, { mode: 0o600 });
-    writeFileSync(join(folder, 'key.pub'), pair.public);
+    folder = new JobmanFolder(stack);
     await stack.store.write('corpus/a', 'hello', 'absent', 'text/plain');
   });
   after(async () => {
     await stack?.stop();
-    if (folder) rmSync(folder, { recursive: true });
+    folder?.remove();
   });
 
   it('runs as it is: a bucket, keys between the hosts, the command in a container', async () => {
-    const file = join(folder, 'job.yaml');
-    writeFileSync(file, README.replaceAll('KEY', join(folder, 'key')).replace('BUCKET', stack.store.bucket));
-    const { raw, files } = readJobFile(file, { set: [] });
-    const { id } = await stack.jobs.submit({ job: raw, files, user: 'alice' });
+    const id = await folder.submit(README);
     const outcome = await stack.jobs.wait(id);
-    const logs = await Promise.all([0, 1].map((host) => logOf(id, 'command', host)));
+    const logs = await Promise.all([0, 1].map((host) => folder.logOf(id, 'command', host)));
     assert.equal(outcome.result, 'succeeded', `${JSON.stringify(outcome)}\n${logs.join('\n')}\n${stack.tail()}`);
     for (const log of logs) assert.match(log, /^a b c \/home\/alice hello$/m, log);
     assert.doesNotMatch(logs.join(''), /no way to/);
   });
-
-  async function logOf(id: string, stream: string, host: number): Promise<string> {
-    const chunks = await stack.store.list(`${logPrefix(id, 1, stream)}host-${host}.`);
-    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
-  }
 });

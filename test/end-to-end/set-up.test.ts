@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { SetUpRecord } from '../../domain/setup-record.js';
-import { logPrefix, setUpObject } from '../../domain/store-layout.js';
+import { setUpObject } from '../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
+import { storedLog } from './stored-log.js';
 import { TestStack } from './test-stack.js';
 
 describe('the set-up of a slice of four hosts', function () {
@@ -17,11 +18,8 @@ describe('the set-up of a slice of four hosts', function () {
 
   const submit = async (job: object): Promise<string> => (await stack.jobs.submit({ job, user: 'alice' })).id;
 
-  async function logOf(id: string, stream: string, host: number): Promise<string> {
-    const chunks = await stack.store.list(`${logPrefix(id, 1, stream)}host-${host}.`);
-    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
-  }
+  const logOf = (id: string, stream: string, host: number): Promise<string> =>
+    storedLog(stack.store, { id, stream, host });
   async function recordOf(id: string): Promise<SetUpRecord> {
     const content = await stack.store.read(setUpObject(id, 1));
     assert.ok(content, 'no record of the set-up');

@@ -51,6 +51,13 @@ describe('modules on a rehearsed TPU VM with its tools', function () {
     assert.match((await vm.run('cat ~/my\\ corpus/x')).stdout, /^x\n$/);
   });
 
+  it('gcsfuse warns of a bucket in another region', async () => {
+    await vm.run('gcloud storage buckets create gs://far --location=europe-west4');
+    const { kind, output } = await host.apply('gcsfuse', { gcsfuse: [{ bucket: 'far', path: '~/far' }] });
+    assert.equal(kind, 'done', output);
+    assert.match(output, /WARNING: bucket far lies in europe-west4, the slice in us-central/);
+  });
+
   it('gcsfuse says that there is no such bucket', async () => {
     const failed = await host.apply('gcsfuse', { gcsfuse: [{ bucket: 'nobody-has-this', path: '~/n' }] });
     assert.equal(failed.kind === 'failed' && failed.step, 'mount nobody-has-this');

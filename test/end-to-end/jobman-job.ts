@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readJobFile } from '../../client/cli/job-file.js';
+import { makeKeyPair } from '../hosts/ssh-host.js';
+import { storedLog } from './stored-log.js';
+import type { TestStack } from './test-stack.js';
+
+/** Job files of JobMan's users as they stand on a disk, beside the files that they name, and what their jobs print. */
+export class JobmanFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'jobman-test-'));
+  readonly #stack: TestStack;
+
+  constructor(stack: TestStack) {
+    this.#stack = stack;
+    const pair = makeKeyPair();
+    this.write('key', pair.private, 0o600);
+    this.write('key.pub', pair.public);
+  }
+
+  write(name: string, content: string, mode = 0o644): void {
+    writeFileSync(join(this.path, name), content, { mode });
+  }
+
+  /** KEY is a key file, BUCKET the stack's bucket. @returns the job's id */
+  async submit(text: string): Promise<string> {
+    const key = join(this.path, 'key');
+    this.write('job.yaml', text.replaceAll('KEY', key).replaceAll('BUCKET', this.#stack.store.bucket));
+    const { raw, files } = readJobFile(join(this.path, 'job.yaml'), { set: [] });
+    return (await this.#stack.jobs.submit({ job: raw, files, user: 'alice' })).id;
+  }
+
+  logOf(id: string, stream: string, host: number, attempt = 1): Promise<string> {
+    return storedLog(this.#stack.store, { id, stream, host, attempt });
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true });
+  }
+}
