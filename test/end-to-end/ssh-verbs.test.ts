@@ -138,6 +138,17 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     }
   });
 
+  it("status tells each host's key, and that the guest attributes name it", async () => {
+    const { hostKeys } = JSON.parse((await run('status', id, '--output', 'json')).stdout) as {
+      hostKeys: { slice: number; host: number; publicKey: string; source: string }[];
+    };
+    assert.deepEqual(
+      hostKeys.map(({ slice, host, source }) => [slice, host, source]),
+      [0, 1, 2, 3].map((host) => [0, host, 'guest-attributes']),
+    );
+    assert.ok(hostKeys.every(({ publicKey }) => /^ssh-ed25519 AAAA\S+$/.test(publicKey)));
+  });
+
   // Last: it makes the record wrong.
   it('a host that shows another key than the recorded one gets nothing, from OpenSSH and from the fleet', async () => {
     const { slices } = await stack.jobs.describe(id);

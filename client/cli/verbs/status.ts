@@ -4,6 +4,7 @@ import { withClient } from '../connect.js';
 import { resolveContext } from '../context.js';
 import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { shownHostKeys } from '../hosts/shown-host-keys.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
@@ -21,9 +22,11 @@ export function status(id: string, flags: StatusFlags): Promise<number> {
     const standing = places.byJob.get(id);
     const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
     if (flags.output === 'json') {
-      process.stdout.write(
-        `${JSON.stringify({ ...row, ...standing, ...('view' in view ? { view: view.view } : { missing: view.missing }) }, null, 2)}\n`,
-      );
+      const known =
+        'view' in view
+          ? { view: view.view, hostKeys: await shownHostKeys(view.view, context) }
+          : { missing: view.missing };
+      process.stdout.write(`${JSON.stringify({ ...row, ...standing, ...known }, null, 2)}\n`);
     } else {
       const width = process.stdout.isTTY ? process.stdout.columns : undefined;
       process.stdout.write(`${renderJobStatus({ ...row, ...standing }, view, place, Date.now(), width).join('\n')}\n`);
