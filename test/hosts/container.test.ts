@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunContainer, RunRequest } from '../../cloud/hosts/port.js';
-import { type DockerDaemon, startDockerDaemon, TEST_IMAGE, whyNoDocker } from './docker-daemon.js';
+import { TEST_IMAGE, useDockerDaemon } from './docker-daemon.js';
 import { ended, NOTICE, outputOf, pids, request } from './run.js';
 import type { HostSession } from './session.js';
 import { isAlive, withHost } from './session.js';
@@ -11,24 +11,16 @@ import { until } from '../until.js';
 
 describe('the on-host runner: a command in a container', function () {
   this.timeout(40_000);
-  let daemon: DockerDaemon;
-  before(async function () {
-    const why = whyNoDocker();
-    if (why !== undefined) {
-      console.log(`      skipped: no docker daemon here: ${why}`);
-      this.skip();
-    }
-    daemon = await startDockerDaemon();
-  });
-  after(() => daemon?.stop());
+  const daemon = useDockerDaemon();
 
-  const onHost = (work: (session: HostSession) => Promise<void>): Promise<void> => withHost(work, { env: daemon.env });
+  const onHost = (work: (session: HostSession) => Promise<void>): Promise<void> =>
+    withHost(work, { env: daemon().env });
   const inside = (script: string, more: Partial<RunContainer> = {}, run: Partial<RunRequest> = {}): RunRequest =>
     request(script, {
       ...run,
       container: { image: TEST_IMAGE, flags: ['--network=none'], mounts: [], env: {}, ...more },
     });
-  const containers = (): string[] => daemon.docker('ps', '-a', '--format', '{{.Names}}').split('\n').filter(Boolean);
+  const containers = (): string[] => daemon().docker('ps', '-a', '--format', '{{.Names}}').split('\n').filter(Boolean);
   const up = (session: HostSession, word = 'up'): Promise<true> =>
     until(word, () => (session.read('.jobctl/runs/train-x1-a1/output').includes(word) ? true : undefined));
 
@@ -143,7 +135,7 @@ describe('the on-host runner: a command in a container', function () {
     onHost(async (session) => {
       await session.connection.startRun(inside('echo up; sleep 300'));
       await up(session);
-      daemon.docker('rm', '-f', 'jobctl-train-x1-a1-h0-2');
+      daemon().docker('rm', '-f', 'jobctl-train-x1-a1-h0-2');
       await until('lost', async () =>
         (await session.connection.runStatus('train-x1-a1')).kind === 'lost' ? true : undefined,
       );

@@ -18,8 +18,26 @@ export interface DockerDaemon {
   stop(): Promise<void>;
 }
 
+/** A daemon for all tests of a `describe`; where none can be started they are skipped, and the reason is printed. */
+export function useDockerDaemon(): () => DockerDaemon {
+  let daemon: DockerDaemon | undefined;
+  before(async function () {
+    const why = whyNoDocker();
+    if (why !== undefined) {
+      console.log(`      skipped: no docker daemon here: ${why}`);
+      this.skip();
+    }
+    daemon = await startDockerDaemon();
+  });
+  after(() => daemon?.stop());
+  return () => {
+    if (!daemon) throw new Error('the docker daemon is there in tests and later hooks alone');
+    return daemon;
+  };
+}
+
 /** Why no daemon can be started here; undefined where one can. JOBCTL_TEST_DOCKER=1 makes that an error. */
-export function whyNoDocker(): string | undefined {
+function whyNoDocker(): string | undefined {
   const missing = [DOCKERD, BASH, BUSYBOX].filter((path) => !existsSync(path));
   const why =
     process.getuid?.() !== 0 ? 'not root' : missing.length > 0 ? `${missing.join(', ')} not installed` : undefined;
@@ -27,7 +45,7 @@ export function whyNoDocker(): string | undefined {
   return why;
 }
 
-export async function startDockerDaemon(): Promise<DockerDaemon> {
+async function startDockerDaemon(): Promise<DockerDaemon> {
   const folder = mkdtempSync(join(tmpdir(), 'docker-test-'));
   const env = { DOCKER_HOST: `unix://${folder}/docker.sock` };
   const words = [

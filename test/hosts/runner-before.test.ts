@@ -64,7 +64,7 @@ describe('the on-host runner: before the command', () => {
       const [stale, open, locked] = ['stale', 'open', 'locked'].map((name) => join(session.host.home, name));
       for (const file of [stale, open, locked]) writeFileSync(file!, '');
       const reader = holderOf(open!);
-      const locker = spawn('flock', [locked!, 'sleep', '300']);
+      const locker = spawn('sh', ['-c', 'exec flock --no-fork "$0" sleep 300', locked!], { stdio: 'ignore' });
       try {
         await until('the lock', () => (isLocked(locked!) ? true : undefined));
         await outputOf(session.connection, ':', withDevices([], 0, [stale!, open!, locked!]));

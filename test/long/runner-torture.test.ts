@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
-import { type DockerDaemon, startDockerDaemon, TEST_IMAGE, whyNoDocker } from '../hosts/docker-daemon.js';
+import { TEST_IMAGE, useDockerDaemon } from '../hosts/docker-daemon.js';
 import { hasOpenSshd, startOpenSshd } from '../hosts/open-sshd.js';
 import { ended, NOTICE, request } from '../hosts/run.js';
 import { never, ourKey, withHost } from '../hosts/session.js';
@@ -89,16 +89,7 @@ for (const [name, server] of Object.entries(servers)) {
 
 describe('runner torture of containers', function () {
   this.timeout(600_000);
-  let daemon: DockerDaemon;
-  before(async function () {
-    const why = whyNoDocker();
-    if (why !== undefined) {
-      console.log(`      skipped: no docker daemon here: ${why}`);
-      this.skip();
-    }
-    daemon = await startDockerDaemon();
-  });
-  after(() => daemon?.stop());
+  const daemon = useDockerDaemon();
 
   it(`begins at most once for ${KILLS} kills at random points, and leaves no container`, () =>
     withTestHost(async (host) => {
@@ -107,10 +98,10 @@ describe('runner torture of containers', function () {
       for (let attempt = 1; attempt <= KILLS; attempt += 1) {
         const victim = VICTIMS[attempt % VICTIMS.length]!;
         const kind = await surviveKill(host, attempt, victim, Math.random() * 900, { container });
-        assert.equal(daemon.docker('ps', '-aq'), '', `attempt ${attempt}: a container is left`);
+        assert.equal(daemon().docker('ps', '-aq'), '', `attempt ${attempt}: a container is left`);
         seen[`${victim} ${kind}`] = (seen[`${victim} ${kind}`] ?? 0) + 1;
       }
       console.log(`      ${JSON.stringify(seen)}`);
       await host.connection.stopRun('train-x1-a1', 0, NOTICE);
-    }, daemon.env));
+    }, daemon().env));
 });
