@@ -55,8 +55,8 @@ const firstOf = (facts: Facts, heads: readonly QuotaRequest[]): QuotaRequest | u
 /**
  * Rules 4 and 5 where nobody can be preempted, nothing drains, nothing is reserved and no limit is set: in-quota demand,
  * then best effort, each time whoever is next, into the first tier that serves and has room. A project's head is the first
- * that has a place, found when the one before it had its turn, or one of its users got more; one whose place was taken meanwhile gives
- * way when its turn comes.
+ * that has a place, found when the one before it had its turn, or when a user got more who had a place there as the step began; one
+ * whose place was taken meanwhile gives way when its turn comes.
  */
 export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
   const grants: Grant[] = [];
@@ -65,7 +65,8 @@ export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
   const serve = (all: readonly QuotaRequest[], tiersFor: (request: QuotaRequest) => readonly number[]): void => {
     const placeOf = (one: QuotaRequest): number | undefined =>
       tiersFor(one).find((tier) => fitsFree(seen, one.units, tier));
-    let left = all.filter((one) => placeOf(one) !== undefined);
+    const served = all.filter((one) => placeOf(one) !== undefined);
+    let left = served;
     const heads = new Map<string, QuotaRequest>();
     const find = (project: string): void => {
       const head = headOf(
@@ -86,7 +87,7 @@ export function grantsInOrder(facts: Facts, now: EpochMs): Grant[] {
         const lease: QuotaLease = { ...asked, tier, startedAt: now, state: 'asking' };
         seen = { ...seen, leases: [...seen.leases, lease] };
         left = left.filter((one) => one.id !== id);
-        projects.filter((project) => all.some((one) => one.user === user && isOf(project, one))).forEach(find);
+        projects.filter((project) => served.some((one) => one.user === user && isOf(project, one))).forEach(find);
       }
       find(next.project.toLowerCase());
     }
