@@ -1,4 +1,6 @@
+import { GoogleRest } from '../cloud/google-project/rest.js';
 import { GuestHostKeys } from '../cloud/hosts/guest-host-keys.js';
+import { OsLogin } from '../cloud/hosts/os-login.js';
 import type { HostsPort } from '../cloud/hosts/port.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
@@ -7,14 +9,20 @@ import type { GuestAttributesPort } from '../cloud/tpu/port.js';
 import type { WorkerConfig } from './config.js';
 
 /** The fleet as the worker's configuration has it; what is known of host keys is kept in the store. */
-export function openHosts(ssh: WorkerConfig['ssh'], store: StorePort, tpu: GuestAttributesPort): HostsPort {
+export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, tpu: GuestAttributesPort): HostsPort {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
   const guest = new GuestHostKeys(tpu, hostKeyWaitMs);
+  // Another Cloud TPU than Google's has no OS Login of Google's either.
+  const osLogin =
+    cloud.tpuEndpoint === undefined
+      ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), tpu)
+      : undefined;
   return createSshHosts({
     port,
     address,
     hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
     ...(proxyCommand !== undefined && { proxyCommand }),
     hostnameOf: (target) => guest.hostnameOf(target),
+    ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
   });
 }

@@ -83,7 +83,7 @@ function openPorts(config: WorkerConfig, meter: WorkerMeter) {
   return {
     store,
     tpu,
-    hosts: openHosts(config.ssh, store, tpu),
+    hosts: openHosts(config, store, tpu),
     pools: poolSource(files),
     quota: quotaSource(files, store),
   };

@@ -7,7 +7,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** More pages than any listing here has: a server that repeats its page tokens must not hold us for ever. */
 const MAX_PAGES = 200;
 
-export type Service = 'cloudresourcemanager' | 'compute' | 'iam' | 'orgpolicy' | 'serviceusage' | 'storage' | 'tpu';
+export type Service =
+  'cloudresourcemanager' | 'compute' | 'iam' | 'orgpolicy' | 'oslogin' | 'serviceusage' | 'storage' | 'tpu';
 
 export interface GoogleRestOptions {
   readonly googleProject: string;

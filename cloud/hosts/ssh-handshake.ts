@@ -6,7 +6,7 @@ import { publicKeyLine } from './host-key-record.js';
 import { keyMismatch } from './host-key-mismatch.js';
 import type { HostTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
-import { keyFingerprint } from './private-key.js';
+import { keyFingerprint, readPrivateKey } from './private-key.js';
 import { needsHostname, type ProxySocket, startProxy } from './ssh-proxy.js';
 
 export interface HandshakeOptions {
@@ -18,6 +18,8 @@ export interface HandshakeOptions {
   readonly proxyCommand?: string;
   /** The VM's own name, for a proxy command that wants it. */
   readonly hostnameOf?: (target: HostTarget) => Promise<string | undefined>;
+  /** Asked once a host has refused the login: another user for this public key (OS Login), or undefined. */
+  readonly otherUserOf?: (target: HostTarget, publicKey: string) => Promise<string | undefined>;
 }
 
 /** Keepalives without an answer before a connection counts as lost. */
@@ -35,13 +37,42 @@ const ALGORITHMS = {
  * @throws HostKeyMismatch, HostKeyUnverified, HostUnreachable; Error where the private key itself cannot be read.
  */
 export async function handshake(target: HostTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
+  try {
+    return await verifiedLogin(target, key, options);
+  } catch (error) {
+    if (!(error instanceof LoginRefused)) throw error;
+    const user = await otherUser(target, key, options, error);
+    if (user === undefined || user === target.user) throw error;
+    return verifiedLogin({ ...target, user }, key, options);
+  }
+}
+
+/** The host is who it should be, and does not want us. */
+class LoginRefused extends HostUnreachable {}
+
+async function otherUser(
+  target: HostTarget,
+  { privateKey }: SshKey,
+  { otherUserOf }: HandshakeOptions,
+  refusal: LoginRefused,
+): Promise<string | undefined> {
+  const reading = readPrivateKey(privateKey);
+  if (reading.kind !== 'key') return undefined;
+  try {
+    return await otherUserOf?.(target, reading.publicKey);
+  } catch (error) {
+    throw new HostUnreachable(`${refusal.message}; ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function verifiedLogin(target: HostTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
   const { hostKeys } = options;
   const ourKey = keyFingerprint(key);
   const expected = await hostKeys.expected(target);
   const { client, shown } = await login({ target, key, ourKey, options }, expected);
   if (client === undefined) {
     // Nothing was sent to it yet: the cloud may say that the VM was made anew.
-    if (await hostKeys.isReplaced(target, shown)) return handshake(target, key, options);
+    if (await hostKeys.isReplaced(target, shown)) return verifiedLogin(target, key, options);
     throw keyMismatch(target, options, shown, expected);
   }
   if (expected?.record) return client;
@@ -92,7 +123,8 @@ async function login(
     ssh.connection?.destroy();
     proxy?.socket.destroy();
     if (shown !== undefined && !isExpected(shown)) return { shown };
-    throw new HostUnreachable(`${where} cannot be reached: ${why}${through}`, { cause: error });
+    const Unreachable = isRefusal(error) ? LoginRefused : HostUnreachable;
+    throw new Unreachable(`${where} cannot be reached: ${why}${through}`, { cause: error });
   }
   const client = ssh.connection;
   if (!client) throw new HostUnreachable(`${where} cannot be reached: it closed the connection after the login`);
@@ -105,7 +137,13 @@ async function login(
 async function openProxy(target: HostTarget, options: HandshakeOptions): Promise<ProxySocket | undefined> {
   const { proxyCommand, hostnameOf, port } = options;
   if (proxyCommand === undefined) return undefined;
-  const hostname = needsHostname(proxyCommand) ? await hostnameOf?.(target) : undefined;
+  const needsName = needsHostname(proxyCommand);
+  const hostname = needsName ? await hostnameOf?.(target) : undefined;
+  if (needsName && hostname === undefined) {
+    throw new HostUnreachable(
+      `${describeHost(target, port)} cannot be reached: ProxyCommand '${proxyCommand}' wants the VM's own name (%n), which its guest attributes do not tell`,
+    );
+  }
   return startProxy(proxyCommand, { target, port, ...(hostname !== undefined && { hostname }) });
 }
 
@@ -117,10 +155,12 @@ function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKey
   return usable.length > 0 ? usable : ALGORITHMS.serverHostKey;
 }
 
+const isRefusal = (error: unknown): boolean => (error as { level?: string }).level === 'client-authentication';
+
 /** The cause in a sentence, with what to do where something can be done. */
 function reasonOf(error: unknown, target: HostTarget, ourKey: string, options: HandshakeOptions): string {
   const { level, code, message } = error as Error & { level?: string; code?: string };
-  if (level === 'client-authentication') {
+  if (isRefusal(error)) {
     return `it refused the key ${ourKey} for user ${target.user}; look whether the node's metadata 'ssh-keys' has this key for this user`;
   }
   if (level === 'client-timeout') return `no SSH answer within ${options.connectTimeoutMs} ms`;

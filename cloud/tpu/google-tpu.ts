@@ -186,6 +186,10 @@ class GoogleTpu implements TpuPort, GuestAttributesPort {
     }
   }
 
+  async readNodeMetadata(ref: SliceRef): Promise<Readonly<Record<string, string>>> {
+    return (await this.#api.getNode(nodePath(ref)))?.metadata ?? {};
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const lister of this.#listers.values()) lister.close();

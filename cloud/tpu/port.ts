@@ -73,6 +73,8 @@ export interface GuestFacts {
 export interface GuestAttributesPort {
   /** One call for all VMs of the node. `read` without hosts where there is no such node. @throws CloudUnavailable */
   readGuestAttributes(ref: SliceRef): Promise<GuestAttributes>;
+  /** What the node was made with; nothing where there is no such node. @throws CloudUnavailable, CloudRefused */
+  readNodeMetadata(ref: SliceRef): Promise<Readonly<Record<string, string>>>;
 }
 
 /** The call may be repeated: timeouts, UNAVAILABLE, rate limits. Says nothing about any resource's state. */

@@ -1,0 +1,88 @@
+import type { SliceRef } from '../../domain/slice.js';
+import type { GoogleRest } from '../google-project/rest.js';
+import type { GuestAttributesPort } from '../tpu/port.js';
+import type { HostTarget } from './port.js';
+
+/** Google's requests about one project, as the worker's account. */
+export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
+
+/** How long an answer about a node counts: its hosts are refused one after the other, and tried again. */
+const KNOWN_MS = 60_000;
+
+interface Metadata {
+  readonly commonInstanceMetadata?: { readonly items?: readonly { readonly key: string; readonly value?: string }[] };
+}
+
+interface ImportAnswer {
+  readonly loginProfile?: {
+    readonly posixAccounts?: readonly { readonly primary?: boolean; readonly username?: string }[];
+  };
+}
+
+/**
+ * OS Login: a VM whose metadata, or whose project's, say `enable-oslogin` takes no key from the metadata `ssh-keys`. It asks
+ * Google who may log in, under a user name of Google's making. Looked at where a host has refused the login, and not before.
+ */
+export class OsLogin {
+  readonly #requests: (googleProject: string) => ProjectRequests;
+  readonly #nodes: Pick<GuestAttributesPort, 'readNodeMetadata'>;
+  /** By node id and key. */
+  readonly #users = new Map<string, { readonly at: number; readonly user: Promise<string | undefined> }>();
+
+  constructor(
+    requests: (googleProject: string) => ProjectRequests,
+    nodes: Pick<GuestAttributesPort, 'readNodeMetadata'>,
+  ) {
+    this.#requests = requests;
+    this.#nodes = nodes;
+  }
+
+  /**
+   * The user name under which the worker's account logs in, after its key was added to its login profile; undefined where OS
+   * Login is off. @throws Error saying that it is on, and why it cannot be used
+   */
+  userOf({ ref, nodeId }: HostTarget, publicKey: string): Promise<string | undefined> {
+    if (!ref) return Promise.resolve(undefined);
+    const name = `${nodeId} ${publicKey}`;
+    const known = this.#users.get(name);
+    if (known && Date.now() - known.at < KNOWN_MS) return known.user;
+    const user = this.#ask(ref, publicKey);
+    this.#users.set(name, { at: Date.now(), user });
+    return user;
+  }
+
+  async #ask(ref: SliceRef, publicKey: string): Promise<string | undefined> {
+    const requests = this.#requests(ref.googleProject);
+    const where = await this.#whereEnabled(ref, requests);
+    if (where === undefined) return undefined;
+    try {
+      const { email } = await requests.identity();
+      if (email === undefined) throw new Error("the credentials tell no account's address");
+      const path = `/v1/users/${encodeURIComponent(email)}:importSshPublicKey?projectId=${ref.googleProject}`;
+      const { loginProfile } = await requests.post<ImportAnswer>('oslogin', path, { key: publicKey });
+      const accounts = loginProfile?.posixAccounts ?? [];
+      const user = (accounts.find(({ primary }) => primary) ?? accounts[0])?.username;
+      if (user === undefined) throw new Error(`the login profile of ${email} has no POSIX account`);
+      return user;
+    } catch (error) {
+      throw new Error(
+        `OS Login is on (${where}), so the key in the metadata 'ssh-keys' counts for nothing, and it cannot be used: ${(error as Error).message}; ` +
+          `the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's tpu.metadata`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** The node's own setting outranks its project's. What cannot be read is taken as off: the refusal of the login stands. */
+  async #whereEnabled(ref: SliceRef, requests: ProjectRequests): Promise<string | undefined> {
+    const metadata = await this.#nodes.readNodeMetadata(ref).catch((): Readonly<Record<string, string>> => ({}));
+    const node = metadata['enable-oslogin'];
+    if (node !== undefined) return isOn(node) ? `metadata of node ${ref.name}` : undefined;
+    const path = `/compute/v1/projects/${ref.googleProject}`;
+    const { commonInstanceMetadata } = await requests.get<Metadata>('compute', path).catch((): Metadata => ({}));
+    const project = commonInstanceMetadata?.items?.find(({ key }) => key === 'enable-oslogin')?.value;
+    return isOn(project) ? `metadata of project ${ref.googleProject}` : undefined;
+  }
+}
+
+const isOn = (value: string | undefined): boolean => /^(true|y|yes|1)$/i.test(value ?? '');
