@@ -1,4 +1,4 @@
-import type { AttemptInput, HoldInput, JobActivities, SetUpEnd, StopInput } from './contract.js';
+import type { AttemptInput, HoldInput, JobActivities, SetUpAgainInput, SetUpEnd, StopInput } from './contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { holdSlices } from './attempt/hold.js';
@@ -11,13 +11,15 @@ import { translated } from './failures.js';
 /** What is done on the hosts of one attempt. */
 export function attemptActivities(
   dependencies: ActivityDependencies,
-): Pick<JobActivities, 'setUpHosts' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
+): Pick<JobActivities, 'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
   const { store } = dependencies;
   const setUps = new SetUps();
   const setUp = (input: AttemptInput): Promise<SetUpEnd> =>
     setUps.run(input, (asked) => unlessEnded(store, input, () => setUpHosts(dependencies, input, asked)));
   return {
     setUpHosts: (input: AttemptInput) => timed(dependencies, () => translated(() => setUp(input))),
+    // Also of a job that keeps its slices, whose outcome is stored.
+    setUpAgain: (input: SetUpAgainInput) => translated(() => setUpHosts(dependencies, input, NEVER)),
     stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
       translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
@@ -25,6 +27,9 @@ export function attemptActivities(
     holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),
   };
 }
+
+/** What a person asked for ends with its hosts or its worker alone. */
+const NEVER = new AbortController().signal;
 
 async function timed({ meter }: ActivityDependencies, setUp: () => Promise<SetUpEnd>): Promise<SetUpEnd> {
   const startedAt = performance.now();

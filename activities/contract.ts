@@ -60,6 +60,12 @@ export interface HoldInput {
   readonly timings: Timings;
 }
 
+/** A set-up that a person asked for. */
+export interface SetUpAgainInput extends AttemptInput {
+  /** `isForced`: also what is found unchanged. */
+  readonly again: { readonly modules: readonly string[]; readonly isForced: boolean };
+}
+
 export interface StopInput extends AttemptInput {
   /** What the command is told; absent: asked for by a job of 0.1.0, which stopped at a cancel only. */
   readonly notice?: StopNotice;
@@ -130,6 +136,8 @@ export interface JobActivities {
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
   /** Ends a set-up that this worker has under way: it then ends as handed over. Does not wait for it. */
+  /** Some of the attempt's modules once more, on any worker. Repeating is safe. */
+  setUpAgain(input: SetUpAgainInput): Promise<SetUpEnd>;
   stopSetUp(of: Pick<AttemptInput, 'job' | 'attempt'>): Promise<void>;
   /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;

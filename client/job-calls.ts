@@ -4,6 +4,8 @@ import {
   requeueUpdate,
   restartUpdate,
   resumeUpdate,
+  type SetUpCall,
+  setUpUpdate,
   sliceWorkflowId,
   type StopCall,
   stopUpdate,
@@ -57,6 +59,11 @@ export class JobCalls {
   async restart(id: string, by: string, edit: JobEdit): Promise<string> {
     const call = await this.#editCall(by, edit);
     return this.#answer(id, () => this.#handle(id).executeUpdate(restartUpdate, { args: [call] }));
+  }
+
+  /** @param wish without modules: all of the job's; `force`: also what is found unchanged */
+  setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'>): Promise<string> {
+    return this.#answer(id, () => this.#handle(id).executeUpdate(setUpUpdate, { args: [{ v: 1, by, ...wish }] }));
   }
 
   /** Those of these slices whose workflow is open: what is left of them in the cloud is being deleted. */

@@ -16,6 +16,7 @@ import {
   type JobInput,
   type JobMemo,
   type JobView,
+  type SetUpCall,
   TASK_QUEUE,
   WorkflowType,
 } from '../workflows/messages.js';
@@ -184,6 +185,12 @@ export class JobClient {
   async resume(id: string, by: string, edit: JobEdit = {}): Promise<string> {
     await this.#mustBeOpen(id);
     return this.#people.resume(id, by, edit);
+  }
+
+  /** Makes modules ready once more on the hosts that it holds, beside its command; returns once it is noted. @throws JobRefused, JobNotFound */
+  async setUp(id: string, by: string, wish: Pick<SetUpCall, 'modules' | 'force'> = {}): Promise<string> {
+    await this.#mustBeOpen(id);
+    return this.#people.setUp(id, by, wish);
   }
 
   /** Slices and lease go back, and the job asks again, with its first submit time. */

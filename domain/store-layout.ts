@@ -16,6 +16,8 @@ export const hostKeysPrefix = (nodeId: string): string => `system/host-keys/${no
 export const hostKeyObject = (nodeId: string, index: number): string => `${hostKeysPrefix(nodeId)}${index}`;
 /** What the set-up of an attempt did, `SetUpRecord` of domain/setup-record.ts; written anew while it goes on. */
 export const setUpObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}.json`;
+/** The same of the last set-up that a person asked for. */
+export const setUpAgainObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}-again.json`;
 export const ownerObject = 'system/owner';
 /**
  * One object for each Google project in which a job was accepted, empty: where the janitor, a quota workflow without memory

@@ -105,6 +105,16 @@ export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopS
   return calls({ taskQueue, scheduleToCloseTimeout: '10s', retry: { maximumAttempts: 1 } });
 }
 
+/** Of a person's: on any worker, whose connections to the hosts are its own. */
+export function settingUpAgain(heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'setUpAgain'>> {
+  return calls({
+    startToCloseTimeout: '6h',
+    heartbeatTimeout: heartbeatTimeoutMs,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: { maximumAttempts: 3, nonRetryableErrorTypes: NEVER_RETRIED },
+  });
+}
+
 /** Activities on the queue of the one worker that holds the attempt's connections (DESIGN.md 2, "One worker per attempt"). */
 export function onClaimedWorker(
   taskQueue: string,

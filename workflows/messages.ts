@@ -312,6 +312,12 @@ export const stopUpdate = update<StopCall>('stop');
 export const resumeUpdate = update<EditCall>('resume');
 export const requeueUpdate = update<HumanCall>('requeue');
 export const restartUpdate = update<EditCall>('restart');
+/** Without modules: all of the job's. `force`: also what is found unchanged. */
+export interface SetUpCall extends HumanCall {
+  readonly modules?: readonly string[];
+  readonly force?: boolean;
+}
+export const setUpUpdate = update<SetUpCall>('setUp');
 
 /** Files as text; the worker reads and checks them, keeps them in the store, and refuses where a path or URL is configured. */
 export interface ApplyCall extends HumanCall {

@@ -1,7 +1,6 @@
 import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
-import { setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput } from '../contract.js';
 import { messageOf } from '../failures.js';
 import { hostsOf } from './attempt-hosts.js';
@@ -11,6 +10,8 @@ export type SetUpNews = Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>;
 export interface JournalOptions {
   readonly store: StorePort;
   readonly input: AttemptInput;
+  /** Where the record goes. */
+  readonly object: string;
   readonly modules: readonly string[];
   /** Gets how far the hosts are, at growing intervals and only when it has changed. Its failures are its own. */
   readonly tell: (news: SetUpNews) => void;
@@ -97,9 +98,9 @@ export class SetUpJournal {
 
   /** For people who look: a set-up does not wait for it, nor fail with it. */
   async #write(record: SetUpRecord): Promise<void> {
-    const { store, input } = this.#options;
+    const { store, object } = this.#options;
     try {
-      await store.replace(setUpObject(input.job.id, input.attempt), JSON.stringify(record), 'application/json');
+      await store.replace(object, JSON.stringify(record), 'application/json');
     } catch (error) {
       log.warn(`the record of the set-up could not be stored: ${messageOf(error)}`);
     }

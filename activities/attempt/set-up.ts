@@ -1,7 +1,9 @@
 import { Context, log } from '@temporalio/activity';
 import { setUpProgressSignal } from '../../workflows/messages.js';
 import { connectingKey } from '../connecting-key.js';
-import type { AttemptInput, SetUpEnd } from '../contract.js';
+import type { ModulePlan } from '../../cloud/hosts/port.js';
+import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
+import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { identityKeys, modulePlans } from '../modules/index.js';
@@ -20,12 +22,13 @@ import { submittedFiles } from './submitted-files.js';
  */
 export async function setUpHosts(
   dependencies: ActivityDependencies,
-  input: AttemptInput,
+  input: AttemptInput & Partial<Pick<SetUpAgainInput, 'again'>>,
   asked: AbortSignal,
 ): Promise<SetUpEnd> {
   const { installation, store, tpu } = dependencies;
   const keys = await identityKeys(installation, input.spec);
-  const plans = modulePlans(input.spec, { files: await submittedFiles(store, input.files), keys });
+  const all = modulePlans(input.spec, { files: await submittedFiles(store, input.files), keys });
+  const plans = input.again === undefined ? all : plansAgain(all, input.again);
   const key = await connectingKey(installation, input.spec.ssh);
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
@@ -34,7 +37,13 @@ export async function setUpHosts(
     guard.suspect(target.slice);
     patience.silent(target, Date.now());
   });
-  const journal = new SetUpJournal({ store, input, modules: plans.map(({ name }) => name), tell: tellWorkflow(input) });
+  const journal = new SetUpJournal({
+    store,
+    input,
+    object: (input.again === undefined ? setUpObject : setUpAgainObject)(input.job.id, input.attempt),
+    modules: plans.map(({ name }) => name),
+    tell: tellWorkflow(input),
+  });
   const context = { shipping: dependencies, input, caller, plans, journal, patience, signal: end.signal };
   const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
   try {
@@ -49,6 +58,12 @@ export async function setUpHosts(
     await journal.close();
     end.finish();
   }
+}
+
+/** The modules that are wanted; forced, their checks fail, so that their steps are done. */
+function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgainInput['again']): ModulePlan[] {
+  const wanted = all.filter(({ name }) => modules.includes(name));
+  return isForced ? wanted.map((plan) => ({ ...plan, check: 'false' })) : wanted;
 }
 
 function setUpHost(setUp: HostSetUp, { target }: AttemptHost): Promise<SetUpEnd> {

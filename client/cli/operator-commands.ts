@@ -3,9 +3,10 @@ import { DEFAULT_RETENTION_MS } from '../namespace.js';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
 import { registerDoctor } from './doctor/register-doctor.js';
-import { durationOption, outputOption, withConnection } from './options.js';
+import { collect, durationOption, outputOption, withConnection } from './options.js';
 import type { Invocation } from './invocation.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
+import type { SetupFlags } from './verbs/setup.js';
 import type { SetupServerFlags } from './verbs/setup-server.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';
@@ -28,9 +29,32 @@ Example:
   jobctl setup server --temporal-address 127.0.0.1:7233 --bucket my-jobs --google-project my-project
 `;
 
+const SETUP_JOB_NOTES = `
+Of a job that is running, paused or kept. How it ends stands in the job's own log; each module's output in its attempt's.
+
+Examples:
+  jobctl setup train-7f3k --module venv --force
+  jobctl logs train-7f3k --job -f
+  jobctl setup server --bucket my-jobs
+`;
+
 function registerSetup(program: Command, invocation: Invocation): void {
-  const setup = program.command('setup').description('makes ready what workers need');
-  setup.addHelpText('after', '\nExample:\n  jobctl setup server --bucket my-jobs\n');
+  const setup = program
+    .command('setup')
+    .summary("set a job's hosts up again; `setup server` makes ready what workers need")
+    .description(
+      'Makes the modules of an open job ready once more on its hosts, beside its command: what is unchanged stays. Returns at once.',
+    )
+    .argument('[job]', "the job's id")
+    .option('--module <name>', 'this one alone; may be repeated', collect)
+    .option('--force', 'also what is found unchanged')
+    .option('--user <user>', 'who asks; your login name without it')
+    .addOption(outputOption())
+    .addHelpText('after', SETUP_JOB_NOTES);
+  withConnection(setup).action(async (job: string | undefined, flags: SetupFlags) => {
+    const verb = await import('./verbs/setup.js');
+    invocation.exitCode = await verb.setup(job, flags);
+  });
   const command = setup
     .command('server')
     .summary('namespace, search attributes, schedule and owner id')

@@ -43,6 +43,8 @@ export function createProgram(invocation: Invocation): Command {
   const program = new Command('jobctl')
     .description('Runs machine-learning jobs on Cloud TPUs: durable, queued by quota, set up on every host.')
     .exitOverride()
+    // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
+    .enablePositionalOptions()
     // Commander's own words go through `usageError`.
     .configureOutput({ outputError: () => undefined })
     .addHelpText(

@@ -38,7 +38,12 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     await secrets.put('hf', `${TOKEN}\n`);
     await secrets.put('my-key', readFileSync(writeKeyPair(folder).privateKeyFile, 'utf8'));
     const command = 'echo "token of ${#HF_TOKEN} characters"; sleep 1000';
-    const more = { secrets: { HF_TOKEN: 'hf' }, ssh: { private_key: 'secret:my-key' } };
+    const more = {
+      secrets: { HF_TOKEN: 'hf' },
+      ssh: { private_key: 'secret:my-key' },
+      setup: { modules: ['mark', 'command'] },
+      modules: { mark: { check: 'test -f ~/mark', setup: [{ name: 'make', run: 'echo made >> ~/mark' }] } },
+    };
     ({ id } = await stack.jobs.submit({ job: jobFile(command, more), user: 'tester' }));
     await until('the command runs', async () => (await stack.jobs.row(id)).phase === 'running').catch(
       (error: unknown) => {
@@ -98,6 +103,24 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     for (const name of ['a.bin', "sub/a b'c.txt"])
       assert.ok(readFileSync(join(folder, 'back', name)).equals(readFileSync(join(folder, 'src', name))), name);
     assert.deepEqual([missing.exitCode, /host 0: .*nope.*No such file/.test(missing.stderr)], [1, true]);
+  });
+
+  it('setup makes a module ready again beside the command: unchanged it stays, forced it is done, an unknown one is refused', async () => {
+    const marks = async (): Promise<string> => (await run('exec', id, '--', 'grep -c made ~/mark')).stdout;
+    const ended = (times: number) =>
+      until(`${times} set-ups that were asked for are over`, async () => {
+        const { events } = await stack.jobs.describe(id);
+        return (
+          events.filter(({ text }) => text === 'the set-up that was asked for is done on all hosts').length === times
+        );
+      });
+    assert.match(await stack.jobs.setUp(id, 'ann'), /mark on all hosts, what is unchanged stays as it is/);
+    await ended(1);
+    assert.match(await stack.jobs.setUp(id, 'ann', { modules: ['mark'], force: true }), /whatever is there/);
+    await ended(2);
+    assert.deepEqual((await marks()).trimEnd().split('\n').toSorted(), ['0 │ 2', '1 │ 2', '2 │ 2', '3 │ 2']);
+    await assert.rejects(stack.jobs.setUp(id, 'ann', { modules: ['venv'] }), /has no module venv: it has mark/);
+    assert.equal((await stack.jobs.row(id)).phase, 'running');
   });
 
   it('a host that is not there is exit 3, an ended job 4, each with what there is', async () => {

@@ -9,6 +9,7 @@ import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import type { Interruption } from './interruption.js';
 import { type Met, runClock, whenInterrupted } from './interruption-watch.js';
+import type { SetUpAgain } from './set-up-again.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
 import type { JobTerms } from './terms.js';
@@ -57,6 +58,7 @@ export class Attempts {
   readonly #terms: JobTerms;
   readonly #settings: JobSettings;
   readonly #story: JobStory;
+  readonly #again: SetUpAgain;
 
   constructor(context: AttemptsContext, carry?: AttemptsCarry) {
     this.#job = context.job;
@@ -64,6 +66,7 @@ export class Attempts {
     this.#settings = context.settings;
     this.#story = context.story;
     this.#interruption = context.interruption;
+    this.#again = context.again;
     this.#worker = new ClaimedWorker(context.settings.timings, context.story);
     this.#number = carry?.attempt ?? 0;
     this.#isOpen = carry?.isOpen ?? false;
@@ -114,7 +117,7 @@ export class Attempts {
       this.#hasBegun = false;
       this.#attemptStartedAt = undefined;
     }
-    const input = this.#input(slices);
+    const input = this.inputOn(slices);
     try {
       const result = await this.#setUpAndSupervise(input);
       // What ended before has its records.
@@ -137,6 +140,10 @@ export class Attempts {
     while (!this.#isSetUp) {
       const interruption = this.#interruption();
       if (interruption) return { kind: interruption.end };
+      if (this.#again.isUnderWay) {
+        await Promise.race([this.#again.settled(), this.#whenInterrupted()]);
+        continue;
+      }
       this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
       const end = await this.#setUpUntilInterrupted(input, summary);
@@ -265,7 +272,7 @@ export class Attempts {
    */
   async stopUnwatched(slices: readonly ReadySlice[]): Promise<void> {
     if (!this.isRunning || slices.length === 0) return;
-    const input = this.#input(slices);
+    const input = this.inputOn(slices);
     await this.#stopWatched(input, this.#watch(input), CANCELLED);
     await this.#close(input, { kind: 'cancelled' });
   }
@@ -297,7 +304,8 @@ export class Attempts {
     return recordAttempt(facts, this.#story);
   }
 
-  #input(slices: readonly ReadySlice[]): AttemptInput {
+  /** What the hosts of these slices are set up for and run. */
+  inputOn(slices: readonly ReadySlice[]): AttemptInput {
     return {
       job: this.#job,
       spec: this.#terms.spec,
@@ -326,6 +334,7 @@ export interface AttemptsContext {
   readonly terms: JobTerms;
   readonly settings: JobSettings;
   readonly story: JobStory;
+  readonly again: SetUpAgain;
   /** Why what is under way has to end, if it has. */
   readonly interruption: () => Interruption | undefined;
 }

@@ -17,6 +17,7 @@ import { jobFacts, jobView, type ShownParts } from './job-views.js';
 import { LeaseHold } from './lease-hold.js';
 import { listenToPeople } from './people.js';
 import { isPreemptionByQuota, type Revocation, revocationText } from './revocation.js';
+import { SetUpAgain } from './set-up-again.js';
 import { SliceKeeper } from './slice-keeper.js';
 import { chainRunId, JobStory } from './story.js';
 import { JobTerms } from './terms.js';
@@ -37,6 +38,7 @@ export class JobRun {
   readonly #wishes: Wishes;
   readonly #lease: LeaseHold;
   readonly #gang: Gang;
+  readonly #again: SetUpAgain;
   readonly #attempts: Attempts;
   readonly #ends: JobEnds;
   readonly #keeper: SliceKeeper;
@@ -56,7 +58,8 @@ export class JobRun {
     const job = { id: workflowInfo().workflowId, run: chainRunId() };
     const parts = { terms: this.#terms, story: this.#story };
     const interruption = (): Interruption | undefined => this.#interruption;
-    this.#attempts = new Attempts({ ...parts, job, settings, interruption }, carry.attempts);
+    this.#again = new SetUpAgain(this.#story);
+    this.#attempts = new Attempts({ ...parts, job, settings, interruption, again: this.#again }, carry.attempts);
     this.#ends = new JobEnds(
       {
         ...parts,
@@ -132,6 +135,8 @@ export class JobRun {
       phase: () => this.#story.phase,
       holdsSlices: () => this.#holdsSlices(),
       isRunning: () => this.#attempts.isRunning,
+      again: this.#again,
+      attemptInput: () => this.#attempts.inputOn(this.#gang.ready),
     });
   }
 

@@ -1,4 +1,5 @@
 import { setHandler } from '@temporalio/workflow';
+import type { AttemptInput } from '../../activities/contract.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -11,11 +12,14 @@ import {
   requeueUpdate,
   restartUpdate,
   resumeUpdate,
+  type SetUpCall,
+  setUpUpdate,
   type StopCall,
   stopUpdate,
   type HumanCall,
 } from '../messages.js';
 import { hoursText } from './keeping.js';
+import type { SetUpAgain } from './set-up-again.js';
 import type { JobTerms } from './terms.js';
 import type { JobEdit, Wishes } from './wishes.js';
 
@@ -29,6 +33,9 @@ export interface JobInView {
   readonly holdsSlices: () => boolean;
   /** The command may run. */
   readonly isRunning: () => boolean;
+  readonly again: SetUpAgain;
+  /** On the slices that it holds. */
+  readonly attemptInput: () => AttemptInput;
 }
 
 /**
@@ -55,6 +62,13 @@ export function listenToPeople(job: JobInView): void {
       mustBeForm(call);
       mustBeOpen(job);
       mustHaveSomething(job);
+    },
+  });
+  setHandler(setUpUpdate, (call) => setUp(job, call), {
+    validator: (call: SetUpCall) => {
+      mustBeForm(call);
+      mustBeReadyForSetUp(job);
+      modulesOf(job, call);
     },
   });
   setHandler(restartUpdate, (call) => restart(job, call), {
@@ -108,7 +122,28 @@ function restart(job: JobInView, call: EditCall): Answer {
   return { message: `job ${job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
+function setUp(job: JobInView, call: SetUpCall): Answer {
+  const modules = modulesOf(job, call);
+  job.again.begin(job.attemptInput(), { modules, isForced: call.force === true }, call.by);
+  const how = call.force === true ? 'whatever is there' : 'what is unchanged stays as it is';
+  return {
+    message: `job ${job.id}: ${modules.join(', ')} on all hosts, ${how}; \`jobctl logs ${job.id} --job -f\` shows its end`,
+  };
+}
+
 const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
+
+/** What is to be set up. `command` has nothing to set up. */
+function modulesOf({ id, terms }: JobInView, { modules }: SetUpCall): readonly string[] {
+  const known = terms.spec.modules.filter((module) => module !== 'command');
+  if (known.length === 0) throw refusal(`job ${id} has no modules: there is nothing to set up`);
+  if (modules === undefined) return known;
+  if (!Array.isArray(modules) || modules.length === 0) throw refusal('modules: not a list of names');
+  const unknown = modules.filter((module: string) => !known.includes(module));
+  if (unknown.length > 0)
+    throw refusal(`job ${id} has no module ${unknown.map(String).join(', ')}: it has ${known.join(', ')}`);
+  return known.filter((module) => modules.includes(module));
+}
 
 // Refusals -----------------------------------------------------------------------------------------------------------
 
@@ -120,6 +155,16 @@ function mustBeOpen({ id, phase }: JobInView): void {
     );
   if (now === JobPhase.Finishing || isDone(now))
     throw refusal(`job ${id} has ended: its outcome is final; submit it again to run it again`);
+}
+
+const READY_FOR_SET_UP: readonly JobPhase[] = [JobPhase.Running, JobPhase.Paused, JobPhase.Holding];
+
+function mustBeReadyForSetUp({ id, phase, holdsSlices, again }: JobInView): void {
+  const now = phase();
+  if (!READY_FOR_SET_UP.includes(now) || !holdsSlices())
+    throw refusal(`job ${id} is ${now}: its hosts can be set up again while it is ${READY_FOR_SET_UP.join(', ')}`);
+  if (again.isUnderWay)
+    throw refusal(`job ${id} is being set up again already; \`jobctl logs ${id} --job -f\` shows its end`);
 }
 
 function mustBeStopped({ id, wishes, phase }: JobInView): void {
