@@ -23,6 +23,7 @@ import { invalidJob, translated } from './failures.js';
 import { rememberGoogleProject } from './google-projects.js';
 import type { PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
+import { checkSetUpInputs } from './set-up-inputs.js';
 
 type JobRecordActivities = Pick<JobActivities, 'acceptJob' | 'claimWorker' | 'recordAttempt' | 'recordOutcome'>;
 
@@ -62,6 +63,7 @@ async function acceptJob(
   refuseOtherKey(spec.ssh, key, input.sshKey);
   // For the refusal alone: each start of the command reads them anew.
   await secretVariables(installation, spec);
+  await checkSetUpInputs(installation, spec, input.files ?? {});
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   // Before any slice is asked for: from now on somebody looks for what is ours there.

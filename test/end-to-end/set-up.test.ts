@@ -77,4 +77,17 @@ describe('the set-up of a slice of four hosts', function () {
       .map(({ host, step, code }) => [host, step, code]);
     assert.deepEqual(failed, [[2, 'second', 1]]);
   });
+
+  it('is not begun where a file or a key of the submitter is not there: nothing is asked for', async () => {
+    const venv = { setup: { modules: ['venv', 'command'] }, venv: { name: 't', requirements_file: 'r.txt' } };
+    await assert.rejects(stack.jobs.wait(await submit(jobFile('true', venv))), {
+      name: 'JobInvalid',
+      message: /^venv\.requirements_file: the content of 'r\.txt' was not given\n/,
+    });
+    const ssh = { setup: { modules: ['ssh', 'command'] }, ssh: { identities: [{ private_key: '/no/such/key' }] } };
+    await assert.rejects(stack.jobs.wait(await submit(jobFile('true', ssh))), {
+      name: 'JobInvalid',
+      message: /^ssh\.identities: private_key: '\/no\/such\/key' cannot be read by the worker \(ENOENT\)/,
+    });
+  });
 });
