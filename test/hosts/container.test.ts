@@ -151,6 +151,19 @@ describe('the on-host runner: a command in a container', function () {
       await session.connection.stopRun('train-x1-a2', 0, NOTICE);
     }));
 
+  it('can open as many files as docker allows, up to 100,000', () =>
+    onHost(async ({ connection }) => {
+      const flags = ['--network=none', '--ulimit', 'nofile=1024:5000'];
+      assert.equal(await outputOf(connection, '', inside('ulimit -S -n', { flags })), '5000\n');
+    }));
+
+  it('that docker cannot start ends with docker’s words and a code that is not 0', () =>
+    onHost(async ({ connection }) => {
+      const flags = ['--network=none', '--entrypoint', '/no/such/program'];
+      assert.match(await outputOf(connection, '', inside('echo no', { flags })), /no such file or directory/);
+      assert.equal((await ended(connection)).code, 127);
+    }));
+
   it('that docker cannot make ends with 125 and docker’s words', () =>
     onHost(async ({ connection }) => {
       const output = await outputOf(connection, '', inside('echo no', { mounts: ['/a:relative'] }));

@@ -6,12 +6,13 @@ export const CONTAINER = `
 # 'docker', or with sudo where the login user is not in its group yet, into 'as_docker'.
 find_docker() {
   as_docker=
-  docker ps -q > /dev/null 2>&1 || ! sudo -n docker ps -q > /dev/null 2>&1 || as_docker='sudo -n'
+  timeout 20 docker ps -q > /dev/null 2>&1 || ! sudo -n timeout 20 docker ps -q > /dev/null 2>&1 || as_docker='sudo -n'
 }
 
-# Into 'container_is' docker's word for its state, 'gone' or 'unknown', and into 'container_code' its exit code.
+# Into 'container_is' docker's word for its state, 'gone' or 'unknown' (no daemon, or one that hangs), and its exit code
+# into 'container_code'.
 look_at_container() {
-  if seen=$($as_docker docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' "$container" 2>&1); then
+  if seen=$($as_docker timeout 20 docker inspect -f '{{.State.Status}} {{.State.ExitCode}}' "$container" 2>&1); then
     container_is=\${seen%% *} container_code=\${seen##* }
   else
     case $seen in *'No such'*) container_is=gone ;; *) container_is=unknown ;; esac
@@ -105,7 +106,8 @@ exit 3'
  */
 export const CONTAINER_ENTRY = [
   'exec >> "$1/output" 2>&1 || exit 126',
-  'ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)" 2> /dev/null',
+  'soft=$(ulimit -S -n)',
+  '[ "$soft" = unlimited ] || [ "$soft" -ge 100000 ] || ulimit -S -n 100000 2> /dev/null || ulimit -S -n "$(ulimit -H -n)"',
   `[ $$ = 1 ] || exec bash -c '. "$0"' "$1/script"`,
   'exec 3>&2 2> /dev/null',
   `bash -c '. "$0"' "$1/script" 2>&3 3>&-`,
