@@ -137,7 +137,7 @@ async function poll({ config, codec, key, temporal, ports, meter, health, log, s
       timings: config.timings,
     },
   });
-  const { setUpHosts, superviseAttempt, ...common } = activities;
+  const { setUpHosts, stopSetUp, superviseAttempt, ...common } = activities;
   const base = {
     connection: temporal.connection,
     namespace: temporal.namespace,
@@ -155,7 +155,7 @@ async function poll({ config, codec, key, temporal, ports, meter, health, log, s
     Worker.create({
       ...base,
       taskQueue: claimedQueue,
-      activities: { setUpHosts, superviseAttempt },
+      activities: { setUpHosts, stopSetUp, superviseAttempt },
       maxConcurrentActivityTaskExecutions: 1_000,
     }),
   ]);

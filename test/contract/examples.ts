@@ -123,6 +123,10 @@ export const EXAMPLES = {
         detail: 'ready',
       },
     ],
+    login: {
+      user: 'alice',
+      publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl jobctl',
+    },
     outcome: SUCCEEDED,
     events: [
       { at: 1795276800000, text: 'submitted' },

@@ -108,6 +108,8 @@ describe('a job that goes on after its command has ended', function () {
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.attempts], ['succeeded', 2], stack.tail());
     assert.equal(await log(id, 2), 'ran\n');
+    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    assert.doesNotMatch(events, /could not be ended|is gone/, 'it was told, not missed');
     await nothingLeft();
   });
 

@@ -64,6 +64,7 @@ export class ClaimedWorker {
       await endingSetUp(this.#queue)(`end the set-up of attempt ${attempt}`).stopSetUp({ job, attempt });
     } catch (error) {
       if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+      this.#story.note(`its set-up could not be ended at once: ${reasonOf(error)}`);
     }
   }
 
