@@ -2,10 +2,7 @@ import type { JobSpec } from '../job-spec.js';
 import { secondsOf } from './fields.js';
 import { given } from './plain-values.js';
 import type { Report } from './report.js';
-import type { JobFile } from './sections.js';
-
-/** What `keep` may say, alone or as `when`. */
-export const KEEP_WORDS = ['never', 'on-failure', 'always'] as const;
+import { type JobFile, KEEP_WORDS } from './sections.js';
 
 /** How long the slices stay at most where `keep` names no time: a working day. */
 const DEFAULT_KEEP_SECONDS = 8 * 3600;

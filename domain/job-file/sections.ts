@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MODULE_NAMES } from '../setup-spec.js';
 import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
-import { KEEP_WORDS } from './lifetime.js';
 import { moduleSections } from './module-forms.js';
 import { tpuSection } from './tpu-form.js';
 
@@ -53,6 +52,8 @@ const notify = z.union([notifyTarget, z.array(notifyTarget)], {
   error: 'a section {workflow: {id, signal}} or a list of such',
 });
 
+/** What `keep` may say, alone or as `when`. */
+export const KEEP_WORDS = ['never', 'on-failure', 'always'] as const;
 const keepWhen = oneOf(KEEP_WORDS);
 const keep = z.union(
   [

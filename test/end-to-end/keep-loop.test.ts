@@ -50,7 +50,7 @@ describe('a job that goes on after its command has ended', function () {
     assert.equal(await nodes(), 1);
     await assert.rejects(stack.jobs.restart(id, 'alice'), /its outcome is final\n`jobctl delete/);
     await stack.jobs.cancel(id);
-    const ended = await stack.client.workflow
+    const ended: unknown = await stack.client.workflow
       .getHandle(id)
       .result()
       .catch((error: unknown) => error);
