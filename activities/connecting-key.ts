@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { SshKey } from '../cloud/hosts/port.js';
-import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { secretNamed } from '../domain/secret-reference.js';
 import type { Installation } from './dependencies.js';
@@ -41,11 +40,11 @@ export async function namedKeyPair(
   [privateField, publicField]: readonly [string, string],
 ): Promise<ConnectingKey> {
   const privateKey = await textOf(installation, named.privateKey, privateField);
-  const reading = readPrivateKey(privateKey);
+  const reading = installation.keys.privateKey(privateKey);
   if (reading.kind === 'no-key') throw invalidJob(`${privateField}: '${named.privateKey}' is ${reading.what}`);
   const publicKey = await publicHalf(installation, named, publicField);
   if (publicKey === undefined) return { privateKey, publicKey: reading.publicKey };
-  const fingerprint = publicLineFingerprint(publicKey);
+  const fingerprint = installation.keys.publicFingerprint(publicKey);
   if (fingerprint !== reading.fingerprint) {
     throw invalidJob(
       `${publicField}: '${named.publicKey ?? `${named.privateKey}.pub`}' is ${fingerprint ?? 'no public key'}, and ${privateField} '${named.privateKey}' is ${reading.fingerprint}: they are no pair\n` +
@@ -96,9 +95,14 @@ async function readKeyFile(path: string, field: string): Promise<string> {
  * @param claimed fingerprint of the submitter's file; absent: nobody compared
  * @throws InvalidJob with both fingerprints
  */
-export function refuseOtherKey(ssh: JobSpec['ssh'], { privateKey }: SshKey, claimed: string | undefined): void {
+export function refuseOtherKey(
+  { keys }: Pick<Installation, 'keys'>,
+  ssh: JobSpec['ssh'],
+  { privateKey }: SshKey,
+  claimed: string | undefined,
+): void {
   if (!ssh || claimed === undefined || secretNamed(ssh.privateKey) !== undefined) return;
-  const reading = readPrivateKey(privateKey);
+  const reading = keys.privateKey(privateKey);
   if (reading.kind === 'key' && reading.fingerprint === claimed) return;
   const ours = reading.kind === 'key' ? reading.fingerprint : reading.what;
   throw invalidJob(

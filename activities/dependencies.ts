@@ -1,4 +1,4 @@
-import type { HostsPort, SshKey } from '../cloud/hosts/port.js';
+import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
@@ -28,6 +28,7 @@ export interface Installation {
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
   readonly sshKey: SshKey;
+  readonly keys: KeyReader;
   /** OpenSSH line. */
   readonly publicKey: string;
   /** Absent: none is configured, and jobs that name secrets are refused. */

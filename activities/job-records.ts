@@ -60,7 +60,7 @@ async function acceptJob(
   const tpu = await completeTpu(pools, spec.pool, job, input);
   const project = projectOf(config, user, spec, tpu.zones);
   const key = await connectingKey(installation, spec.ssh);
-  refuseOtherKey(spec.ssh, key, input.sshKey);
+  refuseOtherKey(installation, spec.ssh, key, input.sshKey);
   // For the refusal alone: each start of the command reads them anew.
   await secretVariables(installation, spec);
   await checkSetUpInputs(installation, spec, input.files ?? {});

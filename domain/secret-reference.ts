@@ -8,5 +8,3 @@ const PREFIX = 'secret:';
 export function secretNamed(reference: string): string | undefined {
   return reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : undefined;
 }
-
-export const secretReference = (name: string): string => `${PREFIX}${name}`;

@@ -8,6 +8,7 @@ import { poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
+import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -131,6 +132,7 @@ async function poll({ config, codec, key, temporal, ports, meter, health, log, s
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
       ...key,
+      keys: keyReader,
       ...(secrets === undefined ? {} : { secrets }),
       taskQueue: config.taskQueue,
       claimedQueue,

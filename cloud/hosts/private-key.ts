@@ -1,16 +1,7 @@
 import ssh2 from 'ssh2';
+import type { KeyReader, PrivateKeyReading } from './port.js';
 import type { SshKey } from './port.js';
 import { fingerprintOf } from './ssh-key.js';
-
-/** What a text is, of a user who says it is a private key. No member ever holds the key. */
-export type PrivateKeyReading =
-  | {
-      readonly kind: 'key';
-      /** OpenSSH line without a comment. */ readonly publicKey: string;
-      readonly fingerprint: string;
-    }
-  /** `a public key`, `a key with a passphrase`, .. */
-  | { readonly kind: 'no-key'; readonly isMeantAsKey: boolean; readonly what: string };
 
 /** Reads PEM and OpenSSH forms without a passphrase, as the fleet does. */
 export function readPrivateKey(text: string): PrivateKeyReading {
@@ -51,3 +42,5 @@ export function keyFingerprint({ privateKey }: SshKey): string {
   if (reading.kind === 'key') return reading.fingerprint;
   throw new Error(`SSH private key: it is ${reading.what}; give an OpenSSH or PEM private key without a passphrase`);
 }
+
+export const keyReader: KeyReader = { privateKey: readPrivateKey, publicFingerprint: publicLineFingerprint };

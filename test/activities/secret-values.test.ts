@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { connectingKey, refuseOtherKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
 import { secretVariables } from '../../activities/secret-values.js';
-import { readPrivateKey } from '../../cloud/hosts/private-key.js';
+import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
@@ -26,7 +26,12 @@ describe('secrets as a worker reads them', () => {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'secret-values-'));
     secrets = openSecretStore(pathToFileURL(join(folder, 'secrets')).href);
-    installation = { secrets, sshKey: { privateKey: 'installed' }, publicKey: 'public' } as unknown as Installation;
+    installation = {
+      secrets,
+      keys: keyReader,
+      sshKey: { privateKey: 'installed' },
+      publicKey: 'public',
+    } as unknown as Installation;
     own = writeKeyPair(folder);
     other = writeKeyPair(mkdtempSync(join(folder, 'other-')));
   });
@@ -81,11 +86,11 @@ describe('secrets as a worker reads them', () => {
   it("another key under the submitter's path is refused with both fingerprints and what to write instead", () => {
     const ssh = { privateKey: own.privateKeyFile };
     const key = { privateKey: textOf(own.privateKeyFile) };
-    refuseOtherKey(ssh, key, undefined);
-    refuseOtherKey(ssh, key, fingerprintOf(own.privateKeyFile));
-    refuseOtherKey({ privateKey: 'secret:a' }, key, fingerprintOf(other.privateKeyFile));
+    refuseOtherKey(installation, ssh, key, undefined);
+    refuseOtherKey(installation, ssh, key, fingerprintOf(own.privateKeyFile));
+    refuseOtherKey(installation, { privateKey: 'secret:a' }, key, fingerprintOf(other.privateKeyFile));
     assert.throws(
-      () => refuseOtherKey(ssh, key, fingerprintOf(other.privateKeyFile)),
+      () => refuseOtherKey(installation, ssh, key, fingerprintOf(other.privateKeyFile)),
       (error: Error) => {
         for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
         assert.match(
