@@ -26,7 +26,8 @@ describe('recorded host keys', () => {
   let guestCalls = 0;
   const fleets: HostsPort[] = [];
 
-  before(async () => {
+  before(async function () {
+    this.timeout(60_000);
     cloud = await startRehearsedCloud(135);
     const place = { endpoint: cloud.storeEndpoint, bucket: 'host-keys', projectId: GOOGLE_PROJECT };
     await ensureBucket(place);
