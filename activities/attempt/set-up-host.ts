@@ -31,6 +31,9 @@ export interface HostSetUpContext {
 /** The wait until a host answers, in the record. */
 const CONNECT = 'connect';
 
+/** The step that stands for what comes before any. */
+const ARRIVE = 'arrive';
+
 /** What `judgeSetUpFailure` takes for passing, whatever the text. */
 const PASSING_CODE = 255;
 
@@ -41,9 +44,6 @@ export class HostSetUp {
   readonly #context: HostSetUpContext;
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
-  /** Of the step that failed last. */
-  #tries = 0;
-  #failing = '';
 
   constructor(context: HostSetUpContext, host: AttemptHost) {
     this.#context = context;
@@ -93,25 +93,25 @@ export class HostSetUp {
       error instanceof HostFileError || error instanceof RunnerFailed || error instanceof StoreUnavailable;
     if (!isOfHost || this.#context.signal.aborted) throw error;
     const module = this.#context.plans[0]?.name ?? CONNECT;
-    return { kind: 'failed', module, step: 'arrive', code: PASSING_CODE, tail: error.message };
+    this.#context.journal.began(this.#host.number, module, ARRIVE);
+    this.#context.journal.ended(this.#host.number, module, ARRIVE, PASSING_CODE);
+    return { kind: 'failed', module, step: ARRIVE, code: PASSING_CODE, tail: error.message };
   }
 
   /** What a failed step means for this host: its end, or a pause before it is tried again. */
   #judge(failed: FailedModule): { readonly end?: SetUpEnd; readonly afterMs: number } {
     const { module, step, code, tail } = failed;
     const { target, number } = this.#host;
-    const name = `${module}/${step}`;
-    this.#tries = name === this.#failing ? this.#tries + 1 : 1;
-    this.#failing = name;
+    const count = this.#context.journal.tries(number, module, step);
     const failure = judgeSetUpFailure(code, tail);
-    const verdict = afterSetUpFailure(failure, this.#tries);
+    const verdict = afterSetUpFailure(failure, count);
     const why = failure.reason === undefined ? '' : ` (${failure.reason})`;
     const what = `step '${step}' ended with code ${code}${why}`;
     if (verdict.kind === 'again') {
-      log.warn(`${module} on host ${number}: ${what}; try ${this.#tries + 1} in ${verdict.afterMs / 1000} s`);
+      log.warn(`${module} on host ${number}: ${what}; try ${count + 1} in ${verdict.afterMs / 1000} s`);
       return { afterMs: verdict.afterMs };
     }
-    const tries = this.#tries === 1 ? '' : `, ${this.#tries} times`;
+    const tries = count === 1 ? '' : `, ${count} times`;
     const message = `${what}${tries}; its last lines:\n${tail}`;
     const at = { slice: target.slice, host: target.index };
     return { end: { kind: verdict.as, at, module, message }, afterMs: 0 };

@@ -26,7 +26,7 @@ export class SetUpJournal {
   readonly #options: JournalOptions;
   readonly #rows = new Map<string, SetUpStepRecord>();
   readonly #ready = new Map<string, Set<number>>();
-  readonly #startedAt = Date.now();
+  readonly #startedAt: number;
   readonly #hosts: number;
   readonly #timer: NodeJS.Timeout;
   #newsAt = Date.now() + FIRST_NEWS_MS;
@@ -35,14 +35,31 @@ export class SetUpJournal {
   #isDirty = false;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(options: JournalOptions) {
+  private constructor(options: JournalOptions, earlier: SetUpRecord | undefined) {
     this.#options = options;
+    this.#startedAt = earlier?.startedAt ?? Date.now();
+    for (const row of earlier?.steps ?? []) this.#rows.set(keyOf(row.host, row.module, row.step), row);
     this.#hosts = hostsOf(options.input).length;
     this.#timer = setInterval(() => this.#tick(), WRITE_MS);
   }
 
+  /** Goes on with what another worker has written of this attempt: how often a step was tried is not forgotten with its worker. */
+  static async open(options: JournalOptions): Promise<SetUpJournal> {
+    const stored = await options.store.read(options.object).catch((error: unknown) => {
+      log.warn(`an earlier record of the set-up could not be read: ${messageOf(error)}`);
+      return undefined;
+    });
+    const earlier = stored && (JSON.parse(stored.toString()) as SetUpRecord);
+    return new SetUpJournal(options, earlier?.endedAt === undefined ? earlier : undefined);
+  }
+
+  /** How often the step was begun on this host in this attempt. */
+  tries(host: number, module: string, step: string): number {
+    return this.#rows.get(keyOf(host, module, step))?.tries ?? 0;
+  }
+
   began(host: number, module: string, step: string): void {
-    const tries = (this.#rows.get(keyOf(host, module, step))?.tries ?? 0) + 1;
+    const tries = this.tries(host, module, step) + 1;
     this.#set({ host, module, step, startedAt: Date.now(), tries });
   }
 
@@ -61,11 +78,14 @@ export class SetUpJournal {
     this.#ready.set(module, hosts.add(host));
   }
 
-  /** Writes what is not written yet. */
-  async close(): Promise<void> {
+  /**
+   * Ends the writing. `ended`: with its last word. `handed-over`: as it stands, for the worker that goes on. `taken`: another
+   * worker goes on already, and has the record.
+   */
+  async close(how: 'ended' | 'handed-over' | 'taken'): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
-    await this.#write({ ...this.#record(), endedAt: Date.now() });
+    if (how !== 'taken') await this.#write({ ...this.#record(), ...(how === 'ended' ? { endedAt: Date.now() } : {}) });
   }
 
   #set(row: SetUpStepRecord): void {

@@ -37,7 +37,7 @@ export async function setUpHosts(
     guard.suspect(target.slice);
     patience.silent(target, Date.now());
   });
-  const journal = new SetUpJournal({
+  const journal = await SetUpJournal.open({
     store,
     input,
     object: (input.again === undefined ? setUpObject : setUpAgainObject)(input.job.id, input.attempt),
@@ -46,16 +46,18 @@ export async function setUpHosts(
   });
   const context = { shipping: dependencies, input, caller, plans, journal, patience, signal: end.signal };
   const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
+  let ended: SetUpEnd | undefined;
   try {
-    return await Promise.race([
+    ended = await Promise.race([
       firstFailure(work),
       guard.lost.then((slices): SetUpEnd => ({ kind: 'slices-lost', slices })),
       end.handedOver.then((): SetUpEnd => ({ kind: 'handed-over' })),
     ]);
+    return ended;
   } finally {
     end.windDown();
     await Promise.allSettled(work);
-    await journal.close();
+    await journal.close(ended === undefined ? 'taken' : ended.kind === 'handed-over' ? 'handed-over' : 'ended');
     end.finish();
   }
 }
