@@ -22,10 +22,16 @@ export interface Started {
 /** A user of the built command line, with a state folder of his own. */
 export class JobctlUser {
   readonly home = mkdtempSync(join(tmpdir(), 'jobctl-user-'));
+  readonly #env: Readonly<Record<string, string>>;
+
+  /** @param env beside what this process has */
+  constructor(env: Readonly<Record<string, string>> = {}) {
+    this.#env = env;
+  }
 
   start(...args: string[]): Started {
     const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, JOBCTL_HOME: this.home },
+      env: { ...process.env, JOBCTL_HOME: this.home, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let stdout = '';

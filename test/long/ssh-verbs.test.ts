@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { hostKeyObject } from '../../domain/store-layout.js';
-import { type Ended, jobctl } from '../cli/command-line.js';
 import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { TestStack, writeKeyPair } from './test-stack.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
+import { TestStack, writeKeyPair } from '../end-to-end/test-stack.js';
 
 const TOKEN = 'hf_very-secret-TOKEN-value';
 
@@ -17,14 +17,17 @@ describe('verbs on the hosts of a job, over real SSH', function () {
   let stack: TestStack;
   let folder: string;
   let id: string;
-  let environment: Record<string, string>;
-  const run = (...args: readonly string[]): Promise<Ended> => jobctl(args, environment);
+  let user: JobctlUser;
+  const run = async (...args: string[]) => {
+    const { code: exitCode, ...output } = await user.run(...args);
+    return { exitCode, ...output };
+  };
 
   before(async function () {
     this.timeout(120_000);
     folder = mkdtempSync(join(tmpdir(), 'ssh-verbs-'));
     stack = await TestStack.start();
-    environment = {
+    user = new JobctlUser({
       TEMPORAL_ADDRESS: stack.server.address,
       TEMPORAL_NAMESPACE: stack.server.namespace,
       JOBCTL_TASK_QUEUE: stack.taskQueue,
@@ -33,7 +36,8 @@ describe('verbs on the hosts of a job, over real SSH', function () {
       JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
       JOBCTL_SECRET_STORE: stack.secretStore,
       HOME: folder,
-    };
+      LANG: 'C.UTF-8',
+    });
     const secrets = openSecretStore(stack.secretStore);
     await secrets.put('hf', `${TOKEN}\n`);
     await secrets.put('my-key', readFileSync(writeKeyPair(folder).privateKeyFile, 'utf8'));
@@ -53,6 +57,7 @@ describe('verbs on the hosts of a job, over real SSH', function () {
   });
   after(async () => {
     await stack.stop();
+    rmSync(user.home, { recursive: true, force: true });
     rmSync(folder, { recursive: true, force: true });
   });
 
