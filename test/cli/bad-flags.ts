@@ -63,7 +63,10 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   ),
   'words after -- of another verb': {
     args: ['list', '--', 'x'],
-    wants: ['jobctl list: takes no words after --', '  only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do'].join('\n'),
+    wants: [
+      'jobctl list: takes no words after --',
+      '  only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
+    ].join('\n'),
   },
   'a flag without its value': WITH(
     [`jobctl submit: option '--name <name>' argument missing`, '  `jobctl submit --help` shows what there is'].join(
