@@ -27,5 +27,5 @@ export const EXIT_CODES_TEXT = `Exit codes:
   4    refused: the name is in use with other content; a pool said no
   5    Temporal, the store or the cloud does not answer
   124  wait --timeout ran out, the job goes on
-  130  Ctrl-C, the job goes on; with --wait also: the job was cancelled
+  130  Ctrl-C: the job goes on, and a question changes nothing; with --wait also: the job was cancelled
   With --wait, a command that failed passes its own code through.`;

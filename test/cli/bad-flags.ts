@@ -135,7 +135,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['list', '--phase', 'runing'],
     wants: [
       `jobctl list: option '--phase <phase>' argument 'runing' is invalid`,
-      '  allowed choices are queued, provisioning, setting-up, running, evicting, finishing, succeeded, failed, cancelled',
+      '  allowed choices are queued, provisioning, setting-up, running, paused, released, evicting, holding, finishing, succeeded, failed, cancelled',
       '  the nearest is running',
       '  `jobctl list --help` shows what there is',
     ].join('\n'),

@@ -44,7 +44,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:6:1: comand: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, command, secrets, bundle, keep, loop, hooks, timeouts, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
     ].join('\n'),
   },
   'an unknown key in a section': {
@@ -120,12 +120,13 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
       '  keep one of docker, conda and venv',
     ].join('\n'),
   },
-  'a module that is not built': {
-    text: `${GOOD}setup:\n  modules: [docker, command]\ndocker: {image: x}\n`,
+  'a module of that name, which nobody wrote': {
+    text: `${GOOD}setup:\n  modules: [dockr, command]\ndocker: {image: x}\n`,
     args: SUBMIT,
     wants: [
-      'FILE:7:13: modules[0]: module docker is not built yet in this version of jobctl',
-      '  until then: docker run .. in the command',
+      "FILE:7:13: modules[0]: 'dockr' is not one of the allowed words",
+      '  did you mean docker?',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, files, script, command',
     ].join('\n'),
   },
   'a reference to nothing': {
