@@ -10,7 +10,7 @@ import { SHARED_MODULES } from '../../worker/workflow-code.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import type { TestServer } from '../temporal-server.js';
 import type { resolveInWorkflow } from './sandbox-workflow.js';
-import { WRONG_JOB_FILES } from './wrong-job-files.js';
+import { WRONG_JOB_FILES } from './wrong-job-files/index.js';
 
 const WORKFLOWS = fileURLToPath(new URL('./sandbox-workflow.ts', import.meta.url));
 const BUNDLE_MS = 60_000;

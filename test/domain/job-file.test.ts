@@ -7,7 +7,7 @@ import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
-import { WRONG_JOB_FILES } from './wrong-job-files.js';
+import { WRONG_JOB_FILES } from './wrong-job-files/index.js';
 
 const ENV = { HOME: '/h', ZONE: 'us-east1-d', WANDB_API_KEY: 'k' };
 const TPU = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n';

@@ -1,0 +1,123 @@
+import { TPU, type WrongFile } from './wrong-file.js';
+
+/** Job files whose form is wrong: no YAML, unknown keys, values of another type. */
+export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
+  'an empty file': {
+    text: '',
+    want: [
+      'train.yaml:1:1: the job file is empty',
+      '  a job file is lines of key: value; the least is tpu: and command:',
+    ],
+  },
+  'a file that is a list': {
+    text: `- a
+`,
+    want: [
+      'train.yaml:1:1: ["a"] is not a job file',
+      '  a job file is lines of key: value; the least is tpu: and command:',
+    ],
+  },
+  'a bracket that is not closed': {
+    text: `tpu: {accelerator: v6e-1
+name: x`,
+    want: ['train.yaml:2:1: not YAML: flow map in block collection must be sufficiently indented and end with a }'],
+  },
+  'a tab as indentation': {
+    text: `tpu:
+	accelerator: v6e-1
+`,
+    want: ['train.yaml:2:1: not YAML: a tab as indentation; YAML takes spaces'],
+  },
+  'a key that is there twice': {
+    text: `${TPU}name: a
+name: b
+`,
+    want: ['train.yaml:3:1: not YAML: the key is there twice'],
+  },
+  'two documents': {
+    text: `a: 1
+---
+b: 2
+`,
+    want: ['train.yaml:2:1: not YAML: more than one document (---); one file is one job'],
+  },
+  'a tag of another language': {
+    text: `${TPU}name: !!python/object:os.system x
+`,
+    want: ['train.yaml:2:7: not YAML: a tag (!) that plain YAML does not have'],
+  },
+  'aliases that multiply': {
+    text: `${TPU}a: &a [x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
+`,
+    want: ['train.yaml:1:1: not YAML: aliases (*) that multiply beyond measure'],
+  },
+  'an unknown key in a section': {
+    text: `tpu:
+  acelerator: v6e-1
+  accelerator: v6e-1
+  zone: us-central1-a
+`,
+    want: [
+      'train.yaml:2:3: acelerator: no such key in tpu',
+      '  did you mean accelerator?',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
+    ],
+  },
+  'an unknown key at the top': {
+    text: `${TPU}commnad: {run: x}
+`,
+    want: [
+      'train.yaml:2:1: commnad: no such key in a job file',
+      '  did you mean command?',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+    ],
+  },
+  'a key of another section': {
+    text: `${TPU}zone: us-central1-a
+`,
+    want: [
+      'train.yaml:2:1: zone: no such key in a job file',
+      '  zone belongs to: tpu',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+    ],
+  },
+  'an unknown key in a list of sections': {
+    text: `${TPU}ssh: {identities: [{private_key: a, pubkey: b}]}
+`,
+    want: [
+      'train.yaml:2:37: pubkey: no such key in ssh.identities[0]',
+      '  known here: private_key, public_key, config_entry',
+    ],
+  },
+  'a key that is a word of JavaScript': {
+    text: `${TPU}__proto__: {a: 1}
+`,
+    want: [
+      'train.yaml:2:1: __proto__: no such key in a job file',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+    ],
+  },
+  'text where a section belongs': {
+    text: `tpu: v5litepod-16
+`,
+    want: ["train.yaml:1:6: tpu: 'v5litepod-16' is not a section (lines of key: value below it)"],
+  },
+  'a number where text belongs': {
+    text: `tpu: {accelerator: 16, zone: us-central1-a}
+`,
+    want: ['train.yaml:1:20: accelerator: 16 is not text'],
+  },
+  'text where a list belongs': {
+    text: `${TPU}setup: {modules: venv}
+`,
+    want: ["train.yaml:2:18: modules: 'venv' is not a list of modules"],
+  },
+  'text where a truth value belongs': {
+    text: `tpu: {accelerator: v6e-1, zone: us-central1-a, external_ips: no}
+`,
+    want: ["train.yaml:1:62: external_ips: 'no' is not true or false"],
+  },
+};

@@ -1,0 +1,289 @@
+import { TPU, type WrongFile } from './wrong-file.js';
+
+/** References, commands, budgets, names and targets that are wrong; wrong `--set`. */
+export const WRONG_VALUES: Readonly<Record<string, WrongFile>> = {
+  'a reference to nothing': {
+    text: `${TPU}command:
+  run: |
+    echo one
+    echo \${tpu.zon}
+`,
+    want: [
+      `train.yaml:5:10: run: '\${tpu.zon}' refers to nothing in this file`,
+      `  the nearest is \${tpu.zone}`,
+      `  for a reference that another program resolves, write \\\${tpu.zon}`,
+    ],
+  },
+  'a reference to a section inside a text': {
+    text: `${TPU}command: {run: "echo \${setup.modules}"}
+setup: {modules: [command]}
+`,
+    want: [`train.yaml:2:22: run: '\${setup.modules}' is a section or list, which cannot stand inside a text`],
+  },
+  'references in a circle': {
+    text: `${TPU}env:
+  A: \${env.B}
+  B: \${env.A}
+`,
+    want: [
+      `train.yaml:3:6: A: '\${env.B}' leads back to itself: env.A -> env.B -> env.A`,
+      `train.yaml:4:6: B: '\${env.A}' leads back to itself: env.B -> env.A -> env.B`,
+    ],
+  },
+  'a variable that is not set': {
+    text: `${TPU}env: {A: "\${oc.env:HOMEE}"}
+`,
+    want: [`train.yaml:2:11: A: '\${oc.env:HOMEE}': no variable HOMEE in the environment`, '  did you mean HOME?'],
+  },
+  'a host that the type does not have': {
+    text: `${TPU}command: {run: x, workers: 4}
+`,
+    want: [
+      'train.yaml:2:28: workers: 4 is no host of v5litepod-16',
+      '  v5litepod-16 has 4 hosts: 0 to 3; workers is an index, not a count',
+    ],
+  },
+  'one of several hosts': {
+    text: `${TPU}command: {run: x, workers: [0, 9]}
+`,
+    want: [
+      'train.yaml:2:32: workers[1]: 9 is no host of v5litepod-16',
+      '  v5litepod-16 has 4 hosts: 0 to 3; workers is an index, not a count',
+    ],
+  },
+  'a word for hosts': {
+    text: `${TPU}command: {run: x, workers: some}
+`,
+    want: ["train.yaml:2:28: workers: 'some' is not the index of one host, a list of indexes, or all"],
+  },
+  'no hosts': {
+    text: `${TPU}command: {run: x, workers: []}
+`,
+    want: ['train.yaml:2:28: workers: [] is no host at all', '  leave workers out for all hosts'],
+  },
+  'a command without text': {
+    text: `${TPU}command: {workers: all}
+`,
+    want: ['train.yaml:2:1: command.run: is missing', '  such as run: python3 train.py'],
+  },
+  'run and cmd': {
+    text: `${TPU}command: {run: a, cmd: b}
+`,
+    want: ['train.yaml:2:24: cmd: run and cmd are both given', '  keep run'],
+  },
+  'a priority in words': {
+    text: `${TPU}priority: high
+`,
+    want: ["train.yaml:2:11: priority: 'high' is not a whole number from 1 to 5"],
+  },
+  'no slices': {
+    text: `${TPU}slices: 0
+`,
+    want: ['train.yaml:2:9: slices: 0 is not a whole number from 1 to 256'],
+  },
+  'infinitely many slices': {
+    text: `${TPU}slices: .inf
+`,
+    want: ['train.yaml:2:9: slices: Infinity is not a whole number from 1 to 256'],
+  },
+  'a duration in words': {
+    text: `${TPU}grace: soon
+`,
+    want: ["train.yaml:2:8: grace: 'soon' is not a number of seconds or a duration such as 90s, 5m or 1h"],
+  },
+  'a negative budget': {
+    text: `${TPU}retries: {task: -1}
+`,
+    want: ['train.yaml:2:17: task: -1 is not a whole number from 0 to 10000'],
+  },
+  'environment that no shell takes': {
+    text: `${TPU}env: {1A: x, B: [1], JOBCTL_X: 1, C: }
+`,
+    want: [
+      "train.yaml:2:11: 1A: '1A' is no name of a variable",
+      '  letters, digits and _; no digit first',
+      "train.yaml:2:17: B: [1] is not text, a number, true or false ('' for an empty text)",
+      'train.yaml:2:32: JOBCTL_X: is set by jobctl',
+      '  take another name',
+      "train.yaml:2:35: C: null is not text, a number, true or false ('' for an empty text)",
+    ],
+  },
+  'a python that is none': {
+    text: `${TPU}venv: {name: a, python: snake}
+`,
+    want: ["train.yaml:2:25: python: 'snake' is no Python", '  such as python3.11, "3.11" or /usr/bin/python3.11'],
+  },
+  'a keep without when, of a word that is none, and for no time': {
+    text: `${TPU}keep: {for: 0s}
+`,
+    want: [
+      'train.yaml:2:1: keep.when: is missing',
+      '  one of never, on-failure, always',
+      "train.yaml:2:13: for: '0s' is no time to keep slices for",
+      '  such as 2h',
+    ],
+  },
+  'a keep of another form': {
+    text: `${TPU}keep: sometimes
+`,
+    want: ["train.yaml:2:7: keep: 'sometimes' is not never, on-failure, always, or a section {when, for}"],
+  },
+  'a timeout of no time, and one that is none': {
+    text: `${TPU}timeouts: {stop: 0, qeue: 1h}
+`,
+    want: [
+      'train.yaml:2:18: stop: 0 is no time to wait',
+      '  such as 2h',
+      'train.yaml:2:21: qeue: no such key in timeouts',
+      '  did you mean queue?',
+      '  known here: stop, queue, run, provision, setup, no_output',
+    ],
+  },
+  'keys that are not built': {
+    text: `${TPU}bundle: {}
+hooks: {success: x}
+timeouts: {no_output: 1h}
+atomic: true
+`,
+    want: [
+      'train.yaml:2:1: bundle: not built yet in this version of jobctl',
+      '  until then: fetch the code in the command (git clone)',
+      'train.yaml:3:1: hooks: not built yet in this version of jobctl',
+      '  until then: trap SIGTERM in the command',
+      'train.yaml:4:12: no_output: not built yet in this version of jobctl',
+      '  until then: jobctl cancel ends a job; timeouts.run bounds how long the command runs',
+      'train.yaml:5:1: atomic: not built yet in this version of jobctl',
+      '  until then: slices are asked for one by one, and the job starts when all of them are there',
+    ],
+  },
+  'secrets that are no names, and variables that are taken': {
+    text: `${TPU}env: {A: x}
+secrets: {A: a, JOBCTL_X: b, 1B: c, D: 'hf_secret value', E: 'secret:e'}
+`,
+    want: [
+      'train.yaml:3:14: A: is in env too',
+      '  keep one of the two; a value in env is kept with the job',
+      'train.yaml:3:27: JOBCTL_X: is set by jobctl',
+      '  take another name',
+      "train.yaml:3:34: 1B: '1B' is no name of a variable",
+      '  letters, digits and _; no digit first',
+      'train.yaml:3:40: secrets.D: is no name of a secret',
+      "  a secret's name: a letter, then letters, digits, - and _; 100 characters at most",
+      '  jobctl secret put NAME keeps a value',
+    ],
+  },
+  'a notify that is no section': {
+    text: `${TPU}notify: me\n`,
+    want: ["train.yaml:2:9: notify: 'me' is not a section {workflow: {id, signal}} or a list of such"],
+  },
+  'a notify with a key that is none, and one that is missing': {
+    text: `${TPU}notify: {workflow: {id: a, sginal: b}}\n`,
+    want: [
+      'train.yaml:2:10: notify.workflow.signal: is missing',
+      '  such as notify: {workflow: {id: my-workflow, signal: jobEnded}}',
+      'train.yaml:2:28: sginal: no such key in notify.workflow',
+      '  did you mean signal?',
+      '  known here: id, signal',
+    ],
+  },
+  'a list of notify with targets that cannot be told': {
+    text: `${TPU}notify: [{workflow: {id: ${'a'.repeat(256)}, signal: __temporal_x}}]\n`,
+    want: [
+      `train.yaml:2:26: id: '${'a'.repeat(56)}... is too long: 256 characters`,
+      '  255 at most',
+      "train.yaml:2:292: signal: '__temporal_x' is a name that Temporal keeps for itself",
+      '  take another name',
+    ],
+  },
+  'a notify of eleven targets': {
+    text: `${TPU}notify: [${'{workflow: {id: a, signal: b}}, '.repeat(11)}]\n`,
+    want: ['train.yaml:2:9: notify: has 11 targets', '  10 at most'],
+  },
+  'a list of indexes with a word in it': {
+    text: `${TPU}command: {run: x, workers: [a]}\n`,
+    want: ["train.yaml:2:29: workers[0]: 'a' is not the index of a host"],
+  },
+  'a name with an underscore': {
+    text: `${TPU}name: a_b
+`,
+    want: [
+      "train.yaml:2:7: name: 'a_b' is not a name of small letters, digits and dashes that starts with a letter, 40 characters at most",
+      '  such as a-b',
+    ],
+  },
+  'users that no host has': {
+    text: `${TPU}job: {remote_user: "A B"}
+user: "a b"
+`,
+    want: [
+      "train.yaml:2:20: remote_user: 'A B' is no Linux user name",
+      '  small letters, digits, - and _; 32 at most',
+      "train.yaml:3:7: user: 'a b' is no user",
+      '  letters, digits and . _ - + @; 100 at most',
+    ],
+  },
+  'many problems, in file order': {
+    text: `name: A
+tpu:
+  zone: nowhere
+  accelerator: v6e-3
+priority: 0
+command: {run: "\${a.b}"}
+`,
+    want: [
+      "train.yaml:1:7: name: 'A' is not a name of small letters, digits and dashes that starts with a letter, 40 characters at most",
+      '  such as a',
+      "train.yaml:3:9: zone: 'nowhere' is no zone",
+      '  a zone is a region and a letter, such as us-central1-a',
+      "train.yaml:4:16: accelerator: 'v6e-3' is no Cloud TPU type",
+      '  the nearest are v6e-1 (1 host) and v6e-4 (1 host)',
+      '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
+      'train.yaml:5:11: priority: 0 is not a whole number from 1 to 5',
+      `train.yaml:6:17: run: '\${a.b}' refers to nothing in this file`,
+      `  for a reference that another program resolves, write \\\${a.b}`,
+    ],
+  },
+  '--set of an unknown key': {
+    text: `${TPU}`,
+    set: ['priorty=2'],
+    want: [
+      '--set priorty=2: priorty: no such key in a job file',
+      '  did you mean priority?',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+    ],
+  },
+  '--set without a value': {
+    text: `${TPU}`,
+    set: ['priority'],
+    want: ["--set priority: 'priority' has no =", '  write --set key=value, such as --set tpu.accelerator=v6e-8'],
+  },
+  '--set of a key that is none': {
+    text: `${TPU}`,
+    set: ['a b=1'],
+    want: ["--set a b=1: 'a b' is not a key", '  write --set key=value, such as --set tpu.accelerator=v6e-8'],
+  },
+  '--set of what is not YAML': {
+    text: `${TPU}`,
+    set: ['name={'],
+    want: ["--set name={: name: '{' is not a YAML value", '  put it in quotes'],
+  },
+  '--set of a wrong type': {
+    text: `${TPU}`,
+    set: ['tpu.accelerator=v6e-3'],
+    want: [
+      "--set tpu.accelerator=v6e-3: tpu.accelerator: 'v6e-3' is no Cloud TPU type",
+      '  the nearest are v6e-1 (1 host) and v6e-4 (1 host)',
+      '  allowed: v6e-1, v6e-4, v6e-8, v6e-16, v6e-32, v6e-64, v6e-128, v6e-256',
+    ],
+  },
+  '--set below a text': {
+    text: `${TPU}`,
+    set: ['tpu.zone.x=1'],
+    want: ["--set tpu.zone.x=1: tpu.zone: 'us-central1-a' is not a section, so no key can be set below it"],
+  },
+  '--set of a wrong element': {
+    text: `${TPU}`,
+    set: ['tpu.tags=[a, 1]'],
+    want: ['--set tpu.tags=[a, 1]: tpu.tags[1]: 1 is not text'],
+  },
+};
