@@ -1,9 +1,10 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import type { HostsPort, SshKey, StopNotice } from '../../cloud/hosts/port.js';
 import type { StopInput } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
+import { beating } from './activity-end.js';
 import { hostsOf, runIdOf } from './attempt-hosts.js';
 
 /**
@@ -12,8 +13,7 @@ import { hostsOf, runIdOf } from './attempt-hosts.js';
  */
 export async function stopAttempt({ hosts, installation }: ActivityDependencies, input: StopInput): Promise<void> {
   // A host takes up to the whole grace to answer; a worker that dies meanwhile is noticed before.
-  heartbeat();
-  const beat = setInterval(() => heartbeat(), BEAT_MS);
+  const beat = beating();
   try {
     await stopOnHosts(hosts, await connectingKey(installation, input.spec.ssh), input);
   } finally {
@@ -48,6 +48,5 @@ async function stopOnHosts(hosts: HostsPort, key: SshKey, input: StopInput): Pro
 }
 
 const CONNECT_MS = 10_000;
-const BEAT_MS = 5_000;
 /** From a workflow of 0.1.0, which stops a command for one reason only. */
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };
