@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { JobRefused } from '../../client/errors.js';
-import { attemptObject, attemptSpecObject, logPrefix } from '../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { RehearsalAdmin } from './rehearsal-admin.js';
-import { TestStack } from './test-stack.js';
+import { JobRefused } from '../../../client/errors.js';
+import { attemptObject, attemptSpecObject, logPrefix } from '../../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
 
 /** Runs until it is told to end, and says by what. */
 const SAVES = `trap 'echo "saved for $(cat "$JOBCTL_NOTICE_FILE")"; exit 0' TERM; echo "began after \${JOBCTL_PREVIOUS_ATTEMPT_END:-nothing}"; sleep 600 & wait $!`;

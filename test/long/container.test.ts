@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunContainer, RunRequest } from '../../cloud/hosts/port.js';
-import { TEST_IMAGE, useDockerDaemon } from './docker-daemon.js';
-import { ended, NOTICE, outputOf, pids, request } from './run.js';
-import type { HostSession } from './session.js';
-import { isAlive, withHost } from './session.js';
+import { TEST_IMAGE, useDockerDaemon } from '../hosts/docker-daemon.js';
+import { ended, NOTICE, outputOf, pids, request } from '../hosts/run.js';
+import type { HostSession } from '../hosts/session.js';
+import { isAlive, withHost } from '../hosts/session.js';
 import { until } from '../until.js';
 
 describe('the on-host runner: a command in a container', function () {

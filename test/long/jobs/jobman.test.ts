@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { JobmanFolder } from './jobman-job.js';
-import { TestStack } from './test-stack.js';
+import { detectConfinement } from '../../../rehearsal/vm/confinement.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { JobmanFolder } from '../../end-to-end/jobman-job.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
 
 /** The job of JobMan's README apart from bucket, image and the command's own words: docker, gcsfuse, ssh, command. */
 const README = `

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { SetUpRecord } from '../../domain/setup-record.js';
-import { setUpObject } from '../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { jobFile } from './job-files.js';
-import { storedLog } from './stored-log.js';
-import { TestStack } from './test-stack.js';
+import type { SetUpRecord } from '../../../domain/setup-record.js';
+import { setUpObject } from '../../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { storedLog } from '../../end-to-end/stored-log.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
 
 describe('the set-up of a slice of four hosts', function () {
   this.timeout(90_000);

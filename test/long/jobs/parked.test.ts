@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { quotaWorkflowId } from '../../workflows/messages.js';
-import { quotaFileText } from '../quota/quota-file-text.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { poolState } from './pool-watch.js';
-import { TestStack } from './test-stack.js';
+import { quotaWorkflowId } from '../../../workflows/messages.js';
+import { quotaFileText } from '../../quota/quota-file-text.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { poolState } from '../../end-to-end/pool-watch.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
 
 const POOL = 'parked';
 /** Room for two v5litepod-4, one for each project. */

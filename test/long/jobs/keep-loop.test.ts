@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { WorkflowFailedError } from '@temporalio/client';
-import { purgeJob } from '../../client/purge-job.js';
-import { jobPrefix, logPrefix, outcomeObject } from '../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { RehearsalAdmin } from './rehearsal-admin.js';
-import { TestStack } from './test-stack.js';
+import { purgeJob } from '../../../client/purge-job.js';
+import { jobPrefix, logPrefix, outcomeObject } from '../../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
 
 /** Of a job whose set-up would take five minutes. */
 const SLOW = {
