@@ -1,4 +1,4 @@
-import { TPU, type WrongFile } from './wrong-file.js';
+import type { WrongFile } from './wrong-file.js';
 
 /** What is wrong with `tpu`: types, zones, pricing, reservations, networks, disks, flags. */
 export const WRONG_TPU: Readonly<Record<string, WrongFile>> = {
