@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identify } from '../../client/cli/dev/process-identity.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { JobctlUser } from './jobctl-process.js';
-import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
-import { until } from '../until.js';
+import { identify } from '../../../client/cli/dev/process-identity.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { JobctlUser } from '../../end-to-end/jobctl-process.js';
+import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { until } from '../../until.js';
 
 /** Prints a line every 0.2 s, so that a hole or a double in a log would show; ends when the file `enough` is there. */
 const JOB = `name: crash

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
-import { VmWithModules } from './vm-with-modules.js';
+import { detectConfinement } from '../../../rehearsal/vm/confinement.js';
+import { VmWithModules } from '../../hosts/vm-with-modules.js';
 
 describe('modules on a rehearsed TPU VM with its tools', function () {
   this.timeout(120_000);
