@@ -15,8 +15,9 @@ interface Means {
 
 /**
  * In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later.
- * @param areWinners chips drain for them: each waits for those in its own quota before it borrows a place elsewhere, which may
- *   have been freed for another of them. Two that took each other's evicted each other for ever (docs/adr/0018).
+ * @param areWinners chips drain for them: each waits for those in its own quota, and none borrows a place elsewhere, which may
+ *   have been freed for another of them, before all had their turn. Two that took each other's evicted each other for ever
+ *   (docs/adr/0018).
  */
 export function serveInQuota(waiting: readonly Waiting[], means: Means, areWinners = false): void {
   for (const { kind } of waiting) kind.blocked = undefined;
@@ -37,17 +38,22 @@ function isOut({ served, kind }: Waiting): boolean {
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
 
-function serve(waiting: Waiting, means: Means, isWinner: boolean): void {
+function serve(waiting: Waiting, means: Means, areWinners: boolean): void {
   const { state } = means;
   const { kind } = waiting;
   const tiers = tiersOnNominal(kind);
   const free = firstFree(kind, tiers, state);
   if (free !== undefined) return state.grant(waiting, free);
-  if (isWinner && claimComing(waiting, tiers, state)) return;
+  if (areWinners && claimComing(waiting, tiers, state)) return;
   const elsewhere = freeElsewhere(waiting, tiers, means);
-  if (elsewhere !== undefined) return state.grant(waiting, elsewhere);
+  if (elsewhere !== undefined && !areWinners) return state.grant(waiting, elsewhere);
+  if (elsewhere !== undefined) return passOver(kind);
   if (claimComing(waiting, tiers, state) || claimWithVictims(waiting, tiers, state)) return;
   if (isHeldBack(waiting, tiers, means) || waitForProtected(waiting, tiers, state)) return;
+  passOver(kind);
+}
+
+function passOver(kind: Kind): void {
   kind.blocked = PASSED_OVER;
 }
 

@@ -41,3 +41,39 @@ describe('quota, scenario: two jobs that win in two tiers, and end no more', () 
     assert.ok(Number(decidedAt.at(-1)) < 60, `still deciding at minute ${decidedAt.at(-1)}`);
   });
 });
+
+/** Seed 187544910 of the same property, as it was shrunk: the two decisions of minute 10 came again for ever. */
+describe('quota, scenario: a better priority that is in quota in another tier than the winner of its project', () => {
+  it('does not borrow the chips that were freed for the winner, who would have it preempted again', () => {
+    const config: LimitedQuota = {
+      kind: 'limited',
+      tiers: [
+        { v4: 16, v6e: 8 },
+        { v4: 16, v6e: 8 },
+      ],
+      projects: [
+        project('b', [
+          { v4: 4, v6e: 2 },
+          { v4: 4, v6e: 2 },
+        ]),
+      ],
+    };
+    const asks = (id: string, name: string, units: Record<string, number>, at: number, priority = 1): SimulatedJob =>
+      job(id, 0, { project: name, priority, units, at });
+    const simulation = story(config, { graceMs: 0, drainMs: 0 });
+    const gang = { v4: 4, v6e: 2 };
+    for (const each of [
+      asks('j1', 'a', gang, 0),
+      asks('j3', 'b', gang, 0, 2),
+      asks('j4', 'a', { v4: 2 }, 0),
+      asks('j5', 'b', { v4: 2 }, 0),
+      asks('j6', 'a', { v4: 2 }, 0),
+      asks('j7', 'a', { v4: 12 }, 0),
+      asks('j8', 'a', { v4: 2 }, 0),
+      asks('worse', 'b', { v4: 2 }, 10, 2),
+      asks('better', 'b', gang, 10),
+    ])
+      simulation.submit(each);
+    assert.doesNotThrow(() => simulation.run(60 * MINUTE));
+  });
+});
