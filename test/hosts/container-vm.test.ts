@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../rehearsal/needs-confinement.js';
 import { VmWithTools } from '../rehearsal/vm-tools.js';
 import { ended, NOTICE, outputOf, request } from './run.js';
 import { never } from './session.js';
@@ -16,8 +16,7 @@ describe('a container on a rehearsed TPU VM', function () {
   let fleet: HostsPort;
   let connection: HostConnection;
   before(async function () {
-    // No namespaces here: said by the tests of the rehearsal's own tools, which fail then where .ci/run wants them.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     await vm.start();
     const { address, port, key, user = 'alice' } = await vm.cloud.place('tools');
     fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });

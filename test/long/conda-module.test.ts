@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { commandScript } from '../../activities/modules/index.js';
 import type { ModuleFiles } from '../../activities/modules/index.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../rehearsal/needs-confinement.js';
 import { never } from '../hosts/session.js';
 import { VmWithModules } from '../hosts/vm-with-modules.js';
 
@@ -11,8 +11,7 @@ describe('the module conda on a rehearsed TPU VM', function () {
   const host = new VmWithModules();
   const { vm } = host;
   before(async function () {
-    // No namespaces here: the tests of the rehearsal's own tools say so, and fail where .ci/run wants them.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     await host.start();
   });
   after(() => host.stop());

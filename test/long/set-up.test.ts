@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../rehearsal/needs-confinement.js';
 import { JobmanFolder } from '../end-to-end/jobman-job.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
@@ -13,8 +13,7 @@ describe('set-ups that take minutes', function () {
   let folder: JobmanFolder;
 
   before(async function () {
-    // No namespaces here. Pending, not green: .ci/run, which forbids pending tests, leaves this file out.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     this.timeout(TEMPORAL_START_MS);
     stack = await TestStack.start();
     folder = new JobmanFolder(stack);

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../rehearsal/needs-confinement.js';
 import { ssh } from '../rehearsal/ssh-client.js';
 import { VmWithTools } from '../rehearsal/vm-tools.js';
 
@@ -14,8 +15,7 @@ describe('the tools of a TPU VM, whole', function () {
   this.timeout(120_000);
   const vm = new VmWithTools();
   before(async function () {
-    // No namespaces here. Pending, not green: .ci/run, which forbids pending tests, leaves this file out.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     // What is set where the rehearsal runs.
     process.env['JOBCTL_REHEARSAL_APT'] = 'real';
     await vm.start();

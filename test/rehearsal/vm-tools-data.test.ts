@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from './needs-confinement.js';
 import { until } from '../until.js';
 import { refuses, VmWithTools } from './vm-tools.js';
 
@@ -7,8 +7,7 @@ describe('the tools of a TPU VM: containers, buckets, environments', function ()
   this.timeout(30_000);
   const vm = new VmWithTools();
   before(async function () {
-    // No mount namespaces here. Pending, which .ci/run forbids: a skip there is a failure, not green.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     await vm.start();
     await vm.output(
       'gsutil mb gs://data; echo hello > a; mkdir -p d/e; echo x > d/x; echo y > d/e/y; gsutil -m cp -r a d gs://data/',

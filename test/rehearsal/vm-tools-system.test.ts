@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from './needs-confinement.js';
 import { standInsUsed, toolEnvironment, TOOLS_STATE, toolsFolder } from '../../rehearsal/vm/tools/install.js';
 import { until } from '../until.js';
 import { refuses, VmWithTools } from './vm-tools.js';
@@ -17,8 +17,7 @@ describe('the tools of a TPU VM: the system', function () {
   this.timeout(30_000);
   const vm = new VmWithTools();
   before(function () {
-    // No mount namespaces here. Pending, which .ci/run forbids: a skip there is a failure, not green.
-    if (detectConfinement().kind === 'none') this.skip(); // the next describe is for such computers
+    needsConfinement(this);
     return vm.start();
   });
   after(() => vm.stop());

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../../rehearsal/needs-confinement.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { JobmanFolder } from '../../end-to-end/jobman-job.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
@@ -29,8 +29,7 @@ describe("JobMan's README job on the rehearsal", function () {
   let folder: JobmanFolder;
 
   before(async function () {
-    // No namespaces here: then a container of the stand-in shares too much. Said by the rehearsal's own tests.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     this.timeout(TEMPORAL_START_MS);
     stack = await TestStack.start();
     folder = new JobmanFolder(stack);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { detectConfinement } from '../../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../../rehearsal/needs-confinement.js';
 import { VmWithModules } from '../../hosts/vm-with-modules.js';
 
 describe('modules on a rehearsed TPU VM with its tools', function () {
@@ -7,8 +7,7 @@ describe('modules on a rehearsed TPU VM with its tools', function () {
   const host = new VmWithModules();
   const { vm } = host;
   before(async function () {
-    // No namespaces here: the tests of the rehearsal's own tools say so, and fail where .ci/run wants them.
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     await host.start();
   });
   after(() => host.stop());
