@@ -1,41 +1,98 @@
+import type { Assignment } from '../../domain/job-file/assignment.js';
+import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { parseSetOption } from '../../domain/job-file/set-option.js';
 import { formatProblems } from '../../domain/problem.js';
+import { SECRET_NAME, secretNamed } from '../../domain/secret-reference.js';
 import type { JobEdit } from '../job-calls.js';
-import type { AskOptions } from './ask-job.js';
+import type { JobClient } from '../job-client.js';
+import { type AskFlags, askJob } from './ask-job.js';
 import { CliError } from './cli-error.js';
-import { type ContextFlags, resolveContext } from './context.js';
+import { type CliContext, resolveContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
-import { readJobFile } from './job-file.js';
+import { readJobFile, tellWarnings } from './job-file.js';
+import { checkJobKeys } from './job-keys.js';
 import { storeForFiles } from './writable-store.js';
 
-export interface EditFlags {
+export interface EditFlags extends AskFlags {
   readonly file?: string;
   readonly set?: readonly string[];
 }
 
+interface ReadEdit {
+  readonly edit: JobEdit;
+  /** `ssh.private_key` of the file, where that is a file here. */
+  readonly key?: { readonly path: string; readonly fingerprint: string };
+}
+
 /**
- * What `--file` and `--set` change of an open job. With a file, `--set` changes the file, as at submit; without one, the file that is in
- * force. @throws CliError with every problem
+ * Asks an open job to go on by what `--file` and `--set` change of it. Keys and secrets are looked at and the store for local files
+ * is opened before the job is asked for anything.
  */
-function readEdit({ file, set = [] }: EditFlags): JobEdit {
-  if (file !== undefined) {
-    const job = readJobFile(file, { set });
-    for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
-    return { job: job.raw, source: job.source, files: job.files };
-  }
+export async function askWithEdit(
+  job: string,
+  flags: EditFlags,
+  call: (client: JobClient, by: string, edit: JobEdit) => Promise<string>,
+): Promise<number> {
+  const context = resolveContext(flags);
+  const { edit, key } = await readEdit(flags, context);
+  const store = await storeForFiles(edit.files ?? {}, context);
+  const ask = async (client: JobClient, by: string): Promise<string> => {
+    if (key !== undefined) await refuseOtherKey(client, job, key);
+    return call(client, by, edit);
+  };
+  return askJob(job, flags, ask, { context, store });
+}
+
+/**
+ * With a file, `--set` changes the file, as at submit; without one, the file that is in force.
+ * @throws CliError with every problem
+ */
+async function readEdit({ file, set = [] }: EditFlags, context: CliContext): Promise<ReadEdit> {
+  if (file === undefined) return { edit: await readAssignments(set, context) };
+  const { raw, spec, source, files, warnings } = readJobFile(file, { set });
+  tellWarnings(file, warnings);
+  // What it warns of was said at submit: the worker has found the key.
+  const { sshKey } = await checkJobKeys({ file, set, source }, spec, context);
+  const edit = { job: raw, source, files };
+  return sshKey === undefined ? { edit } : { edit, key: { path: spec.ssh?.privateKey ?? '', fingerprint: sshKey } };
+}
+
+async function readAssignments(set: readonly string[], context: CliContext): Promise<JobEdit> {
   const options = set.map(parseSetOption);
   const problems = options.flatMap((option) => ('message' in option ? [option] : []));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   const values = options.flatMap((option) => ('message' in option ? [] : [{ path: option.path, value: option.value }]));
+  await checkJobKeys({ file: '--set', set, source: '' }, { secrets: secretsIn(values) }, context);
   return values.length === 0 ? {} : { set: values };
 }
 
-/** Reads the change, and opens the store where it names local files, before the job is asked for anything. */
-export async function withEdit(
-  flags: EditFlags & ContextFlags,
-  ask: (edit: JobEdit, options: AskOptions) => Promise<number>,
-): Promise<number> {
-  const edit = readEdit(flags);
-  const context = resolveContext(flags);
-  return ask(edit, { context, store: await storeForFiles(edit.files ?? {}, context) });
+/** One that is not there would end a job that runs. What is no secret's name is refused by the job, and not repeated. */
+function secretsIn(values: readonly Assignment[]): Readonly<Record<string, string>> {
+  const named = values.flatMap(({ path: [section, variable], value }) => {
+    if (section !== 'secrets') return [];
+    return variable === undefined ? Object.entries(isMapping(value) ? value : {}) : [[variable, value] as const];
+  });
+  return Object.fromEntries(
+    named.flatMap(([variable, value]) => {
+      const name = secretNamed(String(value)) ?? String(value);
+      return SECRET_NAME.test(name) ? [[variable, name]] : [];
+    }),
+  );
+}
+
+/** As at submit: the same path on two computers is two files, and the hosts let one key in. @throws CliError with both fingerprints */
+export async function refuseOtherKey(
+  client: Pick<JobClient, 'describe'>,
+  job: string,
+  { path, fingerprint }: NonNullable<ReadEdit['key']>,
+): Promise<void> {
+  const { login } = await client.describe(job);
+  const { publicLineFingerprint } = await import('../../cloud/hosts/private-key.js');
+  const accepted = login && publicLineFingerprint(login.publicKey);
+  if (accepted === undefined || accepted === fingerprint) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `ssh.private_key: '${path}' is ${fingerprint} here, and the hosts of ${job} accept ${accepted}`,
+    'put that key back in its place, or submit another job',
+  );
 }

@@ -35,6 +35,11 @@ export function readJobFile(file: string, { set, ...known }: JobFileOptions): Go
   return { ...parsed, source, files: readLocalFiles(file, source, set, parsed.spec) };
 }
 
+/** What is right and may yet be a mistake, for the person who submits. */
+export function tellWarnings(file: string, warnings: readonly string[]): void {
+  for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+}
+
 function readLocalFiles(
   file: string,
   source: string,

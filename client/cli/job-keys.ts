@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs';
-import { formatProblems, type Problem, showValue } from '../../domain/problem.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { formatProblems, type Path, type Problem, showValue } from '../../domain/problem.js';
 import { secretNamed } from '../../domain/secret-reference.js';
 import { CliError } from './cli-error.js';
 import type { CliContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import { expandHome } from './hosts/expand-home.js';
-import { type GoodJob, placed } from './job-file.js';
+import { placed } from './job-file.js';
 import { readNamedFile } from './local-files.js';
 
 export interface JobKeys {
@@ -14,24 +15,27 @@ export interface JobKeys {
   readonly warnings: readonly string[];
 }
 
+/** What of a job names keys and secrets. */
+export type JobWithKeys = Pick<JobSpec, 'ssh' | 'identities' | 'secrets'>;
+
+/** Where a value came from: the text of a job file, and the flags over it. */
+interface ValueSource {
+  readonly file: string;
+  readonly source: string;
+  readonly set: readonly string[];
+}
+
 /**
  * Looks at the key file and the secrets that a job names, before anything is sent.
  * @throws CliError with every problem: a key that cannot be used, a secret that is not in the store
  */
-export async function checkJobKeys(
-  place: { readonly file: string; readonly set: readonly string[] },
-  { spec, source }: GoodJob,
-  context: CliContext,
-): Promise<JobKeys> {
+export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context: CliContext): Promise<JobKeys> {
   const path = spec.ssh?.privateKey;
   const isFile = path !== undefined && secretNamed(path) === undefined;
   const key = isFile ? await lookAtKey(path) : undefined;
   const problems = [...(key?.problems ?? []), ...(await missingSecrets(spec, context))];
   if (problems.length > 0)
-    throw new CliError(
-      ExitCode.Usage,
-      formatProblems(problems.map((problem) => placed({ ...place, source }, problem))),
-    );
+    throw new CliError(ExitCode.Usage, formatProblems(problems.map((problem) => placed(from, problem))));
   if (key?.fingerprint === undefined) return { warnings: [] };
   return { sshKey: key.fingerprint, warnings: context.ssh === undefined ? [elsewhere(path ?? '')] : [] };
 }
@@ -68,13 +72,29 @@ async function lookAtKey(path: string): Promise<KeyLook> {
   return { fingerprint: reading.fingerprint, problems: [] };
 }
 
-/** Nothing where this computer does not know the store, or may not list it: the worker looks again. */
-async function missingSecrets({ ssh, secrets = {} }: GoodJob['spec'], { secretStore }: CliContext): Promise<Problem[]> {
-  const keyName = ssh === undefined ? undefined : secretNamed(ssh.privateKey);
-  const named = [
-    ...(keyName === undefined ? [] : [{ path: ['ssh', 'private_key'], name: keyName }]),
+/** Each secret that a job names, by the place that names it. */
+export function secretNames({
+  ssh,
+  identities = [],
+  secrets = {},
+}: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {
+  const listed = identities.filter(({ isBetweenHosts }) => isBetweenHosts !== true);
+  const keys = [
+    ...(ssh === undefined ? [] : [{ path: ['ssh', 'private_key'], reference: ssh.privateKey }]),
+    ...listed.map(({ privateKey }, at) => ({ path: ['ssh', 'identities', at, 'private_key'], reference: privateKey })),
+  ];
+  return [
+    ...keys.flatMap(({ path, reference }) => {
+      const name = secretNamed(reference);
+      return name === undefined ? [] : [{ path, name }];
+    }),
     ...Object.entries(secrets).map(([variable, name]) => ({ path: ['secrets', variable], name })),
   ];
+}
+
+/** Nothing where this computer does not know the store, or may not list it: the worker looks again. */
+async function missingSecrets(spec: JobWithKeys, { secretStore }: CliContext): Promise<Problem[]> {
+  const named = secretNames(spec);
   if (named.length === 0 || secretStore === undefined) return [];
   const { openSecretStore } = await import('../../cloud/secrets/open-secret-store.js');
   const store = openSecretStore(secretStore);

@@ -52,7 +52,7 @@ function registerResume(program: Command, invocation: Invocation): void {
       'A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it some.',
     )
     .addHelpText('after', RESUME_NOTES);
-  withConnection(command).action(async (job: string, flags: AskFlags & EditFlags) => {
+  withConnection(command).action(async (job: string, flags: EditFlags) => {
     const { resume } = await import('./verbs/resume.js');
     invocation.exitCode = await resume(job, flags);
   });
@@ -75,7 +75,7 @@ function registerRestart(program: Command, invocation: Invocation): void {
       'Ends the command, with grace, and begins a new attempt on the same slices, by the same or a changed job file.',
     )
     .addHelpText('after', RESTART_NOTES);
-  withConnection(command).action(async (job: string, flags: AskFlags & EditFlags) => {
+  withConnection(command).action(async (job: string, flags: EditFlags) => {
     const { restart } = await import('./verbs/restart.js');
     invocation.exitCode = await restart(job, flags);
   });

@@ -5,16 +5,18 @@ import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { openReader, withClient } from '../connect.js';
-import { storeOf } from '../context.js';
+import { resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { readJobFile } from '../job-file.js';
+import { readJobFile, tellWarnings } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
+import { checkJobKeys } from '../job-keys.js';
 import type { OutputFlag } from '../options.js';
 import type { ClockState } from '../rehearsal/admin-answers.js';
 import { findingsOf, leaksLeft } from '../rehearse/after-the-end.js';
 import type { Certificate } from '../rehearse/certificate.js';
 import { exitCodeOfCertificate } from '../rehearse/certificate.js';
 import { emptyBuckets } from '../rehearse/empty-buckets.js';
+import { lendSecrets } from '../rehearse/lend-secrets.js';
 import { preemptAsPlanned } from '../rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js';
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
@@ -52,7 +54,11 @@ const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
 /** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
   const job = readJobFile(file, { set: flags.set ?? [] });
-  for (const warning of job.warnings) toStderr(`${file}: warning: ${warning}`);
+  tellWarnings(file, job.warnings);
+  // The user's own: what the job names must be there, and its stack gets copies.
+  const own = resolveContext({});
+  // What these warn of cannot be: the worker of a rehearsal is on this computer.
+  const { sshKey } = await checkJobKeys({ file, set: flags.set ?? [], source: job.source }, job.spec, own);
   if (flags.script !== undefined) await checkedScript(flags.script);
   const seed = flags.seed ?? randomInt(MOST_SEED);
   // Before anything is started: a Ctrl-C while the stack comes up ends it too.
@@ -63,7 +69,8 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   const stack = await openPrivateStack({ env: process.env, timeScale: flags.timeScale, onProgress: toStderr });
   try {
     if (signal.aborted) return ExitCode.Interrupted;
-    const certificate = await certify(stack, { file, job, flags, seed, signal });
+    await lendSecrets(job.spec, own, stack.context);
+    const certificate = await certify(stack, { file, job, sshKey, flags, seed, signal });
     if (certificate === undefined) return ExitCode.Interrupted;
     print(certificate, flags.output);
     return exitCodeOfCertificate(certificate, { requiresResume: flags.requireResume === true });
@@ -75,6 +82,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
 interface Wish {
   readonly file: string;
   readonly job: GoodJob;
+  readonly sshKey: string | undefined;
   readonly flags: RehearseFlags;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -117,10 +125,11 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
 async function runToItsEnd(
   client: JobClient,
   { context, admin }: PrivateStack,
-  { job, flags, seed, signal }: Wish,
+  { job, sshKey, flags, seed, signal }: Wish,
 ): Promise<JobRow | undefined> {
   const { id } = await client.submit({
     ...{ job: job.raw, source: job.source, user: userInfo().username, files: job.files },
+    ...(sshKey === undefined ? {} : { sshKey }),
     // The stack has no other job, so the file's own name is free.
     name: job.spec.name,
   });

@@ -1,5 +1,4 @@
-import { type AskFlags, askJob } from '../ask-job.js';
-import { type EditFlags, withEdit } from '../job-edit.js';
+import { askWithEdit, type EditFlags } from '../job-edit.js';
 
-export const restart = (job: string, flags: AskFlags & EditFlags): Promise<number> =>
-  withEdit(flags, (edit, options) => askJob(job, flags, (client, by) => client.restart(job, by, edit), options));
+export const restart = (job: string, flags: EditFlags): Promise<number> =>
+  askWithEdit(job, flags, (client, by, edit) => client.restart(job, by, edit));

@@ -10,7 +10,7 @@ import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
-import { readJobFile } from '../job-file.js';
+import { readJobFile, tellWarnings } from '../job-file.js';
 import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
@@ -38,10 +38,10 @@ export async function submit(
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
   const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
-  for (const warning of job.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  tellWarnings(file, job.warnings);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
-  const keys = await checkJobKeys({ file, set }, job, context);
-  for (const warning of keys.warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
+  tellWarnings(file, keys.warnings);
   const store = await storeForFiles(job.files, context);
   return withClient(context, (client) => submitTo(client, context, { ...job, ...keys }, flags), store ? { store } : {});
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { refuseOtherKey } from '../../client/cli/job-edit.js';
+import { lendSecrets } from '../../client/cli/rehearse/lend-secrets.js';
+import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
+import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
+import { parseJobFile } from '../../domain/job-file/parse.js';
+import type { JobView } from '../../workflows/messages.js';
+import { writeKeyPair } from '../end-to-end/test-stack.js';
+import { refusalOf } from './command-line.js';
+
+const HEAD = 'tpu: { accelerator: v5litepod-8, zone: us-central1-a }\ncommand: { run: "true" }\nkeep: never\n';
+
+describe('keys and secrets that a job names are looked at before anything is sent or started', () => {
+  let folder: string;
+  let file: string;
+  let environment: NodeJS.ProcessEnv;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'job-keys-'));
+    file = join(folder, 'job.yaml');
+    environment = { ...process.env };
+    for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
+    process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+    process.env['JOBCTL_SECRET_STORE'] = pathToFileURL(join(folder, 'secrets')).href;
+    await openSecretStore(process.env['JOBCTL_SECRET_STORE']).put('hf', 'value\n');
+    writeKeyPair(folder);
+    mkdirSync(join(folder, 'open'));
+    chmodSync(writeKeyPair(join(folder, 'open')).privateKeyFile, 0o644);
+  });
+  after(() => {
+    process.env = environment;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Each verb that takes a job file. None of them gets as far as Temporal, which is not there. */
+  const verbs: Record<string, (job: string) => readonly string[]> = {
+    submit: (job) => ['submit', job],
+    'restart --file': (job) => ['restart', 'a-job', '--file', job],
+    'resume --file': (job) => ['resume', 'a-job', '--file', job],
+    rehearse: (job) => ['rehearse', job, '--unconfined'],
+  };
+  const wrong: Record<string, readonly [text: string, want: (folder: string) => string]> = {
+    'a key that is not there': [
+      'ssh: { private_key: DIR/none }',
+      (at) =>
+        `4:21: private_key: '${at}/none' does not exist\n  looked for at ${at}/none; it is a file of the submitter's`,
+    ],
+    'a key that others can read': [
+      'ssh: { private_key: DIR/open/id_ed25519 }',
+      (at) =>
+        `4:21: private_key: '${at}/open/id_ed25519' can be reached by others (mode 644)\n  chmod 600 ${at}/open/id_ed25519`,
+    ],
+    'a public key': [
+      'ssh: { private_key: DIR/public }',
+      (at) =>
+        `4:21: private_key: '${at}/public' is a public key\n  wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase`,
+    ],
+    'a secret that nobody put': [
+      'secrets: { TOKEN: nope }',
+      (at) =>
+        `4:19: TOKEN: there is no secret nope in the folder ${at}/secrets\n  put it: jobctl secret put nope --from-file FILE`,
+    ],
+    'an identity that is a secret nobody put': [
+      'ssh: { identities: [{ private_key: secret:none }] }',
+      (at) =>
+        `4:36: private_key: there is no secret none in the folder ${at}/secrets\n  put it: jobctl secret put none --from-file FILE`,
+    ],
+  };
+  for (const [verb, args] of Object.entries(verbs)) {
+    for (const [name, [text, want]] of Object.entries(wrong)) {
+      it(`${verb}: ${name}`, async () => {
+        writeFileSync(join(folder, 'public'), readFileSync(join(folder, 'id_ed25519.pub')), { mode: 0o600 });
+        writeFileSync(file, `${HEAD}${text.replace('DIR', folder)}\n`);
+        assert.deepEqual(await refusalOf(args(file)), { exitCode: 2, text: `${file}:${want(folder)}` });
+      });
+    }
+  }
+
+  it('restart --set: a secret that nobody put, since it would end a job that runs', async () => {
+    const { exitCode, text } = await refusalOf(['restart', 'a-job', '--set', 'secrets.TOKEN=nope']);
+    assert.deepEqual(
+      [exitCode, text.split('\n')[0]],
+      [2, `--set secrets.TOKEN=nope: secrets.TOKEN: there is no secret nope in the folder ${folder}/secrets`],
+    );
+  });
+
+  it('restart --file: another key in the place of the one that the hosts accept, with both fingerprints', async () => {
+    const [theirs, other] = ['id_ed25519', 'open/id_ed25519'].map((name) => {
+      const publicKey = readFileSync(join(folder, `${name}.pub`), 'utf8').trim();
+      return { publicKey, fingerprint: publicLineFingerprint(publicKey) ?? '' };
+    }) as [{ publicKey: string; fingerprint: string }, { fingerprint: string }];
+    const client = { describe: async () => ({ login: { user: 'me', publicKey: theirs.publicKey } }) as JobView };
+    await refuseOtherKey(client, 'a', { path: '~/key', fingerprint: theirs.fingerprint });
+    await assert.rejects(
+      refuseOtherKey(client, 'a', { path: '~/key', fingerprint: other.fingerprint }),
+      (error: Error) =>
+        error.message.startsWith(
+          `ssh.private_key: '~/key' is ${other.fingerprint} here, and the hosts of a accept ${theirs.fingerprint}\n`,
+        ),
+    );
+  });
+
+  it("a rehearsal's own store gets what the job names, byte for byte, and nothing else", async () => {
+    const own = process.env['JOBCTL_SECRET_STORE'] ?? '';
+    await openSecretStore(own).put('other', 'not asked for');
+    const job = parseJobFile(`${HEAD}secrets: { A: hf, B: hf }\n`, { file: 'job.yaml', env: {}, set: [] });
+    assert.ok(job.ok);
+    const lent = pathToFileURL(join(folder, 'lent')).href;
+    await lendSecrets(job.spec, { secretStore: own }, { secretStore: lent });
+    assert.deepEqual(
+      (await openSecretStore(lent).list()).map(({ name }) => name),
+      ['hf'],
+    );
+    assert.equal(await openSecretStore(lent).read('hf'), 'value\n');
+  });
+});
