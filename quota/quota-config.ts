@@ -141,7 +141,7 @@ export interface QuotaMemory {
   readonly reservations: readonly Reservation[];
   /** By request: when its reservation was dissolved; its aging counts from there. */
   readonly dissolved: Readonly<Record<string, EpochMs>>;
-  /** By in-quota request: for how long reservations held it back before now, and since when they do. */
+  /** By in-quota request: for how long it waited for chips before now, and since when it does (rule 8). */
   readonly heldBack: Readonly<Record<string, { readonly ms: number; readonly since?: EpochMs }>>;
   readonly coolDowns: readonly CoolDown[];
   /** In-quota requests for which somebody was preempted: those chips are theirs before any reservation's (rule 7). */

@@ -50,6 +50,7 @@ function serve(waiting: Waiting, means: Means, areWinners: boolean): void {
   if (elsewhere !== undefined) return passOver(kind);
   if (claimComing(waiting, tiers, state) || claimWithVictims(waiting, tiers, state)) return;
   if (isHeldBack(waiting, tiers, means) || waitForProtected(waiting, tiers, state)) return;
+  if (tiers.some((tier) => state.room.isBehindReservations(kind.shape, tier))) means.holdBacks.keepWaiting(kind);
   passOver(kind);
 }
 

@@ -30,7 +30,7 @@ export function nextAt(
     }
   }
   for (const reservation of reservations.memory().reservations) earliest.add(reservations.endOf(reservation));
-  for (const { request } of holdBacks.heldBack()) earliest.add(holdBacks.until(request.id));
+  for (const { request } of holdBacks.running()) earliest.add(holdBacks.until(request.id));
   return earliest.time;
 }
 

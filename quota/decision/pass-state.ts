@@ -44,6 +44,8 @@ export class PassState {
   readonly projects: ReadonlyMap<string, ProjectUse>;
   readonly grants: Grant[] = [];
   readonly preemptions: Preemption[] = [];
+  /** In quota: those for whom chips that are free, draining or their victims' were claimed, all or in part. */
+  readonly claimants: Waiting[] = [];
   readonly #users = new Map<string, UserUse>();
   readonly #borrowers = new Map<number, Borrowers>();
   readonly #poolUnits: number[];
@@ -87,6 +89,7 @@ export class PassState {
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
     this.#preempt(waiting, tier, victims);
+    this.claimants.push(waiting);
     waiting.served = { kind: 'claimed', tier, victims: victims.map(({ id }) => id) };
   }
 
@@ -94,6 +97,7 @@ export class PassState {
   claimPart(waiting: Waiting, tier: number, protectedOnes: () => readonly Laid[]): void {
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
+    this.claimants.push(waiting);
     const { now } = this;
     const borrowers = this.borrowers(tier);
     waiting.served = {

@@ -26,7 +26,7 @@ export class Run {
     this.limits = new Limits(this.state);
     this.#leases = input.leases;
     this.reservations = new Reservations(this.state, this.limits, (id) => this.waitingOf(id));
-    this.holdBacks = new HoldBacks(input.memory.heldBack, this.state.rules, input.now, () => this.reservations.ids());
+    this.holdBacks = new HoldBacks(input.memory.heldBack, this.state, () => this.reservations.ids());
   }
 
   /** The request of that id, if it waits. Most passes remember nothing of single requests and never ask. */
@@ -35,7 +35,7 @@ export class Run {
     return this.#byId.get(id);
   }
 
-  /** Rule 4, with what goes before it: chips that were freed for somebody (7), and who was held back long enough (8). */
+  /** Rule 4, with what goes before it: chips that were freed for somebody (7), and who waited long enough (8). */
   serve(): void {
     const means = { state: this.state, limits: this.limits, holdBacks: this.holdBacks };
     serveInQuota(this.#winners(), means, true);

@@ -8,6 +8,8 @@ interface TierRoom {
   readonly coming: number[];
   /** What collects for reservations. */
   readonly reserved: number[];
+  /** What this pass gave to reservations that were full. */
+  readonly started: number[];
   /** What in-quota requests of this pass wait for. */
   readonly claimed: number[];
   readonly draining: number[];
@@ -33,6 +35,7 @@ export class Room {
         free: rest.map((units) => Math.max(0, units)),
         coming: rest.map((units, type) => units + (draining[tier]?.[type] ?? 0)),
         reserved: total.map(() => 0),
+        started: total.map(() => 0),
         claimed: total.map(() => 0),
         draining: total.map((_, type) => draining[tier]?.[type] ?? 0),
       };
@@ -59,6 +62,12 @@ export class Room {
   hasReserved({ types }: Shape, tier: number): boolean {
     const { reserved } = this.of(tier);
     return types.some((type) => (reserved[type] ?? 0) > 0);
+  }
+
+  /** Whether reservations keep any of its types, or have just started with some. */
+  isBehindReservations({ types }: Shape, tier: number): boolean {
+    const { reserved, started } = this.of(tier);
+    return types.some((type) => (reserved[type] ?? 0) + (started[type] ?? 0) > 0);
   }
 
   /** By type of the shape: units that what is free and draining lacks; 0 or less: enough. */
@@ -110,7 +119,9 @@ export class Room {
 
   /** The reservation's units go to its request. */
   spend(shape: Shape, tier: number): void {
-    addShape(this.of(tier).reserved, shape, -1);
+    const { reserved, started } = this.of(tier);
+    addShape(reserved, shape, -1);
+    addShape(started, shape);
   }
 }
 

@@ -124,7 +124,7 @@ describe('quota: rule 8, in-quota demand is held back by reservations', () => {
       leases: [lease('guest', v4(8), { startedAt: minutesAgo(60) })],
       memory: reserved,
       preemptions: ['guest for a'],
-      after: { heldBack: {}, ...reserved },
+      after: { heldBack: { a: { ms: 0, since: NOW } }, ...reserved },
     },
     'the clock goes on': {
       config,
@@ -134,10 +134,25 @@ describe('quota: rule 8, in-quota demand is held back by reservations', () => {
       after: { heldBack: { a: { ms: 40 * MINUTE, since: minutesAgo(10) } } },
       nextIn: 5,
     },
-    'and stops while nothing holds it back': {
+    'and runs on while it waits for those whom their minimum runtime protects': {
       config,
       requests: [requests[1] ?? gang],
       leases: [lease('guest', v4(12), held)],
+      memory: { heldBack: { a: { ms: 40 * MINUTE } } },
+      after: { heldBack: { a: { ms: 40 * MINUTE, since: NOW } } },
+    },
+    'and for one that starts from a reservation in this very pass': {
+      config,
+      requests,
+      leases: [],
+      memory: reserved,
+      grants: ['gang@0 reserved'],
+      after: { heldBack: { a: { ms: 0, since: NOW } } },
+    },
+    'and stops while it is not in quota': {
+      config,
+      requests: [requests[1] ?? gang],
+      leases: [lease('its-own', v4(8), { ...held, ...own }), lease('guest', v4(8), held)],
       memory: { heldBack: { a: { ms: 40 * MINUTE, since: minutesAgo(10) } } },
       after: { heldBack: { a: { ms: 50 * MINUTE } } },
     },
