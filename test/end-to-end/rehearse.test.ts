@@ -126,8 +126,9 @@ describe('jobctl rehearse', function () {
     );
     for (const { lost, noticeMs } of preemptions) {
       assert.ok(lost.kind === 'counted' && lost.firstAfter === '1', JSON.stringify(lost));
-      // The job's processes run in real time, so its notice is a second of theirs whatever the cloud's clock does.
-      assert.ok(noticeMs !== null && noticeMs >= 1000, String(noticeMs));
+      // The job's processes run in real time, so its notice is a second of theirs whatever the cloud's clock does: by the
+      // cloud's it would be 200 ms. The journal has the request some ms after what it announced.
+      assert.ok(noticeMs !== null && noticeMs >= 900, String(noticeMs));
     }
   });
 });
