@@ -18,7 +18,7 @@ export interface HostKeyPins {
    */
   expected(target: HostTarget): Promise<ExpectedHostKey | undefined>;
   /**
-   * Called once a host has accepted our login with a key that has no record.
+   * Called once a host has accepted our login, as `target.user`, with a key that has no record.
    * @returns the record that stands: of another key where somebody else was first.
    */
   pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
@@ -35,7 +35,7 @@ export function memoryHostKeyPins(): HostKeyPins {
   return {
     expected: async (target) => expectedOf(records.get(nameOf(target))),
     pin: async (target, publicKey, source) => {
-      const record = records.get(nameOf(target)) ?? { publicKey, source, at: Date.now() };
+      const record = records.get(nameOf(target)) ?? { publicKey, source, at: Date.now(), user: target.user };
       records.set(nameOf(target), record);
       return record;
     },

@@ -4,13 +4,15 @@ import type { EpochMs } from '../../domain/units.js';
 import type { StoreReader } from '../store/port.js';
 import { fingerprintOf } from './ssh-key.js';
 
-/** The host key that one TPU VM is held to, and how it was learnt. */
+/** The host key that one TPU VM is held to, how it was learnt, and whom the VM lets in. */
 export interface HostKeyRecord {
   /** `ssh-ed25519 AAAA..`, as in a known_hosts file. */
   readonly publicKey: string;
   /** `first-use`: what it showed at the first connection. `guest-attributes`: the Cloud TPU API said so. */
   readonly source: HostKeySource;
   readonly at: EpochMs;
+  /** Whose login the VM accepted: with OS Login not the job's own user. Absent: recorded by an older jobctl. */
+  readonly user?: string;
 }
 export type HostKeySource = 'guest-attributes' | 'first-use';
 
@@ -19,18 +21,19 @@ const recordShape = z.object({
   publicKey: z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+=*$/),
   source: z.enum(['guest-attributes', 'first-use']),
   at: z.number(),
+  user: z.string().min(1).optional(),
 });
 
 /** With its fingerprint, for people's eyes. */
-export function hostKeyText({ publicKey, source, at }: HostKeyRecord): string {
-  return `${JSON.stringify({ version: 1, publicKey, fingerprint: fingerprintOfLine(publicKey), source, at }, undefined, 2)}\n`;
+export function hostKeyText({ publicKey, ...learnt }: HostKeyRecord): string {
+  return `${JSON.stringify({ version: 1, publicKey, fingerprint: fingerprintOfLine(publicKey), ...learnt }, undefined, 2)}\n`;
 }
 
 /** @throws Error naming the object, where it is not of this form. */
 export function parseHostKey(text: string, objectName: string): HostKeyRecord {
   try {
-    const { publicKey, source, at } = recordShape.parse(JSON.parse(text));
-    return { publicKey, source, at };
+    const { publicKey, source, at, user } = recordShape.parse(JSON.parse(text));
+    return { publicKey, source, at, ...(user === undefined ? {} : { user }) };
   } catch (error) {
     throw new Error(
       `${objectName}: is no host key record (${(error as Error).message}); remove it to have it made anew`,

@@ -39,7 +39,7 @@ export class StoredHostKeys implements HostKeyPins {
   }
 
   async pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord> {
-    const record = { publicKey, source, at: Date.now() };
+    const record = { publicKey, source, at: Date.now(), user: target.user };
     const { kind } = await this.#overStore(target, () =>
       this.#store.write(nameOf(target), hostKeyText(record), 'absent', 'application/json'),
     );
@@ -61,7 +61,9 @@ export class StoredHostKeys implements HostKeyPins {
     if (!target.ref) return false;
     const facts = await this.#guest.now(target.nodeId, target.ref, target.index);
     if (facts?.hostKeys.includes(publicKey) !== true) return false;
-    await this.#replace(target, { publicKey, source: 'guest-attributes', at: Date.now() });
+    const user = record?.user;
+    const letIn = user === undefined ? {} : { user };
+    await this.#replace(target, { publicKey, source: 'guest-attributes', at: Date.now(), ...letIn });
     return true;
   }
 

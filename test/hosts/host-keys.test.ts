@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import { recordedKeys } from '../../client/cli/hosts/recorded-keys.js';
 import { GuestHostKeys } from '../../cloud/hosts/guest-host-keys.js';
 import { fingerprintOfLine, hostKeysOf } from '../../cloud/hosts/host-key-record.js';
 import type { HostsPort, HostTarget } from '../../cloud/hosts/port.js';
 import { HostKeyMismatch, HostKeyUnverified, HostUnreachable } from '../../cloud/hosts/port.js';
-import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
+import { createSshHosts, type SshHostsOptions } from '../../cloud/hosts/ssh-fleet.js';
 import { type HostKeyPolicy, StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -55,9 +56,14 @@ describe('recorded host keys', () => {
   });
 
   /** Another worker: with a memory of its own. */
-  const worker = (port: number, policy: HostKeyPolicy = 'allow-first-use', waitMs = 0): HostsPort => {
+  const worker = (
+    port: number,
+    policy: HostKeyPolicy = 'allow-first-use',
+    waitMs = 0,
+    otherUserOf?: SshHostsOptions['otherUserOf'],
+  ): HostsPort => {
     const hostKeys = new StoredHostKeys({ store, guest: new GuestHostKeys(tpu, waitMs), policy });
-    const fleet = createSshHosts({ port, hostKeys });
+    const fleet = createSshHosts({ port, hostKeys, ...(otherUserOf && { otherUserOf }) });
     fleets.push(fleet);
     return fleet;
   };
@@ -94,6 +100,29 @@ describe('recorded host keys', () => {
     const reason = ends.find((end) => end.status === 'rejected')?.reason as unknown;
     assert.ok(reason instanceof HostKeyMismatch, String(reason));
     await Promise.all(hosts.map((host) => host.stop()));
+  });
+
+  it('tell whom a VM let in: verbs log in as the user of OS Login that the worker found', async () => {
+    const target = { ...rehearsedVm(), user: 'not-ada' };
+    const asked: string[] = [];
+    const finds = worker(2222, 'allow-first-use', 0, async ({ user }) => {
+      asked.push(user);
+      return 'ada';
+    });
+    await finds.connect(target, key, never);
+    assert.deepEqual(asked, ['not-ada']);
+    const host = { number: 0, node: 'jc-a-g1', target };
+    const verbs = worker(2222);
+    await assert.rejects(verbs.connect(target, key, never), /it refused the key SHA256:\S+ for user not-ada/);
+    const [[{ target: letIn }] = assert.fail('no record')] = [...(await recordedKeys(store, [host]))];
+    assert.equal(letIn.user, 'ada');
+    await verbs.connect(letIn, key, never);
+    // The record of an older worker names nobody: the job's own user stands.
+    const name = hostKeyObject(target.nodeId, target.index);
+    const { user: _, ...older } = JSON.parse(String(await store.read(name))) as Record<string, unknown>;
+    await store.replace(name, JSON.stringify(older), 'application/json');
+    const [[old] = assert.fail('no record')] = [...(await recordedKeys(store, [host]))];
+    assert.equal(old.target.user, 'not-ada');
   });
 
   it('come from the guest attributes, by one call for all hosts of a node', async () => {
@@ -157,6 +186,7 @@ describe('recorded host keys', () => {
     const after = (await hostKeysOf(store, rehearsedVm().nodeId)).get(0);
     assert.notEqual(after?.publicKey, before?.publicKey);
     assert.equal(after?.source, 'guest-attributes');
+    assert.deepEqual([after.user, typeof before?.user], [before?.user, 'string'], 'it lets the same user in');
   });
 
   const tpuNodeCreateTime = async (): Promise<string | undefined> => {

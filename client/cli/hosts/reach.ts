@@ -16,7 +16,7 @@ export interface Reach {
   readonly store: StoreReader;
   readonly route: Route;
   readonly key: LoginKey;
-  /** The chosen ones. */
+  /** The chosen ones, with the user that each lets in. */
   readonly hosts: readonly JobHost[];
   readonly keys: RecordedKeys;
 }
@@ -30,7 +30,8 @@ export async function reachHosts(job: string, choice: HostChoice, flags: ReachFl
   const route = routeOf(flags, context);
   const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
   const all = await withClient(context, (client) => hostsOfJob(client, job));
-  const hosts = chooseHosts(all, choice);
+  const chosen = chooseHosts(all, choice);
   const key = await loginKey(all, route, context);
-  return { job, context, store, route, key, hosts, keys: await recordedKeys(store, hosts) };
+  const keys = await recordedKeys(store, chosen);
+  return { job, context, store, route, key, hosts: [...keys.keys()], keys };
 }

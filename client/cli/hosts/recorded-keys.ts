@@ -9,7 +9,8 @@ import type { JobHost } from './job-hosts.js';
 export type RecordedKeys = ReadonlyMap<JobHost, HostKeyRecord>;
 
 /**
- * The host keys that workers have recorded of these hosts. Verbs trust no host on first use: a worker has seen it before.
+ * The host keys that workers have recorded of these hosts, each with the user that it let in: with OS Login another than the job's.
+ * Verbs trust no host on first use: a worker has seen it before.
  * @throws CliError where one has no record yet
  */
 export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]): Promise<RecordedKeys> {
@@ -22,7 +23,12 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]
       'a worker records it when it connects first, as set-up begins; try again then',
     );
   }
-  return new Map(hosts.map((host, at) => [host, records[at] as HostKeyRecord]));
+  return new Map(
+    hosts.map((host, at) => {
+      const record = records[at] as HostKeyRecord;
+      return [{ ...host, target: { ...host.target, user: record.user ?? host.target.user } }, record];
+    }),
+  );
 }
 
 /** For the fleet: these keys and no others, and nothing is recorded from here. */
