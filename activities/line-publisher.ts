@@ -1,12 +1,16 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolLineObject } from '../domain/store-layout.js';
 import { explainedLine } from '../quota/explanation/explained-line.js';
 import { type PackedPoolState, unpackState } from '../quota/published-state.js';
+import type { WaitingLine } from '../quota/waiting-line.js';
 import { NewestObject } from './newest-object.js';
 
 /** Of this worker's time, so much at most goes into a line: what a slice's supervision needs comes first. */
 const MOST_OF_TIME = 1 / 10;
+/** After so long the worker's other work has its turn. */
+const STEP_MS = 20;
 
 /**
  * Writes where the jobs of one pool stand, from its state: a pass of the decision and an explanation for each kind of waiting
@@ -25,14 +29,27 @@ export class LinePublisher {
 
   /** Rejects with the store's errors. */
   async publish(state: PackedPoolState): Promise<void> {
-    const start = performance.now();
     const isEmpty = state.requests.length === 0;
     // Nobody waits: that is told at once, and once.
-    if (isEmpty ? this.#wasEmpty : start < this.#notBefore) return;
-    const line = explainedLine(unpackState(state));
-    const end = performance.now();
-    this.#notBefore = end + (end - start) / MOST_OF_TIME;
-    await this.#object.write(line);
+    if (isEmpty ? this.#wasEmpty : performance.now() < this.#notBefore) return;
+    await this.#object.write(await this.#lineOf(state));
     this.#wasEmpty = isEmpty;
+  }
+
+  async #lineOf(state: PackedPoolState): Promise<WaitingLine> {
+    let start = performance.now();
+    let spentMs = 0;
+    const steps = explainedLine(unpackState(state));
+    for (let step = steps.next(); ; step = steps.next()) {
+      const ms = performance.now() - start;
+      if (step.done === true) {
+        this.#notBefore = performance.now() + (spentMs + ms) / MOST_OF_TIME;
+        return step.value;
+      }
+      if (ms < STEP_MS) continue;
+      spentMs += ms;
+      await otherWork();
+      start = performance.now();
+    }
   }
 }

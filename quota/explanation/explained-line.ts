@@ -7,8 +7,11 @@ import { Table } from '../shared-values.js';
 import type { Sentence, WaitingLine } from '../waiting-line.js';
 import { plainWording, sentenceText, type Wording } from './explain-words.js';
 
-/** One pass, and one explanation for each kind of job that waits for another reason. */
-export function explainedLine({ view, pool, at, epoch, admission }: PoolSnapshot): WaitingLine {
+/**
+ * One pass, and one explanation for each kind of job that waits for another reason. It can be left off after the pass and
+ * after each job, since in a large pool it takes half a second.
+ */
+export function* explainedLine({ view, pool, at, epoch, admission }: PoolSnapshot): Generator<undefined, WaitingLine> {
   const sentences = new Table<Sentence>();
   const line = { v: 1, pool, at, epoch } as const;
   if (view.requests.length === 0) return { ...line, sentences: [], rows: [] };
@@ -19,12 +22,14 @@ export function explainedLine({ view, pool, at, epoch, admission }: PoolSnapshot
   const indexOf = (id: string): number => sentences.indexOf(sentenceOf(explainer, id, words));
   const reserved = new Set(pass.decision.memory.reservations.map(({ id }) => id));
   const known = new Map<string, number>();
-  const rows = pass.line.map(({ id }) => {
+  const rows: (readonly [job: string, sentence: number])[] = [];
+  for (const { id } of pass.line) {
+    yield;
     const key = reserved.has(id) ? id : sameReasons(pass.verdictOf(id), view.isFrozen);
     const index = known.get(key) ?? indexOf(id);
     known.set(key, index);
-    return [jobOfLeaseKey(id), index] as const;
-  });
+    rows.push([jobOfLeaseKey(id), index]);
+  }
   return { ...line, sentences: sentences.values, rows };
 }
 

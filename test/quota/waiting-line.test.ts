@@ -12,9 +12,17 @@ import { lease, pool, project, request } from './builders.js';
 import { holds } from './properties/check.js';
 import { NOW, scene } from './properties/scenes.js';
 
+function lineOf(of: PoolSnapshot): WaitingLine {
+  const steps = explainedLine(of);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 /** Through the object in the bucket. */
 const written = (view: Pool, at = NOW): WaitingLine =>
-  JSON.parse(JSON.stringify(explainedLine(snapshot(view, at)))) as WaitingLine;
+  JSON.parse(JSON.stringify(lineOf(snapshot(view, at)))) as WaitingLine;
 const snapshot = (view: Pool, at: number, admission: PoolSnapshot['admission'] = 'open'): PoolSnapshot => ({
   pool: 'default',
   at,
@@ -71,7 +79,7 @@ describe('quota: the published line', () => {
 
   it('of a pool that is drained nobody is told that what runs is left alone', () => {
     const view = { config: UNLIMITED, requests: [request('j', { v4: 8 })], leases: [], isFrozen: true };
-    const { why } = placesInLine(explainedLine(snapshot(view, NOW, 'draining')), ['j'], clock).get('j') ?? {};
+    const { why } = placesInLine(lineOf(snapshot(view, NOW, 'draining')), ['j'], clock).get('j') ?? {};
     assert.equal(why, 'the pool is drained: nothing new is granted, and every lease is asked back');
   });
 
