@@ -13,13 +13,15 @@ export interface TorturedHost {
   readonly connection: HostConnection;
   /** A connection of somebody else's. */
   another(): Promise<HostConnection>;
-  /** Breaks every connection to the host. */
+  /** Breaks every connection to the host, or ends the client that `connection` starts by. */
   cut(): void;
+  /** Ends at once all that runs on the host; resolves when it is up again. */
+  reboot?(): Promise<void>;
 }
 
 /** Who of a start is killed, or the connection that it came by. */
 export const VICTIMS = ['connection', 'start', 'supervise', 'child'] as const;
-export type Victim = (typeof VICTIMS)[number];
+export type Victim = (typeof VICTIMS)[number] | 'host';
 
 const CODE = 7;
 
@@ -41,6 +43,7 @@ export async function surviveKill(
   const first = host.connection.startRun(run).catch(() => undefined);
   await sleep(delayMs);
   if (victim === 'connection') host.cut();
+  else if (victim === 'host') await host.reboot?.();
   else killRunner(host.home, victim, runId);
   await first;
   const kinds = await endOf(host, run);
