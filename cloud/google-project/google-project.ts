@@ -1,5 +1,5 @@
+import type { BucketPlace } from '../../domain/bucket-place.js';
 import {
-  type BucketFacts,
   type EffectivePolicy,
   type FirewallRule,
   GoogleCallFailed,
@@ -136,9 +136,9 @@ class RestGoogleProject implements GoogleProjectPort {
     };
   }
 
-  async bucket(bucket: string): Promise<BucketFacts | undefined> {
+  async bucket(bucket: string): Promise<BucketPlace | undefined> {
     const path = `/storage/v1/b/${encodeURIComponent(bucket)}`;
-    const found = await orAbsent(this.#rest.get<Partial<BucketFacts>>('storage', path));
+    const found = await orAbsent(this.#rest.get<Partial<BucketPlace>>('storage', path));
     return found && { location: (found.location ?? '').toLowerCase(), locationType: found.locationType ?? 'region' };
   }
 

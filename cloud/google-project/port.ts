@@ -1,3 +1,4 @@
+import type { BucketPlace } from '../../domain/bucket-place.js';
 import type { GoogleError, GoogleRefusal } from '../google-refusal.js';
 
 /** Whose calls Google sees. */
@@ -71,13 +72,6 @@ export interface EffectivePolicy {
   readonly allowedValues?: readonly string[];
 }
 
-export interface BucketFacts {
-  /** Small letters: `us-central1`, `us`. */
-  readonly location: string;
-  /** `region`, `dual-region` or `multi-region`. */
-  readonly locationType: string;
-}
-
 /** Why a question to Google has no answer. */
 export class GoogleCallFailed extends Error {
   override readonly name = 'GoogleCallFailed';
@@ -117,7 +111,7 @@ export interface GoogleProjectPort {
   regionQuotas(region: string): Promise<readonly RegionQuota[]>;
   /** @param constraint without `constraints/`, such as `compute.vmExternalIpAccess` */
   effectivePolicy(constraint: string): Promise<EffectivePolicy>;
-  bucket(bucket: string): Promise<BucketFacts | undefined>;
+  bucket(bucket: string): Promise<BucketPlace | undefined>;
   /** With uniform access. Rejects where the name is taken. */
   createBucket(bucket: string, location: string): Promise<void>;
 }

@@ -7,12 +7,13 @@ import {
   QUOTA_PROJECT_PERMISSION,
   SOMEBODY,
 } from '../../../cloud/google-project/roles.js';
+import { farRegions } from '../../../domain/bucket-place.js';
+import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import { disabledWords, unknownProjectWords } from '../../../cloud/google-refusal.js';
 import type { Identity } from '../../../cloud/google-project/port.js';
 import type { BucketAnswers, GoogleFacts, ProjectAnswers } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, NotLooked } from './finding.js';
-import { regionOf } from './wanted.js';
 import type { Wanted } from './wanted.js';
 
 /** Who one is, and whether the project, its APIs and the rights on it are there. */
@@ -195,20 +196,12 @@ function bucketRights({ granted }: BucketAnswers, url: string, member: string): 
 
 function bucketPlace({ facts }: BucketAnswers, url: string, { zones }: Wanted): readonly Finding[] {
   const check = 'bucket region';
-  const regions = [...new Set(zones.map(regionOf))];
-  if (regions.length === 0) return [];
+  if (zones.length === 0) return [];
   if (!facts.known) return [couldNotLook(check, facts)];
   if (facts.value === undefined) return [];
-  const { location, locationType } = facts.value;
-  const far = regions.filter((region) => !isNear(location, locationType, region));
+  const { location } = facts.value;
+  const far = farRegions(facts.value, zones);
   if (far.length === 0) return [ok(check, `${url} is in ${location}`)];
   const what = `${url} is in ${location}, and the slices in ${far.join(', ')}: reading checkpoints there is slow, and is billed`;
   return [warning(check, what, 'use a bucket in the region of the slices')];
-}
-
-/** `us` holds every us-.. region. Which regions a dual region such as nam4 pairs, its name does not tell: it is let pass. */
-function isNear(location: string, locationType: string, region: string): boolean {
-  if (locationType === 'dual-region') return true;
-  if (locationType === 'multi-region') return region.startsWith(location === 'eu' ? 'europe' : location);
-  return location === region;
 }

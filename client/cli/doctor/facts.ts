@@ -1,5 +1,5 @@
+import type { BucketPlace } from '../../../domain/bucket-place.js';
 import type {
-  BucketFacts,
   EffectivePolicy,
   FirewallRule,
   GoogleProjectPort,
@@ -17,7 +17,8 @@ import {
   QUOTA_PROJECT_PERMISSION,
 } from '../../../cloud/google-project/roles.js';
 import type { Looked } from './finding.js';
-import { networkOf, regionOf } from './wanted.js';
+import { regionOf } from '../../../domain/job-file/cloud-path.js';
+import { networkOf } from './wanted.js';
 import type { Wanted } from './wanted.js';
 
 /** What Google says of a project, as far as a `Wanted` needs it. */
@@ -56,7 +57,7 @@ export interface ZoneAnswers {
 
 export interface BucketAnswers {
   readonly name: string;
-  readonly facts: Looked<BucketFacts | undefined>;
+  readonly facts: Looked<BucketPlace | undefined>;
   readonly granted: Looked<readonly string[] | undefined>;
 }
 

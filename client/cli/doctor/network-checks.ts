@@ -2,7 +2,8 @@ import type { FirewallRule, PortRange } from '../../../cloud/google-project/port
 import type { ProjectAnswers, ZoneAnswers } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding } from './finding.js';
-import { networkOf, regionOf } from './wanted.js';
+import { regionOf } from '../../../domain/job-file/cloud-path.js';
+import { networkOf } from './wanted.js';
 import type { Wanted } from './wanted.js';
 
 /** Whether hosts get addresses, and whether a worker can reach them by SSH. */

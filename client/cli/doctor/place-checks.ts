@@ -5,7 +5,7 @@ import type { QuotaLimit } from '../../../cloud/google-project/port.js';
 import type { ProjectAnswers, ZoneAnswers } from './facts.js';
 import { couldNotLook, failed, ok, warning } from './finding.js';
 import type { Finding, Looked } from './finding.js';
-import { regionOf } from './wanted.js';
+import { regionOf } from '../../../domain/job-file/cloud-path.js';
 import type { Wanted } from './wanted.js';
 
 /** Whether a zone has what is wanted, and whether the project may have that much of it. */

@@ -25,6 +25,3 @@ export const NOTHING_IN_PARTICULAR: Wanted = { zones: [], slices: 1, pricing: 's
 export const DEFAULT_NETWORK = 'default';
 
 export const networkOf = ({ network }: Pick<Wanted, 'network'>): string => network ?? DEFAULT_NETWORK;
-
-/** `us-central1` of `us-central1-a`. */
-export const regionOf = (zone: string): string => zone.slice(0, zone.lastIndexOf('-'));

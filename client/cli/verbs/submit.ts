@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
 import type { JobClient, Submitted } from '../../job-client.js';
+import { farBuckets } from '../bucket-regions.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import { localContext, resolveContext } from '../context.js';
@@ -40,10 +41,13 @@ export async function submit(
   const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
   tellWarnings(file, job.warnings);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
+  // Beside all that follows.
+  const farAway = farBuckets(job.spec, context);
   const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
   tellWarnings(file, keys.warnings);
   const store = await storeForFiles(job.files, context);
-  return withClient(context, (client) => submitTo(client, context, { ...job, ...keys }, flags), store ? { store } : {});
+  const wish = { ...job, ...keys, file, farAway };
+  return withClient(context, (client) => submitTo(client, context, wish, flags), store ? { store } : {});
 }
 
 /** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
@@ -61,12 +65,13 @@ async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
   return localContext(stack, flags);
 }
 
-async function submitTo(
-  client: JobClient,
-  context: CliContext,
-  job: GoodJob & Pick<JobKeys, 'sshKey'>,
-  flags: SubmitFlags,
-): Promise<number> {
+interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey'> {
+  readonly file: string;
+  /** Warnings; it never rejects. */
+  readonly farAway: Promise<readonly string[]>;
+}
+
+async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait } = flags;
   const submission = await client.submit({
     job: job.raw,
@@ -76,6 +81,7 @@ async function submitTo(
     ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
     ...(name === undefined ? {} : { name }),
   });
+  tellWarnings(job.file, await job.farAway);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
   if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);
   if (wait !== true) {

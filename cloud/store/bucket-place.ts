@@ -1,0 +1,21 @@
+import type { BucketPlace } from '../../domain/bucket-place.js';
+import { accessTokens } from '../access-token.js';
+
+const GOOGLE = 'https://storage.googleapis.com';
+
+/**
+ * Where a bucket is, by the one request that whoever may list its objects may make (`storageLayout`; that for the bucket itself
+ * wants a right of its own). Undefined: the store does not say. Rejects where it does not answer, or nobody is logged in.
+ */
+export async function bucketPlace(
+  bucket: string,
+  { endpoint = GOOGLE, signal }: { readonly endpoint?: string; readonly signal: AbortSignal },
+): Promise<BucketPlace | undefined> {
+  const token = await accessTokens(endpoint)();
+  const url = `${endpoint.replace(/\/$/, '')}/storage/v1/b/${encodeURIComponent(bucket)}/storageLayout`;
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(url, { headers, signal });
+  const { location, locationType } = response.ok ? ((await response.json()) as Partial<BucketPlace>) : {};
+  if (location === undefined || locationType === undefined) return undefined;
+  return { location: location.toLowerCase(), locationType };
+}
