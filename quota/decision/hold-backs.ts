@@ -6,6 +6,7 @@ import { isWaiting, requestsOf } from './waiting.js';
 import type { Kind, Waiting } from './waiting.js';
 
 type Clocks = QuotaMemory['heldBack'];
+type Clock = Clocks[string];
 
 /**
  * For how long each in-quota request has waited for chips since its turn first came (rule 8). The clock runs also where
@@ -32,8 +33,8 @@ export class HoldBacks {
 
   /** In ms, until now. */
   #waitedMs(id: string): number {
-    const clock = this.#clocks[id];
-    return clock === undefined ? 0 : clock.ms + (clock.since === undefined ? 0 : this.#now - clock.since);
+    const { ms, since = this.#now } = this.#clocks[id] ?? STOPPED;
+    return ms + (this.#now - since);
   }
 
   /** Ids of those whom reservations may not hold back any more. */
@@ -66,14 +67,16 @@ export class HoldBacks {
 
   /** The clocks after this pass. @param isWaiting whether a request of the memory goes on waiting */
   clocks(isWaiting: (id: string) => boolean): Clocks {
-    const running = new Set([...this.running()].map(({ request }) => request.id));
-    const ids = [...new Set([...Object.keys(this.#clocks).filter(isWaiting), ...running])].toSorted();
-    return Object.fromEntries(
-      ids.map((id) => {
-        const clock = this.#clocks[id];
-        if (!running.has(id)) return [id, { ms: this.#waitedMs(id) }];
-        return [id, { ms: clock?.ms ?? 0, since: clock?.since ?? this.#now }];
-      }),
-    );
+    const clocks = new Map<string, Clock>();
+    for (const id of Object.keys(this.#clocks)) if (isWaiting(id)) clocks.set(id, { ms: this.#waitedMs(id) });
+    for (const { request } of this.running()) clocks.set(request.id, this.#running(request.id));
+    return Object.fromEntries([...clocks.keys()].toSorted().map((id) => [id, clocks.get(id) ?? STOPPED]));
+  }
+
+  #running(id: string): Clock {
+    const { ms, since = this.#now } = this.#clocks[id] ?? STOPPED;
+    return { ms, since };
   }
 }
+
+const STOPPED: Clock = { ms: 0 };
