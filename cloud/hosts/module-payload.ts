@@ -11,36 +11,38 @@ export interface SentModule {
 }
 
 /**
- * What the runner's verb `modules` reads from stdin (runner/module.ts): the nonce of its answers, an index of lines, the
- * pieces that they point at. Checks of all modules always, steps of those that are sent.
- * @throws RangeError for a name, fingerprint or path that the form cannot carry.
+ * What the runner's verb `modules` reads from stdin (runner/module.ts): the nonce of its answers with two lengths, the plan, the
+ * files, `end`. The plan is a program of the runner's words: checks of all modules always, steps of those that are sent.
+ * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte.
  */
-export async function modulesPayload(nonce: string, modules: readonly SentModule[]): Promise<readonly Buffer[]> {
-  const payload = new Payload();
-  const checks = Buffer.from(checkScript(modules.map(({ plan }) => plan)));
-  payload.line(`checks ${checks.length}`);
-  payload.piece(checks);
+export async function modulesPayload(nonce: string, modules: readonly SentModule[]): Promise<Buffer> {
+  const pieces = new Pieces();
+  const lines = modules.map(({ plan }, place) => `look ${place} ${identity(plan)}`);
+  lines.push(`check ${shellQuote(checkScript(modules.map(({ plan }) => plan)))}`);
   for (const { plan, isSent } of modules) {
-    checkNames(plan);
-    payload.line(`module ${plan.name} ${plan.fingerprint} ${isSent ? 'sent' : 'absent'}`);
-    if (isSent) await addSteps(payload, plan);
-    payload.line('done');
+    const words = isSent ? [...(await stepWords(pieces, plan)), 'close_module'] : [':'];
+    const then = `then ${words.join(' &&\n')} || return 0; fi`;
+    lines.push(`if open_module ${identity(plan)} ${isSent ? 'sent' : 'absent'}; ${then}`);
   }
-  return payload.parts(nonce);
+  const program = Buffer.from(`${lines.join('\n')}\n`);
+  const head = Buffer.from(`${nonce} ${program.length} ${pieces.bytes}\n`);
+  return Buffer.concat([head, program, ...pieces.all, Buffer.from('end\n')]);
 }
 
-async function addSteps(payload: Payload, plan: ModulePlan): Promise<void> {
+async function stepWords(pieces: Pieces, plan: ModulePlan): Promise<readonly string[]> {
+  const words: string[] = [];
   for (const step of plan.steps) {
-    for (const file of step.files ?? []) await addFile(payload, plan, file);
-    payload.line(`step ${payload.piece(Buffer.from(step.script))}`);
+    for (const file of step.files ?? []) words.push(await fileWord(pieces, plan, file));
+    words.push(`run_step ${shellQuote(step.script)}`);
   }
+  return words;
 }
 
-async function addFile(payload: Payload, plan: ModulePlan, file: ModuleFile): Promise<void> {
+async function fileWord(pieces: Pieces, plan: ModulePlan, file: ModuleFile): Promise<string> {
   const mode = file.mode.toString(8);
-  const path = checkedPath(plan, file.path);
-  if (isCopied(file)) return payload.line(`copied ${mode} ${file.content.sha256} - ${path}`);
-  payload.line(`file ${mode} ${payload.piece(await contentOf(file.content))} ${path}`);
+  const path = shellQuote(checkedPath(plan, file.path));
+  if (isCopied(file)) return `put_copied ${mode} ${file.content.sha256} ${path}`;
+  return `put ${mode} ${pieces.add(await contentOf(file.content))} ${path}`;
 }
 
 /** Bytes up to which a file goes with the scripts. Larger ones are copied before, and go on after a cut. */
@@ -86,31 +88,24 @@ done
 `;
 }
 
-class Payload {
-  readonly #lines: string[] = [];
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  line(text: string): void {
-    this.#lines.push(`${text}\n`);
-  }
+/** The files that go along, one behind the other. */
+class Pieces {
+  readonly all: Buffer[] = [];
+  bytes = 0;
 
   /** Where it lies: `OFFSET BYTES`. */
-  piece(content: Buffer): string {
-    const place = `${this.#bytes} ${content.length}`;
-    this.#pieces.push(content);
-    this.#bytes += content.length;
+  add(content: Buffer): string {
+    const place = `${this.bytes} ${content.length}`;
+    this.all.push(content);
+    this.bytes += content.length;
     return place;
-  }
-
-  parts(nonce: string): readonly Buffer[] {
-    return [Buffer.from(`${nonce}\n${this.#lines.join('')}end ${this.#bytes}\n`), ...this.#pieces];
   }
 }
 
-function checkNames({ name, fingerprint }: ModulePlan): void {
+/** `NAME FINGERPRINT`, which need no quotes. */
+function identity({ name, fingerprint }: ModulePlan): string {
   if (!NAME.test(name)) throw new RangeError(`module name '${name}': use letters, digits, '.', '_' and '-'`);
-  if (FINGERPRINT.test(fingerprint)) return;
+  if (FINGERPRINT.test(fingerprint)) return `${name} ${fingerprint}`;
   throw new RangeError(
     `module '${name}': fingerprint '${fingerprint}' must be of letters, digits, '.', '_', ':' and '-'`,
   );

@@ -82,7 +82,7 @@ class ModulesCall {
     const onStdout = async (chunk: Buffer): Promise<void> => {
       for (const part of frames.read(chunk)) await (Buffer.isBuffer(part) ? this.#output(part) : this.#hear(part));
     };
-    const stdin = Buffer.concat(await modulesPayload(nonce, modules));
+    const stdin = await modulesPayload(nonce, modules);
     const { stderr } = await runner.call(['modules'], { stdin, onStdout, signal, lingerMs: LINGER_MS });
     if (!this.#isWhole) throw new Error(`${where}: the modules ended without an answer: '${stderr.trim()}'`);
   }

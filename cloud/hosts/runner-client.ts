@@ -6,11 +6,27 @@ import type { SshLink } from './ssh-link.js';
 
 /** The exit code of "the runner is not on this host yet". */
 const NO_RUNNER = 119;
+/** The runner could not be put there: no room, or no right. */
+const NO_UPLOAD = 118;
+
+const RUNNER = Buffer.from(RUNNER_TEXT);
+
+/** From the beginning of stdin. Whole or not at all: a cut leaves a file of another name. */
+const PUT_RUNNER =
+  `{ mkdir -p -m 700 "\${0%/*}" && head -c ${RUNNER.length} > "$0.$$" && ` +
+  `[ "$(wc -c < "$0.$$")" -eq ${RUNNER.length} ] && mv -f "$0.$$" "$0"; } || exit ${NO_UPLOAD}`;
+
+/** In the same sh, whose $0 is the runner: each program that is started costs as much as a step (docs/adr/0026). */
+const commandOf = (before: string, words: readonly string[]): string =>
+  `exec sh -c ${shellQuote(`${before}; . "$0"`)} "$HOME"/${RUNNER_NAME} ${shellWords(words)}`;
+
+export interface RunnerCallOptions extends ExecOptions {
+  readonly stdin?: Buffer;
+}
 
 /** Calls verbs of the on-host runner over one link, and puts the runner there when it is missing. */
 export class RunnerClient {
   readonly #link: SshLink;
-  #upload: Promise<void> | undefined;
 
   constructor(link: SshLink) {
     this.#link = link;
@@ -18,16 +34,14 @@ export class RunnerClient {
 
   /**
    * One verb. Values that may be secret go to stdin, never into the words: those are everybody's to read on the host.
-   * Tried without an upload first, which saves a round trip on every host that has been used before.
+   * Tried without the runner first, which is there on every host that has been used before; else the call goes along with it.
    * @throws HostUnreachable, also where the verb was killed with its host; RunnerFailed with the runner's own message where the verb itself failed.
    */
-  async call(words: readonly string[], options: ExecOptions = {}, use?: 'follow'): Promise<ExecResult> {
-    const script = `r=$HOME/${RUNNER_NAME}; [ -f "$r" ] || exit ${NO_RUNNER}; exec sh "$r" ${shellWords(words)}`;
-    const command = `exec sh -c ${shellQuote(script)}`;
-    let result = await this.#link.exec(command, options, use);
+  async call(words: readonly string[], options: RunnerCallOptions = {}, use?: 'follow'): Promise<ExecResult> {
+    let result = await this.#link.exec(commandOf(`[ -f "$0" ] || exit ${NO_RUNNER}`, words), options, use);
     if (result.code === NO_RUNNER) {
-      await (this.#upload ??= this.#put().finally(() => (this.#upload = undefined)));
-      result = await this.#link.exec(command, options, use);
+      const stdin = Buffer.concat([RUNNER, options.stdin ?? Buffer.alloc(0)]);
+      result = await this.#link.exec(commandOf(PUT_RUNNER, words), { ...options, stdin }, use);
     }
     // Killed from outside, as all processes of a host that goes down or is out of memory: nothing is known about the run.
     if (result.code === undefined || result.code > 128) throw new HostUnreachable(this.#explain(words, result));
@@ -35,19 +49,10 @@ export class RunnerClient {
     return result;
   }
 
-  /** Whole or not at all: a cut upload leaves a file of another name. */
-  async #put(): Promise<void> {
-    const content = Buffer.from(RUNNER_TEXT);
-    const script =
-      `r=$HOME/${RUNNER_NAME}; mkdir -p -m 700 "$HOME/.jobctl" && cat > "$r.$$" && ` +
-      `[ "$(wc -c < "$r.$$")" -eq ${content.length} ] && mv -f "$r.$$" "$r"`;
-    const result = await this.#link.exec(`exec sh -c ${shellQuote(script)}`, { stdin: content });
-    if (result.code !== 0) throw new RunnerFailed(this.#explain(['upload'], result));
-  }
-
   #explain(words: readonly string[], result: ExecResult): string {
     const ended = result.code === undefined ? `signal ${result.signal ?? 'unknown'}` : `code ${result.code}`;
+    const what = result.code === NO_UPLOAD ? 'upload' : words.slice(0, 2).join(' ');
     const said = /jobctl-runner-error: (.*)/.exec(result.stderr)?.[1] ?? result.stderr.trim().slice(-500);
-    return `${this.#link.where}: the on-host runner's '${words.slice(0, 2).join(' ')}' ended with ${ended}${said && `: ${said}`}`;
+    return `${this.#link.where}: the on-host runner's '${what}' ended with ${ended}${said && `: ${said}`}`;
   }
 }

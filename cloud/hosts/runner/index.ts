@@ -4,10 +4,20 @@ import { BEFORE_COMMAND } from './before-command.js';
 import { CONTAINER } from './container.js';
 import { PRELUDE } from './prelude.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
+import { STEP_SHELL } from './step-shell.js';
 
-const DISPATCH = `
+/** Before the rest is read: sh runs a program while it reads it, and the most frequent calls need no more. */
+const DISPATCH_MODULES = `
 verb=$1
 shift
+case $verb in
+  modules) verb_modules; exit ;;
+  modules-stop) verb_modules_stop; exit ;;
+  modules-forget) verb_modules_forget "$@"; exit ;;
+esac
+`;
+
+const DISPATCH = `
 case $verb in
   start) verb_start "$@" ;;
   supervise) verb_supervise "$@" ;;
@@ -15,9 +25,6 @@ case $verb in
   status) verb_status "$@" ;;
   stop) verb_stop "$@" ;;
   follow) verb_follow "$@" ;;
-  modules) verb_modules ;;
-  modules-stop) verb_modules_stop ;;
-  modules-forget) verb_modules_forget "$@" ;;
   *) die "no verb '$verb'" ;;
 esac
 `;
@@ -27,7 +34,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${BEFORE_COMMAND}${CONTAINER}${RUN_STATUS}${RUN_START}${RUN_STOP}${MODULE_VERBS}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${BEFORE_COMMAND}${CONTAINER}${RUN_STATUS}${RUN_START}${RUN_STOP}${DISPATCH}`;
 
 /** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

@@ -27,42 +27,57 @@ place() { sync "$1" && mv -f "$1" "$2" && sync "$(dirname "$2")"; }
 # Reads exactly $1 bytes of stdin into file $2; fails if there were fewer.
 take() { head -c "$1" > "$2" && [ "$(wc -c < "$2")" -eq "$1" ]; }
 
+# Processes that carry the environment mark $1.
+marked() { grep -lszFx -e "$1" /proc/[0-9]*/environ | tr -dc '0-9\\n'; }
+
 # Live processes that carry the environment mark $1, all of their sessions, and all descendants of these.
 # A session of a marked process was made below it, so nobody else's process is in it; session 0 is outside of a namespace.
+# For a step of a module: $3 is the shell that forked it, in whose session are other steps' processes too, and $2 the mark of what
+# was forked there. So the step's own are found by their process groups; what leads one in that session is the step's subshell.
 members() {
-  marked=$(grep -lszFx -e "$1" /proc/[0-9]*/environ | tr -dc '0-9\\n')
-  [ -n "$marked" ] || return 0
-  { echo "$marked"; echo --; cat /proc/[0-9]*/stat 2>/dev/null; } | awk '
-    !below && $0 == "--" { below = 1; next }
-    !below { mark[$1] = 1; next }
+  seeds=$(marked "$1")
+  forked=
+  [ $# -eq 1 ] || forked=$(marked "$2")
+  [ -n "$seeds$forked" ] || return 0
+  { echo "$seeds"; echo --; echo "$forked"; echo --; cat /proc/[0-9]*/stat 2>/dev/null; } | awk -v shell="\${3:--}" '
+    $0 == "--" { below++; next }
+    below < 2 { if (below == 0) mark[$1] = 1; else fork[$1] = 1; next }
     /^[0-9]+ \\(/ {
       pid = $1; sub(/^.*\\) /, ""); if ($1 == "Z" || $1 == "X") next
-      parent[pid] = $2; session[pid] = $4
+      parent[pid] = $2; group[pid] = $3; session[pid] = $4
+    }
+    function take(pid) {
+      ours[pid] = 1; grown = 1
+      if (session[pid] == shell) { if (group[pid] != shell) grouped[group[pid]] = 1 }
+      else if (session[pid] != 0) made[session[pid]] = 1
     }
     END {
-      for (pid in parent) if (pid in mark) { ours[pid] = 1; if (session[pid] != 0) made[session[pid]] = 1 }
+      for (pid in parent)
+        if ((pid in mark) || (pid in fork) && session[pid] == shell && group[pid] == pid && pid != shell) take(pid)
       do {
         grown = 0
-        for (pid in parent) if (!(pid in ours) && ((parent[pid] in ours) || (session[pid] in made))) {
-          ours[pid] = 1; grown = 1; if (session[pid] != 0) made[session[pid]] = 1
-        }
+        for (pid in parent)
+          if (!(pid in ours) && ((parent[pid] in ours) || (session[pid] in made) || (group[pid] in grouped))) take(pid)
       } while (grown)
       for (pid in ours) print pid
     }'
 }
 
 # TERM to every process of mark $1, up to $2 ms of grace, then KILL until none is left. Fails if some cannot be killed.
+# For a step of a module, $3 and $4 as $2 and $3 of members.
 end_members() {
-  pids=$(members "$1")
+  mark_of=$1 grace_ms=$2
+  shift 2
+  pids=$(members "$mark_of" "$@")
   [ -z "$pids" ] && return 0
   kill -TERM $pids 2>/dev/null
-  limit=$(($(now_ms) + $2))
+  limit=$(($(now_ms) + grace_ms))
   while [ "$(now_ms)" -lt "$limit" ]; do
-    [ -z "$(members "$1")" ] && return 0
+    [ -z "$(members "$mark_of" "$@")" ] && return 0
     sleep 0.05
   done
   limit=$(($(now_ms) + 20000))
-  while pids=$(members "$1"); [ -n "$pids" ]; do
+  while pids=$(members "$mark_of" "$@"); [ -n "$pids" ]; do
     kill -KILL $pids 2>/dev/null
     [ "$(now_ms)" -lt "$limit" ] || return 1
     sleep 0.05
