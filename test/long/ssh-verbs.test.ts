@@ -13,7 +13,7 @@ const TOKEN = 'hf_very-secret-TOKEN-value';
 
 /** One job on four hosts, whose key and token are secrets, for all of these. */
 describe('verbs on the hosts of a job, over real SSH', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let stack: TestStack;
   let folder: string;
   let id: string;
