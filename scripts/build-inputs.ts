@@ -21,7 +21,7 @@ export function emptyFoldersUnder(root: string, folder: string): readonly string
 }
 
 /** Changes when the name or the content of any of these files does; a clone or a checkout that only touches them does not. */
-export function fingerprintOf(root: string, files: readonly string[]): string {
+function fingerprintOf(root: string, files: readonly string[]): string {
   const hash = createHash('sha256');
   for (const file of files)
     hash
@@ -30,3 +30,43 @@ export function fingerprintOf(root: string, files: readonly string[]): string {
       .update('\0');
   return hash.digest('hex');
 }
+
+const FOLDERS_OF_SOURCES = [
+  'domain',
+  'quota',
+  'workflows',
+  'activities',
+  'cloud',
+  'worker',
+  'client',
+  'rehearsal',
+  'types',
+];
+const CONFIGURATION = [
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package.json',
+  'package-lock.json',
+  'scripts/build.ts',
+  'scripts/build-inputs.ts',
+];
+
+/** What dist/ is made from. */
+export interface BuildInputs {
+  readonly folders: readonly string[];
+  readonly sources: readonly string[];
+  /** Of the sources and of what says how they are built. */
+  readonly fingerprint: string;
+}
+
+export function buildInputs(root: string): BuildInputs {
+  const sources = FOLDERS_OF_SOURCES.flatMap((folder) => filesUnder(root, folder));
+  return { folders: FOLDERS_OF_SOURCES, sources, fingerprint: fingerprintOf(root, [...CONFIGURATION, ...sources]) };
+}
+
+/** Where a build that came to its end leaves the fingerprint of what it was made from. */
+export const stampOf = (root: string): string => join(root, 'dist/.stamp');
+
+/** Whether dist/ was made from these sources as they are now. */
+export const isBuildCurrent = (root: string): boolean =>
+  existsSync(stampOf(root)) && readFileSync(stampOf(root), 'utf8') === buildInputs(root).fingerprint;

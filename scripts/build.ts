@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as WorkflowCode from '../worker/workflow-code.js';
-import { emptyFoldersUnder, filesUnder, fingerprintOf } from './build-inputs.js';
+import { buildInputs, emptyFoldersUnder, filesUnder, stampOf } from './build-inputs.js';
 
 /**
  * `npm run build`: dist/ from the sources, the workflow bundle that the worker loads, and the `jobctl` command of this
@@ -20,7 +20,7 @@ import { emptyFoldersUnder, filesUnder, fingerprintOf } from './build-inputs.js'
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(ROOT, 'dist');
-const STAMP = join(DIST, '.stamp');
+const STAMP = stampOf(ROOT);
 /** By what a worker does with failures: as they are, or encrypted by its payload codec (docs/adr/0009). */
 const BUNDLES = [
   { file: join(DIST, 'workflow-bundle.js'), options: {} },
@@ -30,19 +30,16 @@ const BUNDLES = [
   },
 ];
 const COMMAND = join(DIST, 'client/cli/main.js');
-const FOLDERS = ['domain', 'quota', 'workflows', 'activities', 'cloud', 'worker', 'client', 'rehearsal', 'types'];
-const CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json', 'scripts/build.ts'];
 
 async function build(): Promise<void> {
   if (process.argv.includes('--force')) rmSync(DIST, { recursive: true, force: true });
-  const sources = FOLDERS.flatMap((folder) => filesUnder(ROOT, folder));
-  const fingerprint = fingerprintOf(ROOT, [...CONFIGURATION, ...sources]);
+  const { folders, sources, fingerprint } = buildInputs(ROOT);
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && BUNDLES.every(({ file }) => existsSync(file)))
     return linkCommand();
   rmSync(STAMP, { force: true });
   await compile();
   copyOthers(sources);
-  removeOrphans(new Set(sources));
+  removeOrphans(folders, new Set(sources));
   await bundleWorkflows();
   linkCommand();
   writeFileSync(STAMP, fingerprint);
@@ -63,8 +60,8 @@ function copyOthers(sources: readonly string[]): void {
 }
 
 /** What an earlier build made from a source that is gone would still be found by an import, and be packed. */
-function removeOrphans(sources: ReadonlySet<string>): void {
-  for (const folder of FOLDERS) {
+function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>): void {
+  for (const folder of folders) {
     for (const file of filesUnder(DIST, folder)) {
       const source = file.replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts');
       if (!sources.has(source)) rmSync(join(DIST, file));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { explainError } from '../../client/cli/explain-error.js';
 import { runProgram } from '../../client/cli/program.js';
+import { programArguments } from '../built.js';
 
 export interface Ended {
   readonly exitCode: number | null;
@@ -9,11 +9,9 @@ export interface Ended {
   readonly stderr: string;
 }
 
-const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
-
 /** A real process of jobctl. `env` stands alone beside PATH: nothing of the developer's own stack reaches it. */
 export function jobctl(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+  const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
     env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', JOBCTL_HOME: '/nonexistent/jobctl', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -14,14 +14,17 @@ import { devStatus } from '../../client/cli/dev/status.js';
 import type { DevStatus } from '../../client/cli/dev/status.js';
 import type { PartName, StackRecord } from '../../client/cli/dev/stack-record.js';
 import { openReservations } from '../../client/cli/dev/loopback.js';
-import { devUp } from '../../client/cli/dev/up.js';
-import type { DevUpOptions } from '../../client/cli/dev/up.js';
+import type * as Up from '../../client/cli/dev/up.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
 import { ownerObject } from '../../domain/store-layout.js';
+import { load } from '../built.js';
 import { slicePlan } from '../cloud/slice-plan.js';
 import { until } from '../until.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+
+/** Its parts are what it is: built, or sources. */
+const { devUp } = await load<typeof Up>('client/cli/dev/up');
 
 /** A stack in a state folder of its own. */
 class Stack {
@@ -33,7 +36,7 @@ class Stack {
     this.env = { ...process.env, JOBCTL_HOME: join(this.root, 'home'), ...more };
   }
 
-  up(options: DevUpOptions = {}): Promise<DevContext> {
+  up(options: Up.DevUpOptions = {}): Promise<DevContext> {
     return devUp({ env: this.env, onProgress: (line) => this.said.push(line), ...options });
   }
   down(purge = false): Promise<void> {

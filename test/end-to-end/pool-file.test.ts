@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { JobInvalid } from '../../client/errors.js';
 import type { janitor } from '../../workflows/janitor.js';
+import { programArguments } from '../built.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -36,7 +36,6 @@ v5litepod = 16
 v5litepod = 8
 `;
 const QUOTA_FILE = quotaFileText({ v5litepod: 64 }, { vision: { members: ['.*'], share: 1 } });
-const MAIN = fileURLToPath(new URL('../../client/cli/main.ts', import.meta.url));
 
 describe('the pool file', function () {
   this.timeout(90_000);
@@ -214,7 +213,7 @@ describe('the pool file', function () {
       '--tpu-rest-endpoint': rest,
       '--grace': '0s',
     };
-    const args = ['--import', 'tsx', MAIN, 'audit', 'leaks', ...Object.entries(flags).flat()];
+    const args = [...programArguments('client/cli/main'), 'audit', 'leaks', ...Object.entries(flags).flat()];
     const env = { ...process.env, JOBCTL_GOOGLE_PROJECT: 'rehearsal' };
     return promisify(execFile)(process.execPath, args, { env }).then(
       () => 'no leak was found',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
 import ssh2 from 'ssh2';
 import { ensureOwner } from '../../client/installation-owner.js';
@@ -14,6 +14,8 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
+import { programArguments } from '../built.js';
+import { WorkflowType } from '../../workflows/messages.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
@@ -133,7 +135,8 @@ export class TestStack {
     const file = join(this.#directory, 'worker.json');
     writeFileSync(file, JSON.stringify(this.#config));
     const log = openSync(this.workerLog, 'a');
-    this.#worker = spawn(process.execPath, ['--import', 'tsx', ENTRY, file], { stdio: ['ignore', log, log] });
+    const args = [...programArguments('client/cli/main'), 'worker', '--config', file];
+    this.#worker = spawn(process.execPath, args, { env: withoutConfiguration(), stdio: ['ignore', log, log] });
   }
 
   /** SIGKILL: nothing of it is handed over. */
@@ -148,6 +151,7 @@ export class TestStack {
 
   async stop(): Promise<void> {
     await this.#endWorker('SIGTERM');
+    await this.#endPools();
     await this.rehearsal.stop();
     rmSync(this.#directory, { recursive: true, force: true });
   }
@@ -174,6 +178,21 @@ export class TestStack {
   /** What the worker wrote, for a failure's message. */
   tail(lines = 40): string {
     return readFileSync(this.workerLog, 'utf8').split('\n').slice(-lines).join('\n');
+  }
+
+  /**
+   * A pool's workflow is one per namespace and keeps the task queue of who started it. Left open it would take the requests of
+   * the next stack's jobs, to a queue that nobody polls any more.
+   */
+  async #endPools(): Promise<void> {
+    const { workflow } = this.client;
+    const query = `WorkflowType = '${WorkflowType.Quota}' AND TaskQueue = '${this.taskQueue}' AND ExecutionStatus = 'Running'`;
+    try {
+      for await (const { workflowId } of workflow.list({ query }))
+        await workflow.getHandle(workflowId).terminate('its test stack has ended');
+    } catch {
+      // A server that the test has ended itself has no next stack.
+    }
   }
 
   async #endWorker(signal: NodeJS.Signals): Promise<void> {
@@ -237,7 +256,9 @@ const SHORT: Partial<Timings> = {
 const OCTETS = 25;
 const FIRST_OCTET = 20 + OCTETS * (Number(process.env['MOCHA_WORKER_ID'] ?? 0) % 2);
 
-const ENTRY = fileURLToPath(new URL('./worker-entry.ts', import.meta.url));
+/** The worker takes nothing but its file: not what a developer has set for a stack of his own. */
+const withoutConfiguration = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|JOBCTL_(?!TEST_))/.test(name)));
 
 export function writeKeyPair(directory: string): { privateKeyFile: string; publicKeyFile: string } {
   for (;;) {

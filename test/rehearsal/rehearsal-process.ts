@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
+import { programArguments } from '../built.js';
 import { SUBNET_OCTET } from './scratch.js';
 
 export interface RehearsalProcess {
@@ -55,6 +55,7 @@ export async function runRehearsalProcess(args: readonly string[]): Promise<Ende
 }
 
 function spawnMain(args: readonly string[]): ChildProcess {
-  const main = fileURLToPath(new URL('../../rehearsal/main.ts', import.meta.url));
-  return spawn(process.execPath, ['--import', 'tsx', main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(process.execPath, [...programArguments('rehearsal/main'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
 }
