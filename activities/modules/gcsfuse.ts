@@ -27,10 +27,13 @@ function stepsOf(mount: GcsfuseMount): readonly ModuleStep[] {
 
 const placeAndBucket = ({ path, bucket }: GcsfuseMount): string => `${shellPath(path)} ${shellQuote(bucket)}`;
 
-/** A mount that hangs, or whose gcsfuse has died, answers nothing: it is not there. */
+/**
+ * A mount that hangs, or whose gcsfuse has died, answers nothing: it is not there. Asked of the file system, since the kernel
+ * remembers the folder itself for a while, and answers for a gcsfuse that is dead.
+ */
 const FUNCTIONS = `mounted_at() { findmnt -rno SOURCE,FSTYPE -M "$1" | tail -n 1; }
 is_mounted() {
-  case $(mounted_at "$1") in "$2 fuse"*) timeout 20 stat -- "$1/." > /dev/null ;; *) return 1 ;; esac
+  case $(mounted_at "$1") in "$2 fuse"*) timeout 20 stat -f -- "$1/." > /dev/null ;; *) return 1 ;; esac
 }
 `;
 

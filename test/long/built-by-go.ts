@@ -16,6 +16,7 @@ export const TEMPORAL_SERVER_VERSION = '1.29.1';
 const COMPOSE_VERSION = 'v2.40.3';
 /** 3.5, July 2025. */
 const PROMETHEUS_VERSION = 'v0.305.0';
+const GCSFUSE_VERSION = 'v3.8.4';
 
 /** A folder with `temporal-server` and `temporal-sql-tool`. About two minutes when nothing of it is cached. */
 export function temporalServerFolder(): Promise<string> {
@@ -45,6 +46,13 @@ export async function promtool(): Promise<string> {
     buildInCopy(module, './cmd/promtool', join(built, 'promtool')),
   );
   return join(folder, 'promtool');
+}
+
+/** Google's own, of the version whose options the module gcsfuse names; where Go puts it. Minutes when it is not there. */
+export async function gcsfuseProgram(): Promise<string> {
+  const program = join(homedir(), 'go/bin/gcsfuse');
+  if (!existsSync(program)) await go(['install', `github.com/googlecloudplatform/gcsfuse/v3@${GCSFUSE_VERSION}`]);
+  return program;
 }
 
 /** `go install` refuses a module with exclude or replace directives, and the module cache is read-only. */

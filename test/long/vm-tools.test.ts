@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { detectConfinement } from '../../rehearsal/vm/confinement.js';
 import { needsConfinement } from '../rehearsal/needs-confinement.js';
 import { ssh } from '../rehearsal/ssh-client.js';
 import { VmWithTools } from '../rehearsal/vm-tools.js';
-
-const GCSFUSE = 'github.com/googlecloudplatform/gcsfuse/v3@v3.8.4';
-const BUILD_MS = 15 * 60_000;
+import { gcsfuseProgram, GO_BUILD_MS } from './built-by-go.js';
 
 describe('the tools of a TPU VM, whole', function () {
   this.timeout(120_000);
@@ -94,9 +90,8 @@ describe('the tools of a TPU VM, whole', function () {
     before(async function () {
       // No /dev/fuse here. Pending, not green: .ci/run, which forbids pending tests, leaves this file out.
       if (!existsSync('/dev/fuse')) this.skip();
-      this.timeout(BUILD_MS);
-      const program = join(homedir(), 'go/bin/gcsfuse');
-      if (!existsSync(program)) execFileSync('go', ['install', GCSFUSE], { stdio: 'inherit' });
+      this.timeout(GO_BUILD_MS);
+      const program = await gcsfuseProgram();
       const place = await vm.cloud.place('tools');
       const copied = await ssh(
         place,
