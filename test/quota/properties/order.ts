@@ -48,6 +48,23 @@ function headOf(facts: Facts, waiting: readonly QuotaRequest[]): QuotaRequest | 
   return waiting.toSorted(inside)[0];
 }
 
+/**
+ * Tiers where the request lies on nominal quota once those of its project that go before it have got theirs, wherever they
+ * may: what it is promised. Its own project's other demand can keep it waiting for ever.
+ */
+export function promisedTiers(facts: Facts, request: QuotaRequest, now: EpochMs): readonly number[] {
+  let seen = facts;
+  let left = facts.requests.filter((one) => isOf(request.project, one));
+  for (let head = headOf(seen, left); head !== undefined && head.id !== request.id; head = headOf(seen, left)) {
+    const { waitingSince: _, ...asked } = head;
+    const own = inQuotaTiers(seen, head, now);
+    const laid = own.map((tier): QuotaLease => ({ ...asked, tier, startedAt: now, state: 'asking' }));
+    seen = { ...seen, leases: [...seen.leases, ...laid] };
+    left = left.filter(({ id }) => id !== head.id);
+  }
+  return inQuotaTiers(seen, request, now);
+}
+
 /** Rule 5, between projects: whose head is first. */
 const firstOf = (facts: Facts, heads: readonly QuotaRequest[]): QuotaRequest | undefined =>
   heads.toSorted((a, b) => compareShares(dominantShare(facts, a), dominantShare(facts, b)) || byTime(a, b))[0];

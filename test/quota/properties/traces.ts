@@ -6,7 +6,8 @@ import type { LimitedQuota, PoolRules } from '../../../quota/quota-config.js';
 import { Simulation } from '../simulation.js';
 import type { Ask, Instant, SimulatedJob, World } from '../simulation.js';
 import type { Facts } from './oracle.js';
-import { coolsDown, count, inQuotaTiers, typesOf } from './oracle.js';
+import { promisedTiers } from './order.js';
+import { coolsDown, count, typesOf } from './oracle.js';
 
 export const MINUTE = 60_000;
 /** The hour begins before anybody: ages are never counted from 0. */
@@ -65,34 +66,87 @@ export function trace({ jobs = 14, isEndless, withBlows, withDeadZone }: TraceOp
     workMs: minutes(1, 90),
     zones,
   });
-  const blow = fc.record({
-    kind: fc.constantFrom<Blow[]>('cancel', 'pause', 'take', 'take'),
-    job: fc.nat({ max: jobs - 1 }),
-    at: minutes(0, 240),
-    forMs: minutes(1, 60),
+  const drawn = fc.record({
+    tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 2 }),
+    shares: fc.tuple(fc.constantFrom(0, 4, 5, 8), fc.constantFrom(0, 4, 8), fc.constantFrom(0, 2)),
+    world: fc.record({ graceMs: minutes(0, 5), drainMs: minutes(0, 5), chipsMs: minutes(0, 6) }),
+    jobs: fc.array(job, { minLength: 2, maxLength: jobs }),
+    blows: blowsOn(jobs, withBlows ? 8 : 0),
+  });
+  return drawn.map((each) => traceOf(each, isEndless === true));
+}
+
+/** Gangs of best effort, so many that one reservation follows the other, and small demand in quota beside them. */
+export function rowOfGangs(): fc.Arbitrary<Trace> {
+  const [mostGangs, mostSmall] = [14, 14];
+  const dull = { user: fc.constantFrom('u', 'v'), priority: fc.integer({ min: 1, max: 5 }), zones: fc.constant(['z']) };
+  const gang = fc.record({
+    ...dull,
+    project: fc.constantFrom('none', 'c', 'a', 'b'),
+    submitAt: minutes(0, 90),
+    units: fc.constantFrom(8, 10, 12, 12, 14, 16).map((v4) => ({ v4 })),
+    workMs: minutes(1, 40),
+  });
+  const small = fc.record({
+    ...dull,
+    project: fc.constantFrom('a', 'b'),
+    submitAt: minutes(20, 240),
+    units: fc.constantFrom(1, 2, 3, 4, 4, 6).map((v4) => ({ v4 })),
+    workMs: minutes(1, 60),
   });
   return fc
     .record({
       tiers: fc.array(fc.constantFrom(16, 16, 24), { minLength: 1, maxLength: 2 }),
-      shares: fc.tuple(fc.constantFrom(0, 4, 5, 8), fc.constantFrom(0, 4, 8), fc.constantFrom(0, 2)),
-      world: fc.record({ graceMs: minutes(0, 5), drainMs: minutes(0, 5), chipsMs: minutes(0, 6) }),
-      jobs: fc.array(job, { minLength: 2, maxLength: jobs }),
-      blows: fc.array(blow, { maxLength: withBlows ? 8 : 0 }),
+      shares: fc.tuple(fc.constantFrom(3, 4, 5, 8), fc.constantFrom(2, 4, 8), fc.constant(0)),
+      world: fc.record({ graceMs: minutes(0, 5), drainMs: minutes(0, 5), chipsMs: minutes(0, 15) }),
+      gangs: fc.array(gang, { minLength: 3, maxLength: mostGangs }),
+      small: fc.array(small, { minLength: 2, maxLength: mostSmall }),
+      blows: blowsOn(mostGangs + mostSmall, 6),
     })
-    .map((drawn): Trace => {
-      const tiers = drawn.tiers.map((v4) => ({ v4, v6e: 8 }));
-      return {
-        config: { kind: 'limited', tiers, projects: projectsOf(tiers, drawn.shares), rules: RULES },
-        world: drawn.world,
-        jobs: drawn.jobs.map(({ workMs, submitAt, ...each }, index) => ({
-          ...each,
-          id: `j${index}`,
-          submitAt: START + submitAt,
-          ...(!isEndless && { workMs }),
-        })),
-        blows: drawn.blows.map((each) => ({ ...each, job: `j${each.job}`, at: START + each.at })),
-      };
-    });
+    .map((drawn) => traceOf({ ...drawn, jobs: [...drawn.gangs, ...drawn.small] }, false));
+}
+
+interface DrawnBlow {
+  readonly kind: Blow;
+  readonly job: number;
+  readonly at: number;
+  readonly forMs: number;
+}
+
+/** @param jobs numbers of jobs are drawn below this; one that the trace has not is nobody's */
+const blowsOn = (jobs: number, most: number): fc.Arbitrary<DrawnBlow[]> =>
+  fc.array(
+    fc.record({
+      kind: fc.constantFrom<Blow[]>('cancel', 'pause', 'take', 'take'),
+      job: fc.nat({ max: jobs - 1 }),
+      at: minutes(0, 240),
+      forMs: minutes(1, 60),
+    }),
+    { maxLength: most },
+  );
+
+/** Times since START, jobs by their number. */
+interface Drawn {
+  readonly tiers: readonly number[];
+  readonly shares: readonly number[];
+  readonly world: Trace['world'];
+  readonly jobs: readonly Omit<SimulatedJob, 'id'>[];
+  readonly blows: readonly DrawnBlow[];
+}
+
+function traceOf(drawn: Drawn, isEndless: boolean): Trace {
+  const tiers = drawn.tiers.map((v4) => ({ v4, v6e: 8 }));
+  return {
+    config: { kind: 'limited', tiers, projects: projectsOf(tiers, drawn.shares), rules: RULES },
+    world: drawn.world,
+    jobs: drawn.jobs.map(({ workMs, submitAt, ...each }, index) => ({
+      ...each,
+      id: `j${index}`,
+      submitAt: START + submitAt,
+      ...(!isEndless && { workMs }),
+    })),
+    blows: drawn.blows.map((each) => ({ ...each, job: `j${each.job}`, at: START + each.at })),
+  };
 }
 
 /** In 16 of the pool: 8 + 8 + 0 at most. */
@@ -169,7 +223,7 @@ export class InQuotaClock {
     const waits = new Set(facts.requests.map(({ id }) => id));
     for (const id of this.#since.keys()) if (!waits.has(id)) this.#since.delete(id);
     for (const request of facts.requests) {
-      const own = inQuotaTiers(facts, request, instant.at);
+      const own = promisedTiers(facts, request, instant.at);
       const isIn = own.length > 0 && !own.some((tier) => coolsDown(facts, request, tier, instant.at));
       if (!isIn || facts.isFrozen) this.#since.delete(request.id);
       else if (!this.#since.has(request.id)) this.#since.set(request.id, instant.at);
