@@ -100,6 +100,10 @@ export interface JobTimeouts {
   readonly stop?: number;
   /** How long it may wait for its pool, each time that it waits. */
   readonly queue?: number;
+  /** How long its slices may take to be ready, in one zone. */
+  readonly provision?: number;
+  /** How long its hosts may be set up in one attempt. */
+  readonly setup?: number;
   /** How long the command may run in one attempt. */
   readonly run?: number;
 }

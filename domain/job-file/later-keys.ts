@@ -8,8 +8,6 @@ import { valueAt, without } from './plain-tree.js';
 export const LATER_KEYS: Readonly<Record<string, string>> = {
   bundle: 'fetch the code in the command (git clone)',
   hooks: 'trap SIGTERM in the command',
-  'timeouts.provision': 'jobctl cancel ends a job',
-  'timeouts.setup': 'jobctl cancel ends a job; jobctl stop ends a set-up and keeps the slices',
   'timeouts.no_output': 'jobctl cancel ends a job; timeouts.run bounds how long the command runs',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',

@@ -34,7 +34,7 @@ function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
 }
 
 function resolveTimeouts({ timeouts }: JobFile, report: Report): JobSpec['timeouts'] {
-  const entries = (['stop', 'queue', 'run'] as const).flatMap((key) => {
+  const entries = (['stop', 'queue', 'provision', 'setup', 'run'] as const).flatMap((key) => {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
     if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');

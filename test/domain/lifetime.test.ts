@@ -32,8 +32,8 @@ describe('what of a job goes on beyond one end of its command', () => {
     'its command, by either word': { keys: { loop: true }, want: { loop: true } },
     "its command, by JobMan's word": { keys: { job: { loop: true } }, want: { loop: true } },
     'its times, in seconds': {
-      keys: { timeouts: { stop: '1h', queue: 90, run: '1.5m' } },
-      want: { timeouts: { stop: 3600, queue: 90, run: 90 } },
+      keys: { timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', run: '1.5m' } },
+      want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, run: 90 } },
     },
   };
   for (const [name, { keys, want }] of Object.entries(cases))

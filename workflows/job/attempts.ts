@@ -1,14 +1,15 @@
-import { ActivityFailure, CancellationScope, isCancellation, patched } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, SetUpEnd, StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
 import { recordAttempt } from './attempt-records.js';
+import { type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
 import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
-import { ClaimedWorker, reasonOf } from './claimed-worker.js';
+import { ClaimedWorker } from './claimed-worker.js';
 import type { Interruption } from './interruption.js';
-import { type Met, runClock, whenInterrupted } from './interruption-watch.js';
+import { type Clock, type Met, runClock, setUpClock, whenInterrupted } from './interruption-watch.js';
 import type { SetUpAgain } from './set-up-again.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
@@ -24,19 +25,6 @@ export interface AttemptsCarry {
   readonly attemptStartedAt?: EpochMs;
   readonly previousEnd?: string;
 }
-
-/** The pool or a person ended it: the command was stopped, or had not begun. */
-interface Interrupted {
-  readonly kind: Interruption['end'];
-}
-
-/** How an attempt ended, as the job decides on it. `pause`: nothing ended; the job may continue as new here. */
-export type AttemptResult =
-  | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
-  | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
-  | { readonly kind: 'worker-failed'; readonly message: string }
-  | Interrupted
-  | { readonly kind: 'pause' };
 
 /**
  * The attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that one
@@ -137,6 +125,16 @@ export class Attempts {
   }
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
+    if (!this.#isSetUp) {
+      const clock = setUpClock(input.spec.timeouts?.setup);
+      const end = await this.#setUp(input, clock).finally(() => clock.stop());
+      if (end !== undefined) return end;
+    }
+    return this.#supervise(input);
+  }
+
+  /** Undefined: all hosts are ready. */
+  async #setUp(input: AttemptInput, clock: Clock): Promise<AttemptResult | undefined> {
     while (!this.#isSetUp) {
       const interruption = this.#interruption();
       if (interruption) return { kind: interruption.end };
@@ -146,24 +144,28 @@ export class Attempts {
       }
       this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-      const end = await this.#setUpUntilInterrupted(input, summary);
+      const end = await this.#setUpUntilInterrupted(input, summary, clock);
       if (end === undefined || end.kind === 'handed-over') continue;
       if (end.kind !== 'ready') return end;
       this.#isSetUp = true;
     }
-    return this.#supervise(input);
+    return undefined;
   }
 
   /**
    * Modules have nothing to save: what they did is done again. On slices that go, nobody waits for the set-up; on slices that
    * stay it is ended first, so that no two set-ups are at one host.
    */
-  async #setUpUntilInterrupted(input: AttemptInput, summary: string): Promise<SetUpEnd | Interrupted | undefined> {
+  async #setUpUntilInterrupted(
+    input: AttemptInput,
+    summary: string,
+    clock: Clock,
+  ): Promise<SetUpEnd | Interrupted | undefined> {
     const settingUp = this.#worker.call(this.#number, summary, (worker) => worker.setUpHosts(input));
     const cancelled = CancellationScope.current().cancelRequested;
     let end: SetUpEnd | Met | undefined;
     try {
-      end = await Promise.race([settingUp, cancelled, this.#whenInterrupted()]);
+      end = await Promise.race([settingUp, cancelled, this.#whenInterrupted(), ...clock.late]);
     } catch (error) {
       if (!isCancellation(error)) throw error;
       end = await this.#afterCancel(input, settingUp, error);
@@ -177,6 +179,8 @@ export class Attempts {
       const late = await settingUp;
       // Evidence is evidence, whoever asked for what.
       if (late?.kind === 'slices-lost' || late?.kind === 'ended-before') return late;
+      // Time ran out as it came to its own end.
+      if (interruption.end === 'set-up-timed-out' && late !== undefined && late.kind !== 'handed-over') return late;
     }
     return { kind: interruption.end };
   }
@@ -340,9 +344,3 @@ export interface AttemptsContext {
 }
 
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };
-
-/** An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible. */
-function workerFailure(error: unknown): AttemptResult {
-  if (!(error instanceof ActivityFailure)) throw error;
-  return { kind: 'worker-failed', message: reasonOf(error) };
-}

@@ -30,12 +30,14 @@ import {
   type SliceView,
 } from '../messages.js';
 import type { slice } from '../slice.js';
+import { hoursText } from './keeping.js';
 import type { LeaseHold } from './lease-hold.js';
 import { chainRunId } from './story.js';
 
 export interface GangLoss {
   readonly index: number;
-  readonly cause: Extract<SliceNews, { kind: 'lost' }>['cause'];
+  /** `late`: nothing happened to it; `timeouts.provision` is over. */
+  readonly cause: Extract<SliceNews, { kind: 'lost' }>['cause'] | 'late';
   readonly message: string;
 }
 
@@ -97,13 +99,19 @@ export class Gang {
     return this.#slices.length === this.#spec.slices && this.#slices.every(({ state }) => state === 'ready');
   }
 
-  /** Starts what is missing; resolves when all slices are ready, with the first loss, or when it is no longer wanted. */
-  async bringUp(isUnwanted: () => boolean): Promise<GangLoss | undefined> {
+  /**
+   * Starts what is missing; resolves when all slices are ready, with the first loss, or when it is no longer wanted.
+   * @param seconds `timeouts.provision`; without it there is no timer
+   */
+  async bringUp(isUnwanted: () => boolean, seconds: number | undefined): Promise<GangLoss | undefined> {
     for (let index = 0; index < this.#spec.slices && !isUnwanted(); index++) {
       const member = this.#slices[index];
       if (!member || member.state === 'gone') await this.#start(index, (member?.generation ?? 0) + 1);
     }
-    await condition(() => this.#loss() !== undefined || this.isWhole || isUnwanted());
+    const isDecided = (): boolean => this.#loss() !== undefined || this.isWhole || isUnwanted();
+    if (seconds === undefined) await condition(isDecided);
+    else if (!(await condition(isDecided, seconds * 1000, { summary: 'timeouts.provision' })))
+      return this.#late(seconds);
     return this.#loss();
   }
 
@@ -220,6 +228,11 @@ export class Gang {
 
   #loss(): GangLoss | undefined {
     return this.#slices.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
+  }
+
+  #late(seconds: number): GangLoss {
+    const { index = 0, detail = '' } = this.#slices.find(({ state }) => state === 'starting') ?? {};
+    return { index, cause: 'late', message: `${detail}, after ${hoursText(seconds)} (timeouts.provision)` };
   }
 
   async #tellToGo({ ref }: Member, reason: string): Promise<void> {

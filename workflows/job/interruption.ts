@@ -7,7 +7,7 @@ import type { Wish } from './wishes.js';
 /** Why what is under way on the slices has to end before its time. */
 export interface Interruption {
   /** How the record of the attempt and `JOBCTL_PREVIOUS_ATTEMPT_END` name it. */
-  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out';
+  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out' | 'set-up-timed-out';
   /** Shown while the command ends. */
   readonly phase: JobPhase;
   /** One sentence, without its grace. */
@@ -38,6 +38,11 @@ export function interruptionByPerson(wish: Wish): Interruption {
 export const interruptionByClock = (seconds: number): Interruption => {
   const why = `its command has run for ${hoursText(seconds)} (timeouts.run)`;
   return { end: 'timed-out', phase: JobPhase.Running, why, notice: { cause: 'cancel', reason: why } };
+};
+
+export const interruptionOfSetUp = (seconds: number): Interruption => {
+  const why = `its hosts are not set up after ${hoursText(seconds)} (timeouts.setup)`;
+  return { end: 'set-up-timed-out', phase: JobPhase.SettingUp, why, notice: { cause: 'cancel', reason: why } };
 };
 
 /** As people read it: in the job's story, its row, and as the reason for which its slices go. */

@@ -2,7 +2,8 @@ import { condition } from '@temporalio/workflow';
 import type { Outcome, OutcomeCause } from '../../domain/job-state.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { placeName } from './attempt-words.js';
-import type { AttemptResult, Attempts } from './attempts.js';
+import type { AttemptResult } from './attempt-result.js';
+import type { Attempts } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
 import type { Gang, GangLoss } from './gang.js';
 import { hoursText } from './keeping.js';
@@ -64,6 +65,13 @@ export class JobEnds {
         ]);
       case 'failed':
         return this.#spend('infrastructure', `slice ${loss.index} failed: ${loss.message}`, [loss.index]);
+      case 'late': {
+        // A stall of one zone says nothing of another. The whole gang leaves it.
+        const { zone } = gang;
+        const leaving = gang.views.map(({ index }) => index);
+        gang.leaveZone();
+        return this.#spend('infrastructure', `slice ${loss.index} is not ready in ${zone}: ${loss.message}`, leaving);
+      }
       case 'no-capacity':
         story.setBack(`no capacity in ${gang.zone}: ${loss.message}`);
         story.move(JobPhase.Evicting, `no capacity in ${gang.zone}: ${loss.message}`);
@@ -116,6 +124,7 @@ export class JobEnds {
       case 'module-failed':
       case 'host-bad':
       case 'timed-out':
+      case 'set-up-timed-out':
       case 'worker-failed':
         // A restart was promised, whatever the command came to meanwhile.
         if (isToRestart()) return undefined;
@@ -125,6 +134,8 @@ export class JobEnds {
         return this.#afterExit(result);
       case 'timed-out':
         return this.#afterTimeout();
+      case 'set-up-timed-out':
+        return this.#setUpInVain();
       case 'run-lost':
         return this.#spend('infrastructure', `${placeName(result.at, slices)}: ${result.message}`, []);
       case 'module-failed': {
@@ -158,6 +169,13 @@ export class JobEnds {
     const message = `the command ran for ${hoursText(timeouts?.run ?? 0)}, as long as timeouts.run allows`;
     if (loop) return this.#loopAgain(message, {}, undefined);
     if (this.#spent.task < retries.task) return this.#spend('task', message, []);
+    return this.outcome('failed', { by: 'task', message });
+  }
+
+  /** `timeouts.setup` is over, and the set-up was ended. */
+  #setUpInVain(): Outcome {
+    const { timeouts } = this.#parts.terms.spec;
+    const message = `its hosts were not set up within ${hoursText(timeouts?.setup ?? 0)} (timeouts.setup)`;
     return this.outcome('failed', { by: 'task', message });
   }
 

@@ -270,7 +270,7 @@ export class JobRun {
     const { spec } = this.#terms;
     if (this.#gang.ready.length < spec.slices) {
       this.#story.move(JobPhase.Provisioning, `${spec.slices} x ${spec.tpu.accelerator} in ${this.#gang.zone}`);
-      const loss = await this.#gang.bringUp(this.#isInterrupted);
+      const loss = await this.#gang.bringUp(this.#isInterrupted, spec.timeouts?.provision);
       if (this.#isInterrupted()) return undefined;
       if (loss) return this.#ends.afterLoss(loss);
     }

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { attemptObject, logPrefix } from '../../../domain/store-layout.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { TestStack } from '../../end-to-end/test-stack.js';
+
+/** A module that takes five minutes, and a process of it that the hosts can be asked for. */
+const SLOW = {
+  setup: { modules: ['slow', 'command'] },
+  modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
+};
+
+describe('a job that gives its parts a time', function () {
+  this.timeout(90_000);
+  let stack: TestStack;
+  let admin: RehearsalAdmin;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start();
+    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  });
+  after(() => stack.stop());
+
+  const submit = async (command: string, more: object): Promise<string> =>
+    (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, ...more }) })).id;
+  const nothingLeft = (): Promise<unknown> =>
+    until('the cloud is empty', async () => (await admin.status()).nodes.length === 0, 30_000);
+
+  it('fails when that of its set-up is over, with the set-up ended, the attempt recorded so, and nothing left', async () => {
+    const id = await submit('echo never', { ...SLOW, timeouts: { setup: 3 } });
+    const outcome = await stack.jobs.wait(id);
+    assert.deepEqual([outcome.result, outcome.cause?.by, outcome.attempts], ['failed', 'task', 1], stack.tail());
+    assert.equal(outcome.cause?.message, 'its hosts were not set up within 3 s (timeouts.setup)');
+    assert.equal(outcome.startedAt, undefined, 'its command never began');
+    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    assert.match(events, /its hosts are not set up after 3 s \(timeouts\.setup\); its set-up is ended/);
+    assert.doesNotMatch(events, /could not be ended/);
+    const record = JSON.parse(String(await stack.store.read(attemptObject(id, 1)))) as { readonly end: string };
+    assert.equal(record.end, 'set-up-timed-out');
+    assert.equal((await stack.store.list(logPrefix(id, 1, 'command'))).length, 0);
+    await nothingLeft();
+  });
+
+  it('takes slices that do not become ready for failed: the next are asked for in the next zone', async () => {
+    const zones = ['us-central1-a', 'us-west4-a'];
+    await admin.post('hold', { state: 'CREATING' });
+    const tpu = { accelerator: 'v5litepod-8', allocation_mode: 'tpu-vm', zone: null, zones };
+    const id = await submit('true', { tpu, timeouts: { provision: 2 } });
+    const told = async (): Promise<string> => (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    await until('its first zone is given up', async () => (await told()).includes('(timeouts.provision)'), 20_000);
+    await admin.post('release', { state: 'CREATING' });
+    assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
+    assert.match(
+      await told(),
+      /slice 0 is not ready in us-central1-a: .+, after 2 s \(timeouts\.provision\); trying again \(1 of 5\)/,
+    );
+    const [slice] = (await stack.jobs.describe(id)).slices;
+    assert.deepEqual([slice?.ref.zone, slice?.generation], ['us-west4-a', 2]);
+    await nothingLeft();
+  });
+
+  it('has the time of its set-up in each attempt, and none of it while the command runs', async () => {
+    const id = await submit('echo "round $JOBCTL_ATTEMPT"; sleep 5; exit $((2 - JOBCTL_ATTEMPT))', {
+      timeouts: { setup: 4 },
+      retries: { task: 1 },
+    });
+    const { result, attempts } = await stack.jobs.wait(id);
+    assert.deepEqual([result, attempts], ['succeeded', 2], stack.tail());
+    await nothingLeft();
+  });
+});
