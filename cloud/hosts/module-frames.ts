@@ -3,8 +3,6 @@ export type ModuleFrame =
   | { readonly kind: 'unchanged' | 'needed' | 'done'; readonly place: number }
   | { readonly kind: 'step'; readonly place: number; readonly step: number }
   | { readonly kind: 'ended'; readonly place: number; readonly step: number; readonly code: number }
-  /** The payload did not arrive whole, or found no room; nothing was done. */
-  | { readonly kind: 'unarrived' }
   | { readonly kind: 'end' };
 
 /**
@@ -58,7 +56,6 @@ function parsed(line: string): ModuleFrame {
       return { kind, place, step };
     case 'ended':
       return { kind, place, step, code };
-    case 'unarrived':
     case 'end':
       return { kind };
     default:

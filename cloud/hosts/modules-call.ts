@@ -3,7 +3,7 @@ import type { PutFileOptions } from './port.js';
 import type { FileSource, ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
 import { ModuleFrames } from './module-frames.js';
 import type { ModuleFrame } from './module-frames.js';
-import { copiedPath, isCopied, modulesPayload, sizeOf } from './module-payload.js';
+import { copiedPath, isCopied, modulesProgram, sizeOf } from './module-program.js';
 import { OutputTail } from './output-tail.js';
 import type { RunnerClient } from './runner-client.js';
 
@@ -12,8 +12,6 @@ const LINGER_MS = 1000;
 const TAIL_LINES = 20;
 /** Bytes up to which a module's steps go along though the host may not need them: it saves a round trip where it does. */
 const SENT_ANYWAY = 16 * 1024;
-/** The exit code that is told where something could not be written on the host: EX_CANTCREAT of sysexits.h. */
-const CANNOT_CREATE = 73;
 
 export interface ModulesCallContext {
   readonly runner: RunnerClient;
@@ -82,8 +80,8 @@ class ModulesCall {
     const onStdout = async (chunk: Buffer): Promise<void> => {
       for (const part of frames.read(chunk)) await (Buffer.isBuffer(part) ? this.#output(part) : this.#hear(part));
     };
-    const stdin = await modulesPayload(nonce, modules);
-    const { stderr } = await runner.call(['modules'], { stdin, onStdout, signal, lingerMs: LINGER_MS });
+    const program = await modulesProgram(nonce, modules);
+    const { stderr } = await runner.program('modules', program, { onStdout, signal, lingerMs: LINGER_MS });
     if (!this.#isWhole) throw new Error(`${where}: the modules ended without an answer: '${stderr.trim()}'`);
   }
 
@@ -111,8 +109,6 @@ class ModulesCall {
         return;
       case 'ended':
         return this.#onEnd(frame);
-      case 'unarrived':
-        return this.#fail(this.#nameOf(0), 'arrive', CANNOT_CREATE, UNARRIVED);
       case 'end':
         this.#isWhole = true;
         return;
@@ -143,5 +139,3 @@ class ModulesCall {
     return this.#plans[place]?.steps[step - 1]?.name ?? `step ${step}`;
   }
 }
-
-const UNARRIVED = 'the scripts of the modules found no room on the host (No space left on device, in ~/.jobctl)';

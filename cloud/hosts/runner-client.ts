@@ -11,14 +11,14 @@ const NO_UPLOAD = 118;
 
 const RUNNER = Buffer.from(RUNNER_TEXT);
 
-/** From the beginning of stdin. Whole or not at all: a cut leaves a file of another name. */
+/** $0, from the beginning of stdin. Whole or not at all: a cut leaves a file of another name. */
 const PUT_RUNNER =
   `{ mkdir -p -m 700 "\${0%/*}" && head -c ${RUNNER.length} > "$0.$$" && ` +
   `[ "$(wc -c < "$0.$$")" -eq ${RUNNER.length} ] && mv -f "$0.$$" "$0"; } || exit ${NO_UPLOAD}`;
 
-/** In the same sh, whose $0 is the runner: each program that is started costs as much as a step (docs/adr/0026). */
-const commandOf = (before: string, words: readonly string[]): string =>
-  `exec sh -c ${shellQuote(`${before}; . "$0"`)} "$HOME"/${RUNNER_NAME} ${shellWords(words)}`;
+/** In the login user's shell, whichever that is. The runner is $0, and read by the same sh: starting one more costs more than a step. */
+const withRunner = (script: string, words: readonly string[] = []): string =>
+  `exec sh -c ${shellQuote(script)} "$HOME"/${RUNNER_NAME} ${shellWords(words)}`;
 
 export interface RunnerCallOptions extends ExecOptions {
   readonly stdin?: Buffer;
@@ -34,14 +34,32 @@ export class RunnerClient {
 
   /**
    * One verb. Values that may be secret go to stdin, never into the words: those are everybody's to read on the host.
-   * Tried without the runner first, which is there on every host that has been used before; else the call goes along with it.
    * @throws HostUnreachable, also where the verb was killed with its host; RunnerFailed with the runner's own message where the verb itself failed.
    */
-  async call(words: readonly string[], options: RunnerCallOptions = {}, use?: 'follow'): Promise<ExecResult> {
-    let result = await this.#link.exec(commandOf(`[ -f "$0" ] || exit ${NO_RUNNER}`, words), options, use);
+  call(words: readonly string[], options: RunnerCallOptions = {}, use?: 'follow'): Promise<ExecResult> {
+    const run = '. "$0"';
+    const command = withRunner(`[ -f "$0" ] || exit ${NO_RUNNER}; ${run}`, words);
+    return this.#exec(words, { command, alsoPut: withRunner(`${PUT_RUNNER}; ${run}`, words) }, options, use);
+  }
+
+  /** A program of the runner's words, begun as `verb`. Nobody but the host's login user can read it there. @throws as `call` */
+  program(verb: string, text: string, options: Omit<ExecOptions, 'stdin'>): Promise<ExecResult> {
+    const begin = `[ -f "$HOME"/${RUNNER_NAME} ] || exit ${NO_RUNNER}\nset -- ${verb}\n. "$HOME"/${RUNNER_NAME}\n`;
+    const commands = { command: 'exec sh -s', alsoPut: withRunner(`${PUT_RUNNER}; exec sh -s`) };
+    return this.#exec([verb], commands, { ...options, stdin: Buffer.from(`${begin}${text}`) });
+  }
+
+  /** Tried without the runner first, which is there on every host that has been used before; else the same call brings it along. */
+  async #exec(
+    words: readonly string[],
+    { command, alsoPut }: { readonly command: string; readonly alsoPut: string },
+    options: RunnerCallOptions,
+    use?: 'follow',
+  ): Promise<ExecResult> {
+    let result = await this.#link.exec(command, options, use);
     if (result.code === NO_RUNNER) {
       const stdin = Buffer.concat([RUNNER, options.stdin ?? Buffer.alloc(0)]);
-      result = await this.#link.exec(commandOf(PUT_RUNNER, words), { ...options, stdin }, use);
+      result = await this.#link.exec(alsoPut, { ...options, stdin }, use);
     }
     // Killed from outside, as all processes of a host that goes down or is out of memory: nothing is known about the run.
     if (result.code === undefined || result.code > 128) throw new HostUnreachable(this.#explain(words, result));

@@ -105,6 +105,8 @@ async function login(
       ...(proxy ? { sock: proxy.socket } : { host: target.address, port: options.port }),
       username: target.user,
       privateKey: key.privateKey,
+      // Without ssh2's first try of no authentication at all: a round trip, and no host of ours takes it.
+      authHandler: ['publickey'],
       readyTimeout: options.connectTimeoutMs,
       keepaliveInterval: options.keepaliveMs,
       keepaliveCountMax: KEEPALIVE_TRIES,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModulePlan } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
-import { modulesPayload } from '../../cloud/hosts/module-payload.js';
+import { modulesProgram } from '../../cloud/hosts/module-program.js';
 import type { HostSession } from './session.js';
 import { isAlive, withHost } from './session.js';
 import { applyModule as apply } from './apply-modules.js';
@@ -93,7 +93,7 @@ describe('a setup module', () => {
   it('ends a step that outlived its applier before it is done again', () =>
     withHost(async (session) => {
       const script =
-        '[ -f "$HOME/go" ] && exit 0; trap "" HUP PIPE TERM; echo $$ > "$HOME/pid"; echo here; while :; do sleep 0.2; done';
+        '[ -f "$HOME/go" ] && exit 0; trap "" HUP PIPE TERM; echo $BASHPID > "$HOME/pid"; echo here; while :; do sleep 0.2; done';
       const module = plan({ only: script });
       await assert.rejects(
         apply(session.connection, module, () => session.host.cut()),
@@ -118,7 +118,9 @@ describe('a setup module', () => {
   it('ends its step when it is told to stop', () =>
     withHost(async (session) => {
       const cancel = new AbortController();
-      const module = plan({ only: 'echo $$ > "$HOME/pid"; echo here; trap "" HUP TERM; while :; do sleep 0.1; done' });
+      const module = plan({
+        only: 'echo $BASHPID > "$HOME/pid"; echo here; trap "" HUP TERM; while :; do sleep 0.1; done',
+      });
       const applying = apply(session.connection, module, () => cancel.abort(new Error('cancelled')), cancel.signal);
       await assert.rejects(applying, { message: 'cancelled' });
       const pid = Number(session.read('pid'));
@@ -155,14 +157,15 @@ describe('a setup module', () => {
         assert.deepEqual(readFileSync(join(session.host.home, path)), wanted);
         assert.equal(statSync(join(session.host.home, path)).mode & 0o777, mode);
       }
-      assert.ok(!existsSync(join(session.host.home, '.jobctl/modules/stage')));
+      const left = readdirSync(join(session.host.home, '.jobctl/modules')).sort();
+      assert.deepEqual(left, ['demo.json', 'demo.progress', 'lock']);
     }));
 
   for (const path of ['/etc/passwd', '../up', 'a/../../b', 'new\nline', '', ' lead']) {
     it(`refuses to put a file at ${JSON.stringify(path)}`, async () => {
       const step = { name: 's', script: '', files: [{ path, content: Buffer.alloc(0), mode: 0o644 }] };
       await assert.rejects(
-        modulesPayload('nonce', [{ plan: plan({}, { steps: [step] }), isSent: true }]),
+        modulesProgram('nonce', [{ plan: plan({}, { steps: [step] }), isSent: true }]),
         /module 'demo': file path .* must be relative to the home folder/,
       );
     });

@@ -80,6 +80,12 @@ describe('the setup modules of a host', function () {
       assert.deepEqual([first.calls, second.calls, second.steps], [1, 1, []]);
     }, COUNTED));
 
+  it('cost a host that has never been used one call more, which brings the runner along', () =>
+    withHost(async (session) => {
+      const { kinds, calls } = await apply(session, [maker('a')]);
+      assert.deepEqual([kinds, calls], [['a done'], 2]);
+    }, COUNTED));
+
   it('leave alone what is unchanged before and behind one that is redone; what is behind is checked again', () =>
     withHost(async (session) => {
       const plans = [maker('a'), maker('b'), maker('c')];

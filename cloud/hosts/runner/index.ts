@@ -6,12 +6,12 @@ import { PRELUDE } from './prelude.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
 import { STEP_SHELL } from './step-shell.js';
 
-/** Before the rest is read: sh runs a program while it reads it, and the most frequent calls need no more. */
+/** Before the rest is read: sh runs a program while it reads it. After \`modules\` goes the program that has asked for it. */
 const DISPATCH_MODULES = `
 verb=$1
 shift
 case $verb in
-  modules) verb_modules; exit ;;
+  modules) return ;;
   modules-stop) verb_modules_stop; exit ;;
   modules-forget) verb_modules_forget "$@"; exit ;;
 esac

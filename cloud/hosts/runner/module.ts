@@ -1,41 +1,39 @@
 /**
- * The verbs of setup modules. All modules of a host come in one call: a plan, which is a program of the words below, as
- * ../module-payload.ts writes it, and the files that it puts in place. Answers are frames on stdout, between the output of the
- * steps, behind a nonce that came on stdin and that no step is told (../module-frames.ts reads them). docs/adr/0026: what costs
- * is processes, so what a shell can do itself is left to it.
+ * The verbs of setup modules. All modules of a host come in one call, as a program for sh that ../module-program.ts writes of the
+ * words below. Answers are frames on stdout, between the output of the steps, behind a nonce that came with the program and that
+ * no step is told (../module-frames.ts reads them). docs/adr/0026: what costs is processes, so what a shell can do is left to it.
  */
 export const MODULE_VERBS = `
-frame() { printf '\\001jobctl %s %s\\n' "$nonce" "$*"; }
+# What comes with the next step's beginning, or the end, waits for it: every write becomes a packet of its own.
+frame() {
+  held="$held\\\\001jobctl $nonce $*\\\\n"
+  case $1 in step | end) tell ;; esac
+}
+tell() { printf '%b' "$held"; held=; }
 
 # What was reached: fingerprint, steps done, the mark of the step under way or '-'. Over itself and never shorter, so that it
 # costs no process, never needs room that is not there, and whoever looks on sees a whole line.
 progress() { printf '%-250s\\n' "$1 $2 $3" 1<> "$module.progress"; }
 
-# NONCE, BYTES of the plan, BYTES of the files; then these; then 'end'. Nothing is done before all is here.
+# NONCE: makes ready what the program's function 'plan' says.
 verb_modules() {
   exec 7>&2 2>&1
-  errors=7 stage=$base/modules/.stage
-  IFS=' ' read -r nonce plan_bytes piece_bytes || die "modules: nothing arrived"
-  # The lock first, so that a second applier has read nothing while it waits.
+  errors=7 stage=$base/modules/.stage nonce=$1 held=
   exec 9>>"$base/modules/lock"
   flock 9
-  [ ! -e "$stage.plan" ] || rm -f "$stage".*
-  cd "$HOME" && arrive || { rm -f "$stage".*; frame unarrived; return 0; }
+  # Of a call that was cut.
+  [ ! -e "$stage.began" ] || rm -f "$stage".*
+  cd "$HOME" || cd /
   read -r call < /proc/sys/kernel/random/uuid
+  : > "$stage.began"
   nth=-1 matching= passed= redone=no absent=no shell=-
-  . "$stage.plan"
+  plan
   close_shell
   rm -f "$stage".*
   frame end
 }
 
-arrive() {
-  head -c "$plan_bytes" > "$stage.plan" || return 1
-  [ "$piece_bytes" = 0 ] || head -c "$piece_bytes" > "$stage.pieces" || return 1
-  read -r last && [ "$last" = end ]
-}
-
-# Words of the plan. First, of all modules in order: PLACE NAME FINGERPRINT. Was it made?
+# Words of a plan. First, of all modules in order: PLACE NAME FINGERPRINT. Was it made?
 look() {
   made=
   [ ! -f "$base/modules/$2.json" ] || read -r made < "$base/modules/$2.json"
@@ -73,7 +71,7 @@ open_module() {
 
 # What was checked before a module ahead of it was made is checked again.
 still_stands() {
-  [ $redone = no ] || passed=$(run_checks $nth)
+  [ $redone = no ] || { tell; passed=$(run_checks $nth); }
   case "
 $passed
 " in *"
@@ -82,10 +80,10 @@ $nth 0
   return 1
 }
 
-# MODE OFFSET BYTES PATH: of what came behind the plan.
+# MODE PATH CONTENT, which is base64.
 put() {
   [ $step -ge $done_steps ] || return 0
-  tail -c "+$(($2 + 1))" "$stage.pieces" | head -c "$3" | put_file "$1" "$4"
+  printf '%s' "$3" | base64 -d | put_file "$1" "$2"
 }
 
 # MODE SHA256 PATH: what was copied before.

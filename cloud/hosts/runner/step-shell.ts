@@ -7,23 +7,26 @@
  */
 export const STEP_SHELL = `
 STEP_SHELL='
-JOBCTL_FLAGS=\${-//[!eux]/}
+JOBCTL_FLAGS=\${-//[!eux]/} JOBCTL_LOGIN=()
 set +eux -m
 exec 8>&2 2> /dev/null
+for JOBCTL_FILE in ~ ~/.local ~/.bash_profile ~/.bash_login ~/.profile ~/.bashrc /etc/profile /etc/bash.bashrc /etc/profile.d{,/*}; do
+  [ ! -e "$JOBCTL_FILE" ] || JOBCTL_LOGIN+=("$JOBCTL_FILE")
+done
 builtin printf "ready %s\\n" $$ >&4
 while IFS=" " builtin read -r JOBCTL_MODULE_STEP <&3; do
   (
     exec 2>&8 3<&- 4>&- 8>&-
     export JOBCTL_MODULE_STEP
     set +m \${JOBCTL_FLAGS:+-$JOBCTL_FLAGS}
-    unset JOBCTL_FLAGS JOBCTL_LOGIN JOBCTL_FILE
+    unset JOBCTL_FLAGS JOBCTL_LOGIN JOBCTL_FILE JOBCTL_END
     . "$0"
   )
-  JOBCTL_LOGIN="$? %(%s)T same"
-  for JOBCTL_FILE in ~ ~/.local ~/.bash_profile ~/.bash_login ~/.profile ~/.bashrc /etc/profile /etc/bash.bashrc /etc/profile.d{,/*}; do
-    [ ! -e "$JOBCTL_FILE" ] || [ "\${0%.*}.plan" -nt "$JOBCTL_FILE" ] || JOBCTL_LOGIN=\${JOBCTL_LOGIN% *}" changed"
+  JOBCTL_END="$? %(%s)T same"
+  for JOBCTL_FILE in "\${JOBCTL_LOGIN[@]}"; do
+    [ "\${0%.*}.began" -nt "$JOBCTL_FILE" ] || JOBCTL_END=\${JOBCTL_END% *}" changed"
   done
-  builtin printf "$JOBCTL_LOGIN\\n" -1 >&4
+  builtin printf "$JOBCTL_END\\n" -1 >&4
 done
 '
 

@@ -11,38 +11,36 @@ export interface SentModule {
 }
 
 /**
- * What the runner's verb `modules` reads from stdin (runner/module.ts): the nonce of its answers with two lengths, the plan, the
- * files, `end`. The plan is a program of the runner's words: checks of all modules always, steps of those that are sent.
+ * What makes modules ready on a host: a program of the runner's words (runner/module.ts), which sh reads from stdin. A program
+ * that was cut is no program: nothing is done before all of it is here. Checks of all modules always, steps of those that are sent.
+ * @param nonce of the answers' frames
  * @throws RangeError for a name, fingerprint or path that the form cannot carry, and for a script with a NUL byte.
  */
-export async function modulesPayload(nonce: string, modules: readonly SentModule[]): Promise<Buffer> {
-  const pieces = new Pieces();
-  const lines = modules.map(({ plan }, place) => `look ${place} ${identity(plan)}`);
-  lines.push(`check ${shellQuote(checkScript(modules.map(({ plan }) => plan)))}`);
-  for (const { plan, isSent } of modules) {
-    const words = isSent ? [...(await stepWords(pieces, plan)), 'close_module'] : [':'];
-    const then = `then ${words.join(' &&\n')} || return 0; fi`;
-    lines.push(`if open_module ${identity(plan)} ${isSent ? 'sent' : 'absent'}; ${then}`);
+export async function modulesProgram(nonce: string, modules: readonly SentModule[]): Promise<string> {
+  const plan = modules.map(({ plan: { name, fingerprint } }, place) => `look ${place} ${identity(name, fingerprint)}`);
+  plan.push(`check ${shellQuote(checkScript(modules.map((module) => module.plan)))}`);
+  for (const { plan: module, isSent } of modules) {
+    const words = isSent ? [...(await stepWords(module)), 'close_module'] : [':'];
+    const open = `open_module ${identity(module.name, module.fingerprint)} ${isSent ? 'sent' : 'absent'}`;
+    plan.push(`if ${open}; then ${words.join(' &&\n')} || return 0; fi`);
   }
-  const program = Buffer.from(`${lines.join('\n')}\n`);
-  const head = Buffer.from(`${nonce} ${program.length} ${pieces.bytes}\n`);
-  return Buffer.concat([head, program, ...pieces.all, Buffer.from('end\n')]);
+  return `plan() {\n${plan.join('\n')}\n}\nverb_modules ${nonce}\n`;
 }
 
-async function stepWords(pieces: Pieces, plan: ModulePlan): Promise<readonly string[]> {
+async function stepWords(plan: ModulePlan): Promise<readonly string[]> {
   const words: string[] = [];
   for (const step of plan.steps) {
-    for (const file of step.files ?? []) words.push(await fileWord(pieces, plan, file));
+    for (const file of step.files ?? []) words.push(await fileWord(plan, file));
     words.push(`run_step ${shellQuote(step.script)}`);
   }
   return words;
 }
 
-async function fileWord(pieces: Pieces, plan: ModulePlan, file: ModuleFile): Promise<string> {
+async function fileWord(plan: ModulePlan, file: ModuleFile): Promise<string> {
   const mode = file.mode.toString(8);
   const path = shellQuote(checkedPath(plan, file.path));
   if (isCopied(file)) return `put_copied ${mode} ${file.content.sha256} ${path}`;
-  return `put ${mode} ${pieces.add(await contentOf(file.content))} ${path}`;
+  return `put ${mode} ${path} ${shellQuote((await contentOf(file.content)).toString('base64'))}`;
 }
 
 /** Bytes up to which a file goes with the scripts. Larger ones are copied before, and go on after a cut. */
@@ -88,22 +86,8 @@ done
 `;
 }
 
-/** The files that go along, one behind the other. */
-class Pieces {
-  readonly all: Buffer[] = [];
-  bytes = 0;
-
-  /** Where it lies: `OFFSET BYTES`. */
-  add(content: Buffer): string {
-    const place = `${this.bytes} ${content.length}`;
-    this.all.push(content);
-    this.bytes += content.length;
-    return place;
-  }
-}
-
 /** `NAME FINGERPRINT`, which need no quotes. */
-function identity({ name, fingerprint }: ModulePlan): string {
+function identity(name: string, fingerprint: string): string {
   if (!NAME.test(name)) throw new RangeError(`module name '${name}': use letters, digits, '.', '_' and '-'`);
   if (FINGERPRINT.test(fingerprint)) return `${name} ${fingerprint}`;
   throw new RangeError(
