@@ -138,6 +138,23 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     assert.match(ended.stderr, /has ended \(succeeded\): its hosts are gone/);
   });
 
+  it('a job whose slice is kept after its failure is looked at over SSH, and is gone when it is deleted', async () => {
+    const more = { keep: 'on-failure', tpu: { accelerator: 'v5litepod-8' }, ssh: { private_key: 'secret:my-key' } };
+    const job = jobFile('echo it was here > ~/left; exit 3', more);
+    const kept = (await stack.jobs.submit({ job, user: 'tester' })).id;
+    await until('its slice is kept', async () => (await stack.jobs.row(kept)).phase === 'holding', 60_000);
+    const there = await run('ssh', kept, '--', '-T', 'cat ~/left; pgrep -f "[s]leep 1000" | wc -l');
+    assert.deepEqual([there.exitCode, there.stdout], [0, 'it was here\n0\n'], there.stderr);
+    const brought = await run('cp', `${kept}:left`, join(folder, 'left'));
+    assert.equal(brought.exitCode, 0, brought.stderr);
+    assert.equal(readFileSync(join(folder, 'left'), 'utf8'), 'it was here\n');
+    const deleted = await run('delete', kept, '--yes');
+    assert.equal(deleted.exitCode, 0, deleted.stderr);
+    await until('it is gone', async () => (await run('ssh', kept)).exitCode === 4, 60_000);
+    const { result, exitCode } = await stack.jobs.wait(kept);
+    assert.deepEqual([result, exitCode], ['failed', 3]);
+  });
+
   it('a secret reaches the command, and is nowhere else', async () => {
     const said = `token of ${TOKEN.length} characters`;
     const keys = await stack.store.list(`jobs/${id}/`);
