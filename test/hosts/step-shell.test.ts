@@ -96,10 +96,12 @@ describe('the login shell of a step', function () {
 
   it('is not what a stop ends: that is the step, with all that it forked, and no daemon of an earlier one', () =>
     withHost(async (session) => {
+      // Not in the home folder: a new login shell has a session of its own, and then all is easy.
       const cancel = new AbortController();
       const loop = 'while :; do read -t 0.2 < <(:); done';
-      const first = 'sleep 300 & echo $! > earlier; (while :; do sleep 0.1; done) & echo $! >> earlier';
-      const second = `(${loop}) & echo $! > later; setsid sleep 300 & echo $! >> later; sleep 300 & echo $! >> later; echo here; wait`;
+      const first =
+        'sleep 300 & echo $! > ~/.jobctl/earlier; (while :; do sleep 0.1; done) & echo $! >> ~/.jobctl/earlier';
+      const second = `(${loop}) & echo $! > ~/.jobctl/later; setsid sleep 300 & echo $! >> ~/.jobctl/later; sleep 300 & echo $! >> ~/.jobctl/later; echo here; wait`;
       const stopped = applyModule(
         session.connection,
         plan(first, second),
@@ -108,7 +110,7 @@ describe('the login shell of a step', function () {
       );
       await assert.rejects(stopped, { message: 'stop' });
       const pids = (file: string): number[] => session.read(file).trim().split('\n').map(Number);
-      await until('the step to be gone', () => (pids('later').some(isAlive) ? undefined : true));
-      assert.deepEqual(pids('earlier').map(isAlive), [true, true]);
+      await until('the step to be gone', () => (pids('.jobctl/later').some(isAlive) ? undefined : true));
+      assert.deepEqual(pids('.jobctl/earlier').map(isAlive), [true, true]);
     }));
 });
