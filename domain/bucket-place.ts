@@ -13,9 +13,9 @@ export function farRegions(place: BucketPlace, zones: readonly string[]): readon
   return [...new Set(zones.map(regionOf))].filter((region) => !isNear(place, region));
 }
 
-/** `us` holds every us-.. region. Which regions a dual region such as nam4 pairs, its name does not tell: it is let pass. */
+/** `us` holds every us-.. region, `eu` every europe-.. one. Which regions a dual region such as nam4 pairs, its name does not tell: it is let pass. */
 function isNear({ location, locationType }: BucketPlace, region: string): boolean {
   if (locationType === 'dual-region') return true;
-  if (locationType === 'multi-region') return region.startsWith(location === 'eu' ? 'europe' : location);
+  if (locationType === 'multi-region') return region.startsWith(location);
   return location === region;
 }
