@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PutFileOptions } from './port.js';
 import type { FileSource, ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
+import { RunnerFailed } from './port.js';
 import { ModuleFrames } from './module-frames.js';
 import type { ModuleFrame } from './module-frames.js';
 import { copiedPath, isCopied, modulesProgram, sizeOf } from './module-program.js';
@@ -43,12 +44,23 @@ export async function applyModules(
     }
     outcomes.push(...call.outcomes);
     const [first] = call.needed;
-    if (first === undefined) return outcomes;
+    if (first === undefined) return whole(context, plans, outcomes);
     if (call.outcomes.length === 0 && call.needed.every((name) => asked.has(name)))
       throw new Error(`${context.where}: the on-host runner asks for module '${first}', which it was sent`);
     for (const name of call.needed) asked.add(name);
   }
   return outcomes;
+}
+
+/** @throws RunnerFailed where nothing was said of a module: silence is no readiness. */
+function whole(
+  { where }: ModulesCallContext,
+  plans: readonly ModulePlan[],
+  outcomes: readonly ModuleOutcome[],
+): readonly ModuleOutcome[] {
+  const untold = outcomes.at(-1)?.kind === 'failed' ? undefined : plans[outcomes.length];
+  if (untold === undefined) return outcomes;
+  throw new RunnerFailed(`${where}: the on-host runner did not say what became of module '${untold.name}'`);
 }
 
 /** One call of the verb. */

@@ -54,7 +54,7 @@ run_checks() {
 # NAME FINGERPRINT sent|absent: is it to be made now? What came before and is half done is gone on with, if it was the same.
 # Where one is to be made whose steps were not sent, nothing more is done: what is needed is told, and asked for again with them.
 open_module() {
-  module=$base/modules/$1 fingerprint=$2 step=0 done_steps=0 resumed=-1 nth=$((nth + 1))
+  module=$base/modules/$1 fingerprint=$2 step=0 begun_step=0 done_steps=0 resumed=-1 nth=$((nth + 1))
   reached=- reached_steps=0 underway=-
   [ ! -f "$module.progress" ] || read -r reached reached_steps underway < "$module.progress"
   # A step that lost its applier may still run: two of one kind would get into each other's way.
@@ -83,24 +83,31 @@ $nth 0
 # MODE PATH CONTENT, which is base64.
 put() {
   [ $step -ge $done_steps ] || return 0
-  printf '%s' "$3" | base64 -d | put_file "$1" "$2"
+  begin_step $((step + 1))
+  printf '%s' "$3" | base64 -d | put_file "$1" "$2" || cannot_put
 }
 
 # MODE SHA256 PATH: what was copied before.
 put_copied() {
   [ $step -ge $done_steps ] || return 0
-  put_file "$1" "$3" < "$base/files/$2"
+  begin_step $((step + 1))
+  put_file "$1" "$3" < "$base/files/$2" || cannot_put
 }
 
 # MODE PATH, content on stdin: whole or not at all, and never readable for others on the way.
 put_file() {
   new=$HOME/$2.jobctl-new
-  { [ -d "\${new%/*}" ] || mkdir -p "\${new%/*}"; } && (umask 077 && cat > "$new") && chmod "$1" "$new" && mv -f "$new" "$HOME/$2" && return
-  step=$((step + 1))
-  frame step $nth $step
-  frame ended $nth $step 73
+  { [ -d "\${new%/*}" ] || mkdir -p "\${new%/*}"; } && (umask 077 && cat > "$new") && chmod "$1" "$new" && mv -f "$new" "$HOME/$2"
+}
+
+# Not in put_file, which may run in a shell of its own: what that one notes is lost.
+cannot_put() {
+  frame ended $nth $((step + 1)) 73
   return 1
 }
+
+# NUMBER: before its files, so that what is said of them is said of it.
+begin_step() { [ "$begun_step" = "$1" ] || { begun_step=$1 && frame step $nth "$1"; }; }
 
 # Not synced: what the steps made is not either, and a record that outlives it on the disk is worse than none.
 close_module() {

@@ -52,7 +52,7 @@ close_shell() {
 run_step() {
   step=$((step + 1))
   [ $step -gt $done_steps ] || return 0
-  frame step $nth $step
+  begin_step $step
   printf '%s' "$1" > "$stage.step" || { frame ended $nth $step 73; return 1; }
   if [ $shell = - ] && ! open_shell; then
     shell=-
