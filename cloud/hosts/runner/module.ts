@@ -17,8 +17,7 @@ progress() { printf '%-250s\\n' "$1 $2 $3" 1<> "$module.progress"; }
 
 # NONCE: makes ready what the program's function 'plan' says.
 verb_modules() {
-  exec 7>&2 2>&1
-  errors=7 stage=$base/modules/.stage nonce=$1 held=
+  stage=$base/modules/.stage nonce=$1 held=
   exec 9>>"$base/modules/lock"
   flock 9
   # Of a call that was cut.
@@ -26,6 +25,8 @@ verb_modules() {
   cd "$HOME" || cd /
   read -r call < /proc/sys/kernel/random/uuid
   : > "$stage.began"
+  exec 7>&2 2>&1
+  errors=7
   nth=-1 matching= passed= redone=no absent=no shell=-
   plan
   close_shell
