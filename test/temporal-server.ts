@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import { canListen } from '../client/cli/dev/loopback.js';
 import { resolveTemporalCli } from '../client/cli/dev/temporal-server/resolve.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../client/cli/dev/temporal-server/start-dev.js';
 import type { DevServerOptions } from '../client/cli/dev/temporal-server/start-dev.js';
@@ -21,6 +21,7 @@ export interface TestServer {
 }
 
 const START_TIMEOUT_MS = 30_000;
+const MOST_OUTPUT = 4_000;
 let shared: Promise<TestServer> | undefined;
 
 /**
@@ -70,8 +71,9 @@ async function connectTo(address: string): Promise<TestServer> {
 }
 
 async function untilAnswering(child: ChildProcess, address: string): Promise<void> {
+  // The cause stands before the stacks of a panic.
   let output = '';
-  const keep = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(-4_000));
+  const keep = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(0, MOST_OUTPUT));
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const deadline = Date.now() + START_TIMEOUT_MS;
@@ -97,10 +99,16 @@ async function ended(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
+/**
+ * A port on which nothing listens, for a process that is started with it. Not one of those that the kernel gives to outgoing
+ * connections (32768 up on Linux): of the thousands of a test run one may have it before the process listens.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(FIRST_PORT, FIRST_OUTGOING_PORT);
+    if (await canListen(port, '127.0.0.1')) return port;
+  }
 }
+
+const FIRST_PORT = 20_000;
+const FIRST_OUTGOING_PORT = 32_768;
