@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
+import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
+import { whoElseServes } from '../activities/pool-queue.js';
 import type { PoolSource } from '../activities/pool-source.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { TpuPort } from '../cloud/tpu/port.js';
@@ -12,6 +14,7 @@ import { serverTooOld } from '../domain/temporal-version.js';
 export async function whatIsMissing(outside: {
   readonly connection: NativeConnection;
   readonly namespace: string;
+  readonly taskQueue: string;
   readonly store: StorePort;
   readonly tpu: TpuPort;
   readonly googleProject: string;
@@ -19,7 +22,8 @@ export async function whatIsMissing(outside: {
   /** Those whose files the worker's configuration names. */
   readonly poolNames: readonly string[];
 }): Promise<readonly string[]> {
-  const { connection, namespace, store, tpu, pools, poolNames } = outside;
+  const { connection, namespace, taskQueue, store, tpu, pools, poolNames } = outside;
+  const temporal = new Client({ connection, namespace });
   const loaded = await Promise.all(poolNames.map(async (pool) => ({ pool, ...(await pools.load(pool)) })));
   const ofPools = loaded.flatMap(({ defaults }) => defaults?.googleProject ?? []);
   const googleProjects = new Set([outside.googleProject, ...ofPools]);
@@ -35,6 +39,10 @@ export async function whatIsMissing(outside: {
         await tpu.listOwned(googleProject, 'nobody');
         return undefined;
       }),
+    ),
+    ...poolNames.map((pool) =>
+      // Where Temporal answers nothing, that is said above.
+      check(`pool ${pool}`, () => whoElseServes(temporal, pool, taskQueue).catch(() => undefined)),
     ),
   ];
   const wrong = loaded.flatMap(({ pool, problem }) => (problem === undefined ? [] : [`pool ${pool}: ${problem}`]));

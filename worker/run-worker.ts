@@ -106,6 +106,7 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
       ...temporal,
       ...ports,
       googleProject: config.googleProject,
+      taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
     });
     if (reasons.length === 0) return;

@@ -26,10 +26,15 @@ describe('a worker whose surroundings are not complete', function () {
     await operatorService.removeSearchAttributes({ namespace: server.namespace, searchAttributes: ['JobPool'] });
     const owner = (await stack.store.read(ownerObject)) as Buffer;
     await stack.store.remove(ownerObject);
+    const others = await stack.client.workflow.start('quota', {
+      workflowId: 'quota/default',
+      taskQueue: 'of-another-installation',
+      args: [{ v: 1, pool: 'default' }],
+    });
     stack.spawnWorker();
     const reasons = await until('it says what is missing', async () => {
       const answer = await stack.readiness();
-      return !answer.ready && answer.reasons.length === 2 ? answer.reasons : undefined;
+      return !answer.ready && answer.reasons.length === 3 ? answer.reasons : undefined;
     });
     assert.match(
       reasons[0] ?? '',
@@ -40,6 +45,12 @@ describe('a worker whose surroundings are not complete', function () {
       /bucket e2e-.*: has no installation's owner id \(system\/owner\): run 'jobctl setup server'/,
     );
 
+    assert.match(
+      reasons[2] ?? '',
+      /^pool default: its workflow quota\/default runs on task queue 'of-another-installation', and this worker polls 'e2e-.*': name another pool .*`temporal workflow terminate --workflow-id quota\/default`/,
+    );
+
+    await others.terminate();
     await ensureSearchAttributes(server.connection, server.namespace);
     await until('one reason is left', async () => (await stack.readiness()).reasons.length === 1);
     const { id } = await stack.jobs.submit({ job: jobFile('true') });
