@@ -8,7 +8,7 @@ import { TestStack } from '../end-to-end/test-stack.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { EXAMPLES } from './examples.js';
-import { nothingIsLeft, vmInits } from './nothing-left.js';
+import { nothingIsLeft, vmInits } from '../end-to-end/nothing-left.js';
 import { shapeOf } from './shape.js';
 import { Service, startPlainJob } from './service.js';
 import type { listener, parent } from './parents.js';

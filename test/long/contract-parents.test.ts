@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
 import { JobTerminated } from '../../client/errors.js';
-import { nothingIsLeft, vmInits } from '../contract/nothing-left.js';
+import { nothingIsLeft, vmInits } from '../end-to-end/nothing-left.js';
 import type { parent, ParentInput } from '../contract/parents.js';
 import { Service } from '../contract/service.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';

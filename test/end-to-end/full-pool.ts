@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import { until } from '../until.js';
+import { jobFile } from './job-files.js';
+import { nothingIsLeft, vmInits } from './nothing-left.js';
+import { poolState } from './pool-watch.js';
+import { mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
+import { storedLog } from './stored-log.js';
+import { TestStack } from './test-stack.js';
+
+/** Room for one v5litepod-16, so that a second job waits. */
+const CHIPS = 16;
+const QUOTA = `
+[toml-schema]
+version = "1"
+[total_resources]
+v5litepod = ${CHIPS}
+[project_membership]
+everyone = [".*"]
+[project_resources.everyone]
+v5litepod = 1.0
+`;
+const STUBBORN = "trap '' TERM; echo started; while :; do sleep 1; done";
+
+/** A stack whose pool one job fills: for jobs and workflows that are ended from outside, in each phase. */
+export class FullPool {
+  readonly stack: TestStack;
+  readonly admin: RehearsalAdmin;
+  readonly pool: string;
+  readonly #cli: string;
+
+  private constructor(stack: TestStack, pool: string, cli: string) {
+    this.stack = stack;
+    this.admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+    this.pool = pool;
+    this.#cli = cli;
+  }
+
+  static async start(pool: string): Promise<FullPool> {
+    const { path } = await resolveTemporalCli({ onProgress: () => undefined });
+    const timings = { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 };
+    return new FullPool(await TestStack.start({ quota: QUOTA, pool, timings }), pool, path);
+  }
+
+  /** What a test has told the rehearsal to hold or to refuse ends with it. */
+  async release(): Promise<void> {
+    await this.admin.post('release', {});
+    await this.admin.stopRefusing();
+  }
+
+  /** `temporal workflow ..`, as an operator types it. */
+  temporal(...args: readonly string[]): Promise<unknown> {
+    return promisify(execFile)(this.#cli, ['workflow', ...args, '--address', this.stack.server.address]);
+  }
+
+  terminate(workflowId: string): Promise<unknown> {
+    return this.temporal('terminate', '--workflow-id', workflowId, '--reason', 'test');
+  }
+
+  /** Takes the whole pool. Without a command: one that prints a line and ignores SIGTERM. */
+  async submit(command = STUBBORN, more = {}): Promise<string> {
+    const job = jobFile(command, { pool: this.pool, grace: 1, ...more });
+    return (await this.stack.jobs.submit({ job, user: 'alice' })).id;
+  }
+
+  inPhase(id: string, phase: string): Promise<unknown> {
+    return until(`${id} is ${phase}`, async () => (await this.stack.jobs.row(id)).phase === phase);
+  }
+
+  hasPrinted(id: string): Promise<unknown> {
+    const { store } = this.stack;
+    return until('it has printed', async () => (await store.list(`jobs/${id}/logs/a1/command/`)).length === 4);
+  }
+
+  async isWaiting(id: string): Promise<boolean> {
+    return (await poolState(this.stack.client, this.pool))?.waiting.some(({ lease }) => lease.job === id) === true;
+  }
+
+  /** A job that runs on all that the pool has. */
+  async running(): Promise<string> {
+    const id = await this.submit();
+    await this.hasPrinted(id);
+    return id;
+  }
+
+  async stoppedWithGrace(id: string): Promise<void> {
+    for (const host of [0, 1, 2, 3]) {
+      const text = await storedLog(this.stack.store, { id, stream: 'command', host });
+      assert.match(text, /^started\n(.*\n)*got TERM\n/);
+    }
+  }
+
+  inits(): Promise<readonly number[]> {
+    return vmInits(this.admin);
+  }
+
+  async nothingIsLeft(inits: readonly number[] = []): Promise<void> {
+    await nothingIsLeft(this.stack, this.admin, inits, this.pool);
+    const ofJobs = (await this.admin.journal()).filter(({ subject }) => !subject.includes('stranger'));
+    assert.ok(mostChipsAtOnce(ofJobs) <= CHIPS, 'more chips existed than the pool has');
+  }
+}
