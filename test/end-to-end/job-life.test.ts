@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { JobNameTaken } from '../../client/errors.js';
-import { attemptObject, logPrefix, outcomeObject, specObject } from '../../domain/store-layout.js';
+import { attemptObject, outcomeObject, specObject } from '../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
+import { storedLog } from './stored-log.js';
 import { TestStack, writeKeyPair } from './test-stack.js';
 import { until } from '../until.js';
 
@@ -24,11 +25,8 @@ describe('a job, from submit to its outcome', function () {
   });
   after(() => stack.stop());
 
-  async function log(id: string, attempt: number, host: number): Promise<string> {
-    const chunks = await stack.store.list(`${logPrefix(id, attempt, 'command')}host-${host}.`);
-    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
-  }
+  const log = (id: string, attempt: number, host: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host, attempt });
 
   async function nothingLeft(): Promise<void> {
     await until('the cloud is empty', async () => {

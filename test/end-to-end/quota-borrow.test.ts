@@ -6,6 +6,7 @@ import { until } from '../until.js';
 import { jobFile } from './job-files.js';
 import { poolState } from './pool-watch.js';
 import { type CloudEvent, mostChipsAtOnce, RehearsalAdmin } from './rehearsal-admin.js';
+import { storedLog } from './stored-log.js';
 import { TestStack } from './test-stack.js';
 
 const POOL = 'borrow';
@@ -42,11 +43,8 @@ describe('lent chips, on the local stack', function () {
   const submit = async (user: string, command: string): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { pool: POOL, tpu: { accelerator: 'v5litepod-4' } }), user })).id;
 
-  const log = async (id: string, attempt: number): Promise<string> => {
-    const names = await stack.store.list(`jobs/${id}/logs/a${attempt}/command/host-0`);
-    const parts = await Promise.all(names.map(({ name }) => stack.store.read(name)));
-    return parts.map((part) => part?.toString() ?? '').join('');
-  };
+  const log = (id: string, attempt: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host: 0, attempt });
   const hasStarted = (id: string): Promise<unknown> =>
     until(`${id} runs`, async () => (await log(id, 1)).includes('started'), 60_000);
 

@@ -25,6 +25,8 @@ export function useDockerDaemon(): () => DockerDaemon {
     const why = whyNoDocker();
     if (why !== undefined) {
       console.log(`      skipped: no docker daemon here: ${why}`);
+      // dockerd needs root and three packages of Debian, which a developer may lack. .ci/run allows no skip, and .ci/long sets
+      // JOBCTL_TEST_DOCKER=1, where it is an error.
       this.skip();
     }
     daemon = await startDockerDaemon();

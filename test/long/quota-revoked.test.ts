@@ -6,6 +6,7 @@ import { describeQuery, revokedSignal, type JobView } from '../../workflows/mess
 import { jobFile } from '../end-to-end/job-files.js';
 import { poolState } from '../end-to-end/pool-watch.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 
 const POOL = 'revoked';
@@ -53,11 +54,8 @@ describe('a job whose lease is revoked', function () {
     await handle.signal(revokedSignal, { ...news, reason: 'said again' });
   }
 
-  const log = async (id: string, attempt: number): Promise<string> => {
-    const names = await stack.store.list(`jobs/${id}/logs/a${attempt}/command/host-0`);
-    const parts = await Promise.all(names.map(({ name }) => stack.store.read(name)));
-    return parts.map((part) => part?.toString() ?? '').join('');
-  };
+  const log = (id: string, attempt: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host: 0, attempt });
   const hasStarted = (id: string): Promise<unknown> =>
     until(`${id} runs`, async () => (await log(id, 1)).includes('started'), 60_000);
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { logPrefix } from '../../domain/store-layout.js';
 import { jobFile } from '../end-to-end/job-files.js';
+import { storedLog } from '../end-to-end/stored-log.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -29,11 +29,7 @@ describe('a worker that is killed in the middle of a set-up', function () {
     const { id } = await stack.jobs.submit({
       job: jobFile('echo ran', { ...GATED, tpu: { accelerator: 'v5litepod-8' } }),
     });
-    const lines = async (): Promise<string> => {
-      const chunks = await stack.store.list(`${logPrefix(id, 1, 'gate')}host-0.`);
-      const parts = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-      return parts.map((part) => part?.toString() ?? '').join('');
-    };
+    const lines = (): Promise<string> => storedLog(stack.store, { id, stream: 'gate', host: 0 });
     await until('the set-up is under way', async () => (await lines()).includes('waiting'), 60_000);
     await stack.killWorker();
     const killedAt = Date.now();

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { WorkflowFailedError } from '@temporalio/client';
 import { purgeJob } from '../../../client/purge-job.js';
-import { jobPrefix, logPrefix, outcomeObject } from '../../../domain/store-layout.js';
+import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
 
 /** Of a job whose set-up would take five minutes. */
@@ -32,11 +33,8 @@ describe('a job that goes on after its command has ended', function () {
   const nodes = async (): Promise<number> => (await admin.status()).nodes.length;
   const nothingLeft = (): Promise<unknown> => until('the cloud is empty', async () => (await nodes()) === 0, 30_000);
   const isClosed = async (id: string): Promise<boolean> => (await stack.jobs.row(id)).endedAt !== undefined;
-  async function log(id: string, attempt: number): Promise<string> {
-    const chunks = await stack.store.list(`${logPrefix(id, attempt, 'command')}host-0.`);
-    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
-  }
+  const log = (id: string, attempt: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host: 0, attempt });
 
   it('keeps its slice on failure, with its outcome final, until somebody deletes it', async () => {
     const id = await submit('echo broken; exit 3', { keep: 'on-failure' });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { JobRefused } from '../../../client/errors.js';
-import { attemptObject, attemptSpecObject, logPrefix } from '../../../domain/store-layout.js';
+import { attemptObject, attemptSpecObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
 
 /** Runs until it is told to end, and says by what. */
@@ -22,11 +23,8 @@ describe('a job that people stop, resume, requeue and restart', function () {
   });
   after(() => stack.stop());
 
-  async function log(id: string, attempt: number): Promise<string> {
-    const chunks = await stack.store.list(`${logPrefix(id, attempt, 'command')}host-0.`);
-    const contents = await Promise.all(chunks.map(({ name }) => stack.store.read(name)));
-    return Buffer.concat(contents.map((content) => content ?? Buffer.alloc(0))).toString();
-  }
+  const log = (id: string, attempt: number): Promise<string> =>
+    storedLog(stack.store, { id, stream: 'command', host: 0, attempt });
   const submit = async (command: string, more: object = {}): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, grace: 5, ...more }) })).id;
   const inPhase = (id: string, phase: string): Promise<unknown> =>
