@@ -1,6 +1,7 @@
 /** `import { JobClient } from 'jobctl'`: what other services start, watch and cancel jobs with. */
 export { JobClient } from './job-client.js';
-export type { JobClientOptions, Submission, Submitted } from './job-client.js';
+export type { JobClientOptions } from './job-client.js';
+export type { Submission, Submitted } from './submissions.js';
 export type { JobEdit } from './job-calls.js';
 export type { JobFilter, JobPage, JobRow, ShownPhase } from './job-rows.js';
 export type { Admission, AppliedFiles, PoolClient, PoolFileText } from './pool-client.js';

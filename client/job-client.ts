@@ -1,30 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { contentHash } from '../domain/content-hash.js';
-import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
-import { formatSlices } from '../domain/job-units.js';
-import type { JobSpec } from '../domain/job-spec.js';
-import { JobPhase, type Outcome } from '../domain/job-state.js';
-import { formatProblems } from '../domain/problem.js';
-import type { JobSearchAttribute } from '../domain/search-attributes.js';
-import { fileObject } from '../domain/store-layout.js';
-import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
 import type { StorePort } from '../cloud/store/port.js';
-import {
-  describeQuery,
-  type JobInput,
-  type JobMemo,
-  type JobView,
-  type SetUpCall,
-  TASK_QUEUE,
-  WorkflowType,
-} from '../workflows/messages.js';
+import type { Outcome } from '../domain/job-state.js';
+import { describeQuery, type JobMemo, type JobView, type SetUpCall, TASK_QUEUE } from '../workflows/messages.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
-import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
-import { JobEncrypted, JobInvalid, JobNameTaken, JobNotFound, JobRefused, JobTerminated } from './errors.js';
+import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobEdit } from './job-calls.js';
+import { describeJob, readable } from './job-executions.js';
+import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
+import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { TemporalCalls } from './temporal-calls.js';
 
 export interface JobClientOptions {
@@ -37,27 +22,6 @@ export interface JobClientOptions {
   readonly store?: Pick<StorePort, 'write'>;
 }
 
-export interface Submission {
-  /** The job file as plain JSON. */
-  readonly job: unknown;
-  /** Exactly the job's id, and an idempotency key; absent = the file's name and a random suffix. */
-  readonly name?: string;
-  /** Text of the file, kept with the job. */
-  readonly source?: string;
-  readonly user?: string;
-  /** Content of each local file that the job names, by its path as written. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
-  readonly sshKey?: string;
-}
-
-export interface Submitted {
-  readonly id: string;
-  readonly spec: JobSpec;
-  /** False: the very same job was submitted under this name before. */
-  readonly isNew: boolean;
-}
-
 /**
  * Submits, describes, waits for and cancels jobs: what `jobctl` is made on, for other services to import.
  * Every call rejects with `TemporalUnreachable` if the server does not answer within 10 s, and with `TemporalRefused` if it
@@ -66,21 +30,21 @@ export interface Submitted {
 export class JobClient {
   readonly #temporal: Client;
   readonly #taskQueue: string;
-  readonly #store: Pick<StorePort, 'write'> | undefined;
   readonly #close: () => Promise<void>;
   readonly #where: string;
   readonly #calls: TemporalCalls;
+  readonly #submissions: Submissions;
   readonly #people: JobCalls;
 
   private constructor(temporal: Client, options: JobClientOptions, server: string, close: () => Promise<void>) {
     this.#temporal = temporal;
     this.#taskQueue = options.taskQueue ?? TASK_QUEUE;
-    this.#store = options.store;
     this.#where = `in namespace ${temporal.options.namespace} of ${server}`;
     this.#calls = new TemporalCalls(temporal, server);
     this.#close = close;
-    const { calls, where } = { calls: this.#calls, where: this.#where };
-    this.#people = new JobCalls({ temporal, calls, where, upload: (files) => this.#upload(files) });
+    const means = { temporal, calls: this.#calls, where: this.#where };
+    this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, store: options.store });
+    this.#people = new JobCalls({ ...means, upload: (files) => this.#submissions.upload(files) });
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {
@@ -90,31 +54,8 @@ export class JobClient {
   }
 
   /** @throws JobInvalid, JobNameTaken, TemporalRefused; nothing was submitted then. */
-  async submit(submission: Submission): Promise<Submitted> {
-    // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
-    const { resolveJob } = await import('../domain/job-file/resolve.js');
-    const resolved = resolveJob(submission.job);
-    if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
-    const { spec } = resolved;
-    if (submission.name !== undefined && !isValidJobId(submission.name)) {
-      throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
-    }
-    await this.#calls.refuseOldServer();
-    const files = await this.#upload(submission.files ?? {});
-    const input: JobInput = {
-      v: 1,
-      job: submission.job,
-      ...(submission.source === undefined ? {} : { source: submission.source }),
-      ...(submission.user === undefined ? {} : { user: submission.user }),
-      ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
-      ...(Object.keys(files).length === 0 ? {} : { files }),
-    };
-    const hash = contentHash({ job: submission.job, files });
-    if (submission.name !== undefined) return this.#startNamed(submission.name, spec, input, hash);
-    for (;;) {
-      const id = jobIdFor(spec, randomSuffix());
-      if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
-    }
+  submit(submission: Submission): Promise<Submitted> {
+    return this.#submissions.submit(submission);
   }
 
   /** A page of jobs, newest first, and how many there are. */
@@ -247,73 +188,8 @@ export class JobClient {
     if (status.name !== 'RUNNING') throw new JobRefused(id, `job ${id} has ended: its outcome is final`);
   }
 
-  async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
-    if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
-    const { memo } = await this.#describe(id);
-    if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
-    return { id, spec, isNew: false };
-  }
-
-  /** False: the id is in use, by a running or a finished job. */
-  async #start(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<boolean> {
-    const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
-      await import('@temporalio/common');
-    const slice = formatSlices(spec);
-    const keeps = spec.keep === undefined ? {} : { keeps: true as const };
-    const memo: JobMemo = { name: spec.name, slice, contentHash: hash, ...keeps };
-    const attributes: Partial<Record<JobSearchAttribute, string>> = {
-      JobPhase: JobPhase.Queued,
-      // Where the file names none, the worker that takes the job finds it by the quota file.
-      ...(spec.project === undefined ? {} : { JobProject: spec.project }),
-      JobUser: spec.user ?? input.user ?? 'unknown',
-      JobAccelerator: spec.tpu.accelerator,
-      JobPool: spec.pool,
-    };
-    try {
-      await this.#calls.bounded(() =>
-        this.#temporal.workflow.start(WorkflowType.Job, {
-          workflowId: id,
-          taskQueue: this.#taskQueue,
-          args: [input],
-          memo: { ...memo },
-          typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
-            key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
-            value,
-          })),
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          workflowIdConflictPolicy: 'FAIL',
-          staticSummary: `${spec.name}: ${slice} for ${attributes.JobUser}`,
-        }),
-      );
-      return true;
-    } catch (error) {
-      if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
-      throw error;
-    }
-  }
-
-  async #upload(files: Readonly<Record<string, Uint8Array>>): Promise<Record<string, string>> {
-    const uploaded: Record<string, string> = {};
-    for (const [path, content] of Object.entries(files)) {
-      if (!this.#store)
-        throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
-      const sha256 = createHash('sha256').update(content).digest('hex');
-      // 'conflict' is as good: the name is the content's hash.
-      await this.#store.write(fileObject(sha256), content, 'absent');
-      uploaded[path] = sha256;
-    }
-    return uploaded;
-  }
-
-  async #describe(id: string): Promise<WorkflowExecutionDescription> {
-    const { WorkflowNotFoundError } = await import('@temporalio/common');
-    try {
-      const execution = await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).describe());
-      if (execution.type === WorkflowType.Job) return execution;
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    }
-    throw new JobNotFound(id, this.#where);
+  #describe(id: string): Promise<WorkflowExecutionDescription> {
+    return describeJob({ temporal: this.#temporal, calls: this.#calls, where: this.#where }, id);
   }
 
   async #outcomeOf(id: string, error: unknown): Promise<Outcome> {
@@ -351,15 +227,3 @@ const CANCELLED_BEFORE_ACCEPTED: Outcome = {
   submittedAt: 0,
   endedAt: 0,
 };
-
-/** A value of a job as it was decoded. @throws JobEncrypted where it stands for what could not be. */
-function readable<T>(id: string, value: T): T {
-  const keyId = missingKeyOf(value);
-  if (keyId !== undefined) throw new JobEncrypted(id, keyId);
-  return value;
-}
-
-function randomSuffix(): string {
-  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
-  return [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join('');
-}

@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
-import type { JobClient, Submitted } from '../../job-client.js';
+import type { JobClient } from '../../job-client.js';
+import type { Submitted } from '../../submissions.js';
 import { farBuckets } from '../bucket-regions.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';

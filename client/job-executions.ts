@@ -1,0 +1,34 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
+import { WorkflowType } from '../workflows/messages.js';
+import { JobEncrypted, JobNotFound } from './errors.js';
+import type { TemporalCalls } from './temporal-calls.js';
+
+interface Executions {
+  readonly temporal: Client;
+  readonly calls: TemporalCalls;
+  /** For messages: the namespace and its server. */
+  readonly where: string;
+}
+
+/** What Temporal says of a job, strongly consistent; needs no worker. @throws JobNotFound, also for what is no job */
+export async function describeJob(
+  { temporal, calls, where }: Executions,
+  id: string,
+): Promise<WorkflowExecutionDescription> {
+  const { WorkflowNotFoundError } = await import('@temporalio/common');
+  try {
+    const execution = await calls.bounded(() => temporal.workflow.getHandle(id).describe());
+    if (execution.type === WorkflowType.Job) return execution;
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+  throw new JobNotFound(id, where);
+}
+
+/** A value of a job as it was decoded. @throws JobEncrypted where it stands for what could not be. */
+export function readable<T>(id: string, value: T): T {
+  const keyId = missingKeyOf(value);
+  if (keyId !== undefined) throw new JobEncrypted(id, keyId);
+  return value;
+}

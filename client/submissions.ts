@@ -1,0 +1,148 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { StorePort } from '../cloud/store/port.js';
+import { contentHash } from '../domain/content-hash.js';
+import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import { JobPhase } from '../domain/job-state.js';
+import { formatSlices } from '../domain/job-units.js';
+import { formatProblems } from '../domain/problem.js';
+import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import { fileObject } from '../domain/store-layout.js';
+import { type JobInput, type JobMemo, WorkflowType } from '../workflows/messages.js';
+import { JobInvalid, JobNameTaken } from './errors.js';
+import { describeJob, readable } from './job-executions.js';
+import type { TemporalCalls } from './temporal-calls.js';
+
+export interface Submission {
+  /** The job file as plain JSON. */
+  readonly job: unknown;
+  /** Exactly the job's id, and an idempotency key; absent = the file's name and a random suffix. */
+  readonly name?: string;
+  /** Text of the file, kept with the job. */
+  readonly source?: string;
+  readonly user?: string;
+  /** Content of each local file that the job names, by its path as written. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
+  readonly sshKey?: string;
+}
+
+export interface Submitted {
+  readonly id: string;
+  readonly spec: JobSpec;
+  /** False: the very same job was submitted under this name before. */
+  readonly isNew: boolean;
+}
+
+interface SubmissionParts {
+  readonly temporal: Client;
+  readonly calls: TemporalCalls;
+  /** For messages: the namespace and its server. */
+  readonly where: string;
+  readonly taskQueue: string;
+  readonly store: Pick<StorePort, 'write'> | undefined;
+}
+
+/** From a job file to a running workflow: checked, its local files stored, started once under its name. */
+export class Submissions {
+  readonly #parts: SubmissionParts;
+
+  constructor(parts: SubmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** As `JobClient.submit`. */
+  async submit(submission: Submission): Promise<Submitted> {
+    // Loaded here: a list, a status or a wait needs no schema, and it takes as long to load as half of Node.js.
+    const { resolveJob } = await import('../domain/job-file/resolve.js');
+    const resolved = resolveJob(submission.job);
+    if (!resolved.ok) throw new JobInvalid(formatProblems(resolved.problems));
+    const { spec } = resolved;
+    if (submission.name !== undefined && !isValidJobId(submission.name)) {
+      throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
+    }
+    await this.#parts.calls.refuseOldServer();
+    const files = await this.upload(submission.files ?? {});
+    const input: JobInput = {
+      v: 1,
+      job: submission.job,
+      ...(submission.source === undefined ? {} : { source: submission.source }),
+      ...(submission.user === undefined ? {} : { user: submission.user }),
+      ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
+      ...(Object.keys(files).length === 0 ? {} : { files }),
+    };
+    const hash = contentHash({ job: submission.job, files });
+    if (submission.name !== undefined) return this.#startNamed(submission.name, spec, input, hash);
+    for (;;) {
+      const id = jobIdFor(spec, randomSuffix());
+      if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+    }
+  }
+
+  /** By content: `path: sha256` of each. @throws JobInvalid where there is no store */
+  async upload(files: Readonly<Record<string, Uint8Array>>): Promise<Record<string, string>> {
+    const { store } = this.#parts;
+    const uploaded: Record<string, string> = {};
+    for (const [path, content] of Object.entries(files)) {
+      if (!store)
+        throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      // 'conflict' is as good: the name is the content's hash.
+      await store.write(fileObject(sha256), content, 'absent');
+      uploaded[path] = sha256;
+    }
+    return uploaded;
+  }
+
+  async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {
+    if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+    const { memo } = await describeJob(this.#parts, id);
+    if (readable(id, (memo as JobMemo | undefined)?.contentHash) !== hash) throw new JobNameTaken(id);
+    return { id, spec, isNew: false };
+  }
+
+  /** False: the id is in use, by a running or a finished job. */
+  async #start(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<boolean> {
+    const { defineSearchAttributeKey, SearchAttributeType, WorkflowExecutionAlreadyStartedError } =
+      await import('@temporalio/common');
+    const slice = formatSlices(spec);
+    const keeps = spec.keep === undefined ? {} : { keeps: true as const };
+    const memo: JobMemo = { name: spec.name, slice, contentHash: hash, ...keeps };
+    const attributes: Partial<Record<JobSearchAttribute, string>> = {
+      JobPhase: JobPhase.Queued,
+      // Where the file names none, the worker that takes the job finds it by the quota file.
+      ...(spec.project === undefined ? {} : { JobProject: spec.project }),
+      JobUser: spec.user ?? input.user ?? 'unknown',
+      JobAccelerator: spec.tpu.accelerator,
+      JobPool: spec.pool,
+    };
+    const { temporal, calls, taskQueue } = this.#parts;
+    try {
+      await calls.bounded(() =>
+        temporal.workflow.start(WorkflowType.Job, {
+          workflowId: id,
+          taskQueue,
+          args: [input],
+          memo: { ...memo },
+          typedSearchAttributes: Object.entries(attributes).map(([name, value]) => ({
+            key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
+            value,
+          })),
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          workflowIdConflictPolicy: 'FAIL',
+          staticSummary: `${spec.name}: ${slice} for ${attributes.JobUser}`,
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+      throw error;
+    }
+  }
+}
+
+function randomSuffix(): string {
+  const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
+  return [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join('');
+}
