@@ -15,7 +15,6 @@ import type { StorePort } from '../../cloud/store/port.js';
 import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
-import { WorkflowType } from '../../workflows/messages.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
@@ -151,7 +150,7 @@ export class TestStack {
 
   async stop(): Promise<void> {
     await this.#endWorker('SIGTERM');
-    await this.#endPools();
+    await this.#endWorkflows();
     await this.rehearsal.stop();
     rmSync(this.#directory, { recursive: true, force: true });
   }
@@ -181,12 +180,13 @@ export class TestStack {
   }
 
   /**
-   * A pool's workflow is one per namespace and keeps the task queue of who started it. Left open it would take the requests of
-   * the next stack's jobs, to a queue that nobody polls any more.
+   * A pool's workflow is one per namespace and keeps the task queue of who started it: left open it would take the requests of
+   * the next stack's jobs, to a queue that nobody polls any more. A job left open, by a test that failed, would be asked by the
+   * next stack's pool what it holds, and the pool would wait for its answer.
    */
-  async #endPools(): Promise<void> {
+  async #endWorkflows(): Promise<void> {
     const { workflow } = this.client;
-    const query = `WorkflowType = '${WorkflowType.Quota}' AND TaskQueue = '${this.taskQueue}' AND ExecutionStatus = 'Running'`;
+    const query = `TaskQueue = '${this.taskQueue}' AND ExecutionStatus = 'Running'`;
     try {
       for await (const { workflowId } of workflow.list({ query }))
         await workflow.getHandle(workflowId).terminate('its test stack has ended');
