@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@temporalio/client';
 import ssh2 from 'ssh2';
+import { openReservations, type Reservations } from '../../client/cli/dev/loopback.js';
 import { ensureOwner } from '../../client/installation-owner.js';
 import { jobDataConverter } from '../../client/data-converter.js';
 import { JobClient } from '../../client/job-client.js';
@@ -28,6 +29,8 @@ export class TestStack {
   readonly owner: string;
   readonly taskQueue: string;
   readonly #directory: string;
+  /** Of addresses that no other test's stack may have meanwhile, in whatever process. */
+  readonly #reservations: Reservations;
   readonly #config: object;
   readonly #healthPort: number;
   readonly #metricsPort: number;
@@ -42,6 +45,7 @@ export class TestStack {
     this.owner = parts.owner;
     this.taskQueue = parts.taskQueue;
     this.#directory = parts.directory;
+    this.#reservations = parts.reservations;
     this.#config = parts.config;
     this.#healthPort = parts.healthPort;
     this.#metricsPort = parts.metricsPort;
@@ -50,10 +54,12 @@ export class TestStack {
   static async start(options: StackOptions = {}): Promise<TestStack> {
     const server = options.server ?? (await testServer());
     const directory = mkdtempSync(join(tmpdir(), 'jobctl-e2e-'));
-    const octet = FIRST_OCTET + ((randomBytes(1)[0] as number) % OCTETS);
+    const reservations = openReservations();
+    const subnetOctet = await reservations.octet(someOctets(), async () => true);
+    if (subnetOctet === undefined) throw new Error('127.20.0.0 to 127.63.0.0: each has a stack of a test');
     const rehearsal = await startRehearsal({
       stateDir: join(directory, 'rehearsal'),
-      subnetOctet: octet,
+      subnetOctet,
       sshPort: 2222,
     });
     const bucket = `e2e-${randomBytes(4).toString('hex')}`;
@@ -100,6 +106,7 @@ export class TestStack {
       owner,
       taskQueue,
       directory,
+      reservations,
       config,
       healthPort,
       metricsPort,
@@ -152,6 +159,7 @@ export class TestStack {
     await this.#endWorker('SIGTERM');
     await this.#endWorkflows();
     await this.rehearsal.stop();
+    this.#reservations.release();
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
@@ -230,6 +238,7 @@ interface StackParts {
   readonly owner: string;
   readonly taskQueue: string;
   readonly directory: string;
+  readonly reservations: Reservations;
   readonly config: object;
   readonly healthPort: number;
   readonly metricsPort: number;
@@ -252,9 +261,12 @@ const SHORT: Partial<Timings> = {
   zoneBackoffMaxMs: 2_000,
 };
 
-/** Two processes of mocha run at a time; local stacks take 77 and more, the rehearsal's own tests 130 and more. */
-const OCTETS = 25;
-const FIRST_OCTET = 20 + OCTETS * (Number(process.env['MOCHA_WORKER_ID'] ?? 0) % 2);
+/** Local stacks take 64 and more, the rehearsal's own tests 130 and more. From anywhere on: one that just ended is left alone. */
+function someOctets(): readonly number[] {
+  const [first, count] = [20, 44];
+  const from = randomInt(count);
+  return Array.from({ length: count }, (_, index) => first + ((from + index) % count));
+}
 
 /** The worker takes nothing but its file: not what a developer has set for a stack of his own. */
 const withoutConfiguration = (): NodeJS.ProcessEnv =>
