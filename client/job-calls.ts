@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import {
   type EditCall,
   requeueUpdate,
@@ -11,7 +10,7 @@ import {
   stopUpdate,
 } from '../workflows/messages.js';
 import { JobNotFound, JobRefused } from './errors.js';
-import type { TemporalCalls } from './temporal-calls.js';
+import type { TemporalAccess } from './job-executions.js';
 import { updateAnswer } from './update-answer.js';
 
 /** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
@@ -25,11 +24,7 @@ export interface JobEdit {
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
-export interface JobCallsOptions {
-  readonly temporal: Client;
-  readonly calls: TemporalCalls;
-  /** `in namespace N of Temporal at A`, for messages. */
-  readonly where: string;
+export interface JobCallsOptions extends TemporalAccess {
   /** Puts local files into the store: path -> SHA-256. */
   readonly upload: (files: Readonly<Record<string, Uint8Array>>) => Promise<Readonly<Record<string, string>>>;
 }

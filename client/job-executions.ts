@@ -4,16 +4,17 @@ import { WorkflowType } from '../workflows/messages.js';
 import { JobEncrypted, JobNotFound } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 
-interface Executions {
+/** What every call of a job is made with. */
+export interface TemporalAccess {
   readonly temporal: Client;
   readonly calls: TemporalCalls;
-  /** For messages: the namespace and its server. */
+  /** `in namespace N of Temporal at A`, for messages. */
   readonly where: string;
 }
 
 /** What Temporal says of a job, strongly consistent; needs no worker. @throws JobNotFound, also for what is no job */
 export async function describeJob(
-  { temporal, calls, where }: Executions,
+  { temporal, calls, where }: TemporalAccess,
   id: string,
 ): Promise<WorkflowExecutionDescription> {
   const { WorkflowNotFoundError } = await import('@temporalio/common');

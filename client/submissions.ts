@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Client } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
@@ -11,8 +10,7 @@ import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import { fileObject } from '../domain/store-layout.js';
 import { type JobInput, type JobMemo, WorkflowType } from '../workflows/messages.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
-import { describeJob, readable } from './job-executions.js';
-import type { TemporalCalls } from './temporal-calls.js';
+import { describeJob, readable, type TemporalAccess } from './job-executions.js';
 
 export interface Submission {
   /** The job file as plain JSON. */
@@ -35,11 +33,7 @@ export interface Submitted {
   readonly isNew: boolean;
 }
 
-interface SubmissionParts {
-  readonly temporal: Client;
-  readonly calls: TemporalCalls;
-  /** For messages: the namespace and its server. */
-  readonly where: string;
+interface SubmissionParts extends TemporalAccess {
   readonly taskQueue: string;
   readonly store: Pick<StorePort, 'write'> | undefined;
 }

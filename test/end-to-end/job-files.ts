@@ -17,3 +17,9 @@ export function jobFile(
     ...rest,
   };
 }
+
+/** For `jobFile`: a set-up that takes five minutes, whose process the hosts can be asked for. */
+export const SLOW_SET_UP = {
+  setup: { modules: ['slow', 'command'] },
+  modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
+};

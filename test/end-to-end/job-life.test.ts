@@ -11,6 +11,7 @@ import { jobFile } from './job-files.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
 import { TestStack, writeKeyPair } from './test-stack.js';
+import { cloudIsEmpty } from './nothing-left.js';
 import { until } from '../until.js';
 
 describe('a job, from submit to its outcome', function () {
@@ -28,12 +29,7 @@ describe('a job, from submit to its outcome', function () {
   const log = (id: string, attempt: number, host: number): Promise<string> =>
     storedLog(stack.store, { id, stream: 'command', host, attempt });
 
-  async function nothingLeft(): Promise<void> {
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
-  }
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin);
 
   for (const mode of ['queued-resources', 'tpu-vm']) {
     it(`runs the command on every host of a ${mode} slice, keeps its logs and leaves nothing`, async () => {

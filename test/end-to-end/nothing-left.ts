@@ -10,6 +10,15 @@ export async function vmInits(admin: RehearsalAdmin): Promise<readonly number[]>
   return (await admin.status()).nodes.flatMap(({ hosts }) => hosts.flatMap(({ init }) => init ?? []));
 }
 
+/** No node and no queued resource, by the cloud's own word. */
+export async function cloudIsEmpty(admin: RehearsalAdmin, withinMs?: number): Promise<void> {
+  const isEmpty = async (): Promise<boolean> => {
+    const { nodes, queuedResources } = await admin.status();
+    return nodes.length + queuedResources.length === 0;
+  };
+  await until('the cloud is empty', isEmpty, withinMs);
+}
+
 /** By the cloud's own word and the quota workflow's; `inits`: the VMs' processes that have to be gone. */
 export async function nothingIsLeft(
   stack: TestStack,

@@ -6,6 +6,7 @@ import type { janitor } from '../../workflows/janitor.js';
 import { programArguments } from '../built.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { cloudIsEmpty } from './nothing-left.js';
 import { until } from '../until.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack } from './test-stack.js';
@@ -72,12 +73,7 @@ describe('the pool file', function () {
       const view = await stack.jobs.describe(id);
       return view.phase === 'running' ? view : undefined;
     });
-  async function nothingLeft(): Promise<void> {
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
-  }
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin);
 
   it('a worker that starts with a bad one is not ready, and says where it is wrong', async () => {
     stack.spawnWorker();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { leasedUnits, poolState } from '../end-to-end/pool-watch.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
@@ -108,10 +109,7 @@ describe(`quota: ${JOBS} jobs through a pool for ${POOL_UNITS}, struck at random
       },
       120_000,
     );
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
+    await cloudIsEmpty(admin);
     const report = await auditLeaks(stack).catch(
       (error: { readonly stdout?: string }) => error.stdout ?? String(error),
     );

@@ -5,6 +5,7 @@ import { jobFile } from '../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import { until } from '../until.js';
 import { startBrowser, WebUi } from './web-ui-page.js';
 
@@ -65,16 +66,7 @@ describe('the Temporal Web UI', function () {
   async function isIn(id: string, phase: string): Promise<void> {
     await until(`${id} is ${phase}`, async () => (await stack.jobs.row(id)).phase === phase, SLOW_MS);
   }
-  async function nothingLeft(): Promise<void> {
-    await until(
-      'the cloud is empty',
-      async () => {
-        const { nodes, queuedResources } = await admin.status();
-        return nodes.length + queuedResources.length === 0;
-      },
-      SLOW_MS,
-    );
-  }
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin, SLOW_MS);
 
   it('shows phase, attempt, slices and every host of a running job, over a preemption', async () => {
     const id = await submit('train');

@@ -4,16 +4,11 @@ import { purgeJob } from '../../../client/purge-job.js';
 import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
-import { jobFile } from '../../end-to-end/job-files.js';
+import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
-
-/** Of a job whose set-up would take five minutes. */
-const SLOW = {
-  setup: { modules: ['slow', 'command'] },
-  modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
-};
 
 describe('a job that goes on after its command has ended', function () {
   this.timeout(90_000);
@@ -31,7 +26,7 @@ describe('a job that goes on after its command has ended', function () {
   const submit = async (command: string, more: object): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, ...more }) })).id;
   const nodes = async (): Promise<number> => (await admin.status()).nodes.length;
-  const nothingLeft = (): Promise<unknown> => until('the cloud is empty', async () => (await nodes()) === 0, 30_000);
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin);
   const isClosed = async (id: string): Promise<boolean> => (await stack.jobs.row(id)).endedAt !== undefined;
   const log = (id: string, attempt: number): Promise<string> =>
     storedLog(stack.store, { id, stream: 'command', host: 0, attempt });
@@ -100,7 +95,7 @@ describe('a job that goes on after its command has ended', function () {
   });
 
   it('a restart while it is set up ends the set-up, and the next one begins at once', async () => {
-    const id = await submit('echo ran', SLOW);
+    const id = await submit('echo ran', SLOW_SET_UP);
     await until('its module runs', async () => (await stack.store.list(`jobs/${id}/logs/`)).length > 0, 40_000);
     await stack.jobs.restart(id, 'alice', { set: [{ path: ['setup', 'modules'], value: ['command'] }] });
     const outcome = await stack.jobs.wait(id);
@@ -112,7 +107,7 @@ describe('a job that goes on after its command has ended', function () {
   });
 
   it('a cancel while it is set up ends the set-up and leaves nothing', async () => {
-    const id = await submit('echo never', SLOW);
+    const id = await submit('echo never', SLOW_SET_UP);
     await until('its module runs', async () => (await stack.store.list(`jobs/${id}/logs/`)).length > 0, 40_000);
     await stack.jobs.cancel(id);
     const { result, cause } = await stack.jobs.wait(id);

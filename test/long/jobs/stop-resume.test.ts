@@ -4,6 +4,7 @@ import { attemptObject, attemptSpecObject } from '../../../domain/store-layout.j
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 import { jobFile } from '../../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
@@ -112,7 +113,7 @@ describe('a job that people stop, resume, requeue and restart', function () {
     await stack.jobs.cancel(id);
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.cause?.message], ['cancelled', 'cancelled while paused'], stack.tail());
-    await until('the cloud is empty', async () => (await nodes()).length === 0);
+    await cloudIsEmpty(admin);
   });
 
   it('a stop that is over (timeouts.stop), or whose slice is lost, gives back what it held', async () => {
@@ -126,7 +127,7 @@ describe('a job that people stop, resume, requeue and restart', function () {
     await inPhase(lost, 'paused');
     await admin.post('preempt', { name: (await stack.jobs.describe(lost)).slices[0]?.ref.name });
     await inPhase(lost, 'released');
-    await until('the cloud is empty', async () => (await nodes()).length === 0);
+    await cloudIsEmpty(admin);
     for (const id of [brief, lost]) {
       await stack.jobs.cancel(id);
       assert.equal((await stack.jobs.wait(id)).result, 'cancelled');

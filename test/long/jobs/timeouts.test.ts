@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { attemptObject, logPrefix } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
-import { jobFile } from '../../end-to-end/job-files.js';
+import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
-
-/** A module that takes five minutes, and a process of it that the hosts can be asked for. */
-const SLOW = {
-  setup: { modules: ['slow', 'command'] },
-  modules: { slow: { setup: [{ name: 'sleep', run: 'echo begun; sleep 300' }] } },
-};
 
 describe('a job that gives its parts a time', function () {
   this.timeout(90_000);
@@ -26,11 +21,10 @@ describe('a job that gives its parts a time', function () {
 
   const submit = async (command: string, more: object): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, ...more }) })).id;
-  const nothingLeft = (): Promise<unknown> =>
-    until('the cloud is empty', async () => (await admin.status()).nodes.length === 0, 30_000);
+  const nothingLeft = (): Promise<void> => cloudIsEmpty(admin);
 
   it('fails when that of its set-up is over, with the set-up ended, the attempt recorded so, and nothing left', async () => {
-    const id = await submit('echo never', { ...SLOW, timeouts: { setup: 3 } });
+    const id = await submit('echo never', { ...SLOW_SET_UP, timeouts: { setup: 3 } });
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.cause?.by, outcome.attempts], ['failed', 'task', 1], stack.tail());
     assert.equal(outcome.cause?.message, 'its hosts were not set up within 3 s (timeouts.setup)');

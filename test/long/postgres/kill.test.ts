@@ -10,6 +10,7 @@ import { Client, Connection } from '@temporalio/client';
 import { JobctlUser, type Started } from '../../end-to-end/jobctl-process.js';
 import { leasedUnits, poolState } from '../../end-to-end/pool-watch.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { until } from '../../until.js';
 import { GO_BUILD_MS } from '../built-by-go.js';
 import { StartLedger } from './start-ledger.js';
@@ -100,10 +101,7 @@ describe('jobctl on PostgreSQL', function () {
 
   it('leaves nothing in the cloud and no lease, and never had more chips than the pool', async () => {
     const admin = new RehearsalAdmin(user.adminUrl());
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
+    await cloudIsEmpty(admin);
     const connection = await Connection.connect({ address: temporal.address });
     try {
       const client = new Client({ connection, namespace: temporal.namespace });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { outcomeObject, specObject } from '../../../domain/store-layout.js';
 import { leasedUnits, poolState } from '../../end-to-end/pool-watch.js';
 import { mostChipsAtOnce } from '../../end-to-end/rehearsal-admin.js';
+import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { until } from '../../until.js';
 import { GO_BUILD_MS } from '../built-by-go.js';
 import { RestoredStack } from './restored-stack.js';
@@ -143,10 +144,7 @@ describe('a database that is restored beside live slices', function () {
       assertWhole(await stack.log(id, attempts));
     }
     assert.equal(stack.starts(ids.drops), 0);
-    await until('the cloud is empty', async () => {
-      const { nodes, queuedResources } = await stack.admin.status();
-      return nodes.length + queuedResources.length === 0;
-    });
+    await cloudIsEmpty(stack.admin);
     await until('no lease is left', async () => {
       const pool = await poolState(stack.client, 'default');
       return pool !== undefined && leasedUnits(pool) === 0;
