@@ -1,4 +1,4 @@
-import type { FileSource } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { fileObject } from '../../domain/store-layout.js';
 import { invalidJob } from '../failures.js';

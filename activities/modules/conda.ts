@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import type { FileSource, ModuleFile, ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { ModuleFile, ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import type { CondaSpec } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';

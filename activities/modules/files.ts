@@ -1,4 +1,5 @@
-import type { FileSource, ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import { archiveOf } from '../../domain/local-files.js';
 import type { FileCopy } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileSource } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 
 /** Hash of all that a module depends on, in an order that stays. */
 export function fingerprintOf(...values: readonly unknown[]): string {

@@ -1,4 +1,4 @@
-import type { FileSource } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 
 /** Contents of the submitter's files, by their path as the job file has it; a folder as an archive, by `archiveOf` its path. */
 export type ModuleFiles = ReadonlyMap<string, Buffer | FileSource>;

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import type { FileSource, ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { ModulePlan, ModuleStep } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
 import { APT_FUNCTIONS } from './apt-install.js';

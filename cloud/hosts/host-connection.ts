@@ -1,10 +1,10 @@
+import type { FileSource } from '../../domain/file-source.js';
 import { afterMark } from './marked-stream.js';
 import { applyModules } from './modules-call.js';
 import { getFile, putFile } from './file-copy.js';
 import type {
   CommandEnd,
   CommandOptions,
-  FileSource,
   HostConnection,
   HostTarget,
   ModuleOutcome,

@@ -1,5 +1,6 @@
 import { shellQuote } from '../../domain/shell-quote.js';
-import type { FileSource, ModuleFile, ModulePlan } from './port.js';
+import type { ModuleFile, ModulePlan } from './port.js';
+import type { FileSource } from '../../domain/file-source.js';
 
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 const FINGERPRINT = /^[A-Za-z0-9._:-]+$/;

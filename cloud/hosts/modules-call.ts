@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PutFileOptions } from './port.js';
-import type { FileSource, ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
+import type { ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import { RunnerFailed } from './port.js';
 import { ModuleFrames } from './module-frames.js';
 import type { ModuleFrame } from './module-frames.js';

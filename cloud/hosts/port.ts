@@ -1,3 +1,4 @@
+import type { FileSource } from '../../domain/file-source.js';
 import type { DockerSpec } from '../../domain/setup-spec.js';
 import type { SliceRef } from '../../domain/slice.js';
 
@@ -125,15 +126,6 @@ export type RunStatus =
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
   /** The host was rebooted or the run was killed with its supervisor: evidence, never an exit code. */
   | { readonly kind: 'lost'; readonly outputBytes: number };
-
-/** Bytes that can be read again from any offset, so that a copy that was cut goes on where it was. */
-export interface FileSource {
-  /** Bytes. */
-  readonly size: number;
-  /** Of all of them, lower case hex. */
-  readonly sha256: string;
-  read(start: number): AsyncIterable<Buffer>;
-}
 
 export interface PutFileOptions {
   /** Permissions, such as 0o644. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHash, randomBytes } from 'node:crypto';
-import type { FileSource, ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import type { HostSession } from './session.js';
 import { never, withHost } from './session.js';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { FileSource } from '../../../cloud/hosts/port.js';
+import type { FileSource } from '../../../domain/file-source.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
