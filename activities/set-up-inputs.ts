@@ -1,5 +1,5 @@
 import type { JobSpec } from '../domain/job-spec.js';
-import { archiveOf, localFilesOf } from '../domain/local-files.js';
+import { filesNotGiven, namesOf } from '../domain/local-files.js';
 import { formatPath } from '../domain/problem.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
@@ -17,10 +17,10 @@ export async function checkSetUpInputs(
   files: Readonly<Record<string, string>>,
 ): Promise<void> {
   await identityKeys(installation, spec);
-  const missing = localFilesOf(spec).find(({ path }) => !(path in files) && !(archiveOf(path) in files));
+  const [missing] = filesNotGiven(spec, files);
   if (missing === undefined) return;
   throw invalidJob(
     `${formatPath(missing.at)}: the content of '${missing.path}' was not given\n` +
-      `  jobctl submit uploads it; a service gives it as files: {'${missing.path}': ..} to JobClient.submit`,
+      `  jobctl submit uploads it; a service gives it as files: {'${namesOf(missing)[0]}': ..} to JobClient.submit`,
   );
 }

@@ -7,7 +7,7 @@ import { JobPhase } from '../domain/job-state.js';
 import { formatSlices } from '../domain/job-units.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
-import { fileObject } from '../domain/store-layout.js';
+import { objectOfFile } from '../domain/local-files.js';
 import { type JobInput, type JobMemo, WorkflowType } from '../workflows/messages.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
 import { describeJob, readable, type TemporalAccess } from './job-executions.js';
@@ -83,7 +83,7 @@ export class Submissions {
         throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
       const sha256 = createHash('sha256').update(content).digest('hex');
       // 'conflict' is as good: the name is the content's hash.
-      await store.write(fileObject(sha256), content, 'absent');
+      await store.write(objectOfFile(path, sha256), content, 'absent');
       uploaded[path] = sha256;
     }
     return uploaded;

@@ -1,4 +1,5 @@
 import type {
+  BundleSpec,
   CondaSpec,
   DockerSpec,
   FileCopy,
@@ -73,6 +74,7 @@ export interface JobSpec {
   readonly docker?: DockerSpec;
   readonly conda?: CondaSpec;
   readonly files?: readonly FileCopy[];
+  readonly bundle?: BundleSpec;
   readonly script?: ScriptSpec;
   readonly ownModules?: Readonly<Record<string, OwnModule>>;
   readonly command?: {
@@ -106,6 +108,8 @@ export interface JobTimeouts {
   readonly setup?: number;
   /** How long the command may run in one attempt. */
   readonly run?: number;
+  /** How long it may print nothing on any of its hosts, in one attempt. `LEAST_NO_OUTPUT_SECONDS` or more. */
+  readonly noOutput?: number;
 }
 
 /** A workflow of the job's namespace, whichever run of the id is open, and the signal that it gets. */

@@ -1,7 +1,17 @@
 /** What the setup modules of a job are to make on each host. Plain JSON, as JobSpec, whose fields these are. */
 
 /** The modules that jobctl has. `command` is the job's own, not set-up; a job file may name modules of its own beside. */
-export const MODULE_NAMES = ['ssh', 'gcsfuse', 'docker', 'conda', 'venv', 'files', 'script', 'command'] as const;
+export const MODULE_NAMES = [
+  'ssh',
+  'gcsfuse',
+  'docker',
+  'conda',
+  'venv',
+  'files',
+  'bundle',
+  'script',
+  'command',
+] as const;
 export type ModuleName = (typeof MODULE_NAMES)[number];
 
 /** A key pair that every host gets. */
@@ -67,6 +77,34 @@ export interface FileCopy {
   /** On the host: absolute, `~/..` or relative to the home folder. */
   readonly to: string;
 }
+
+/** A folder of the submitter's, packed when the job is submitted: docs/bundles.md. The command starts in it. */
+export interface BundleSpec {
+  readonly dir: string;
+  /** What stays behind, in the words of a .gitignore; absent = `USUAL_EXCLUDES`. */
+  readonly exclude?: readonly string[];
+  /** What the folder's own .gitignore files leave out goes too. */
+  readonly withIgnored?: true;
+  /** Runs in the bundle on every host, in the job's venv or conda environment, whenever either is new there. */
+  readonly install?: string;
+}
+
+/** Where it is on a host, and in a container. Fixed, so that an editable install and what the command left there stay right. */
+export const BUNDLE_PLACE = '~/bundle';
+export const BUNDLE_PLACE_IN_CONTAINER = '/jobctl/bundle';
+
+/** AXLearn's, for bundles that say nothing else. */
+export const USUAL_EXCLUDES: readonly string[] = [
+  'venv',
+  '.venv',
+  '.git',
+  '.idea',
+  '.cache',
+  '.pytest_cache',
+  '__pycache__',
+  '.ruff_cache',
+  '.DS_Store',
+];
 
 export interface ScriptSpec {
   readonly run: string;

@@ -54,6 +54,9 @@ export function activateConda(name: string): string {
   return `. "$(cat ${BASE})/bin/activate" ${shellQuote(name)}`;
 }
 
+/** A word of the shell: the folder of the environment. */
+export const condaFolder = `"$(cat ${PREFIX})"`;
+
 /** JOBCTL_MINICONDA_URL in the host's login environment names a mirror. */
 const INSTALL = `url=\${JOBCTL_MINICONDA_URL:-https://repo.anaconda.com/miniconda/Miniconda3-latest-Linux-$(uname -m).sh}
 find_conda() {

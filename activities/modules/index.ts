@@ -1,14 +1,16 @@
 import type { ModulePlan } from '../../cloud/hosts/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { ModuleName } from '../../domain/setup-spec.js';
-import { condaModule } from './conda.js';
+import { shellPath } from '../../domain/shell-quote.js';
+import { type BundleEnvironment, bundleModule } from './bundle.js';
+import { activateConda, condaFolder, condaModule } from './conda.js';
 import { dockerModule } from './docker.js';
 import { filesModule } from './files.js';
 import { gcsfuseModule } from './gcsfuse.js';
 import { ownModule, scriptModule } from './script.js';
-import type { ModuleSources } from './sources.js';
+import type { ModuleFiles, ModuleSources } from './sources.js';
 import { sshModule } from './ssh.js';
-import { venvModule } from './venv.js';
+import { activateLine, venvModule, type VenvSpec } from './venv.js';
 
 export { commandContainer, commandScript } from './command.js';
 export type { ModuleFiles } from './sources.js';
@@ -17,7 +19,7 @@ export { venvModule } from './venv.js';
 
 type SetUpSpec = Pick<
   JobSpec,
-  'modules' | 'identities' | 'gcsfuse' | 'docker' | 'conda' | 'venv' | 'files' | 'script' | 'ownModules'
+  'modules' | 'identities' | 'gcsfuse' | 'docker' | 'conda' | 'venv' | 'files' | 'bundle' | 'script' | 'ownModules'
 >;
 
 /**
@@ -29,11 +31,9 @@ const MODULES: Readonly<Record<ModuleName, (spec: SetUpSpec, sources: ModuleSour
   gcsfuse: ({ gcsfuse }) => gcsfuseModule(needed('gcsfuse', gcsfuse)),
   docker: ({ docker }) => dockerModule(needed('docker', docker)),
   conda: ({ conda }, { files }) => condaModule(needed('conda', conda), files),
-  venv: ({ venv }, { files }) => {
-    const { requirementsFile } = needed('venv', venv);
-    return venvModule(needed('venv', venv), requirementsFile === undefined ? undefined : files.get(requirementsFile));
-  },
+  venv: ({ venv }, { files }) => venvPlan(needed('venv', venv), files),
   files: ({ files: copies }, { files }) => filesModule('files', needed('files', copies), files),
+  bundle: (spec, { files }) => bundleModule(needed('bundle', spec.bundle), files, environmentOf(spec, files)),
   script: ({ script }) => scriptModule(needed('script', script)),
   command: () => undefined,
 };
@@ -47,6 +47,20 @@ export function modulePlans(spec: SetUpSpec, sources: ModuleSources): ModulePlan
     const plan = isBuiltIn(name) ? MODULES[name](spec, sources) : ownPlan(name, spec, sources);
     return plan === undefined ? [] : [plan];
   });
+}
+
+const venvPlan = (venv: VenvSpec, files: ModuleFiles): ModulePlan =>
+  venvModule(venv, venv.requirementsFile === undefined ? undefined : files.get(venv.requirementsFile));
+
+/** What a bundle is installed into; undefined: into what the login shell finds. */
+function environmentOf({ modules, venv, conda }: SetUpSpec, files: ModuleFiles): BundleEnvironment | undefined {
+  if (modules.includes('venv') && venv) {
+    const { fingerprint } = venvPlan(venv, files);
+    return { enter: activateLine(venv.path), folder: shellPath(venv.path), fingerprint };
+  }
+  if (!modules.includes('conda') || !conda) return undefined;
+  const { fingerprint } = condaModule(conda, files);
+  return { enter: activateConda(conda.name), folder: condaFolder, fingerprint };
 }
 
 const isBuiltIn = (name: string): name is ModuleName => Object.hasOwn(MODULES, name);

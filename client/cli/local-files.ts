@@ -9,12 +9,12 @@ const MAX_FILE_BYTES = 500_000;
 const MAX_COPIED_BYTES = 256 * 1024 * 1024;
 
 /** What it is called among the job's files, and its content; or what is wrong with it. */
-export function readLocalFile({ path, mayBeFolder }: LocalFile, resolved: string): [string, Uint8Array] | string {
-  if (mayBeFolder && statSync(resolved, { throwIfNoEntry: false })?.isDirectory()) {
+export function readLocalFile({ path, kind }: LocalFile, resolved: string): [string, Uint8Array] | string {
+  if (kind === 'copy' && statSync(resolved, { throwIfNoEntry: false })?.isDirectory()) {
     const archive = packFolder(resolved);
     return typeof archive === 'string' ? archive : [archiveOf(path), archive];
   }
-  const content = readNamedFile(resolved, mayBeFolder ? MAX_COPIED_BYTES : MAX_FILE_BYTES);
+  const content = readNamedFile(resolved, kind === 'copy' ? MAX_COPIED_BYTES : MAX_FILE_BYTES);
   return typeof content === 'string' ? content : [path, content];
 }
 

@@ -7,22 +7,44 @@ export interface Assignment {
   readonly value: unknown;
 }
 
-/** `tree` with the value put in; sections on the way are made. See `blockingPath`. */
-export function assign(tree: unknown, path: Path, value: unknown): unknown {
+/** Keys of which a text says one thing that a section says under this name: `bundle: DIR` is `bundle: {dir: DIR}`. */
+const SHORT_FOR: Readonly<Record<string, string>> = { bundle: 'dir', keep: 'when' };
+
+/**
+ * `tree` with the value put in; sections on the way are made, and short forms on the way become sections.
+ * @returns `blocked`: the first part of the way that is neither section nor list nor absent
+ */
+export function assign(
+  tree: unknown,
+  { path, value }: Assignment,
+): { readonly tree: unknown } | { readonly blocked: Path } {
+  const opened = withLongForm(tree, path);
+  const blocked = blockingPath(opened, path);
+  return blocked === undefined ? { tree: put(opened, path, value) } : { blocked };
+}
+
+function withLongForm(tree: unknown, [key, below]: Path): unknown {
+  const name = SHORT_FOR[String(key)];
+  if (name === undefined || below === undefined || !isMapping(tree)) return tree;
+  const short = tree[String(key)];
+  if (short === false) return put(tree, [String(key)], {});
+  return typeof short === 'string' ? put(tree, [String(key)], { [name]: short }) : tree;
+}
+
+function put(tree: unknown, path: Path, value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (Array.isArray(tree)) {
     const list = [...(tree as unknown[])];
-    list[Math.min(Number(key), list.length)] = assign(list[Number(key)], rest, value);
+    list[Math.min(Number(key), list.length)] = put(list[Number(key)], rest, value);
     return list;
   }
   const section = isMapping(tree) ? tree : {};
-  const child = assign(valueAt(section, [key]), rest, value);
+  const child = put(valueAt(section, [key]), rest, value);
   return Object.fromEntries([...Object.entries(section).filter(([name]) => name !== String(key)), [key, child]]);
 }
 
-/** The first part of the way that is neither section nor list nor absent; undefined if the way is free. */
-export function blockingPath(tree: unknown, path: Path): Path | undefined {
+function blockingPath(tree: unknown, path: Path): Path | undefined {
   for (let depth = 0; depth < path.length; depth++) {
     const value = valueAt(tree, path.slice(0, depth));
     const isFree = value === undefined || value === null || isMapping(value);

@@ -1,6 +1,6 @@
 import type { JobSpec } from '../job-spec.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
-import { assign, type Assignment, blockingPath } from './assignment.js';
+import { assign, type Assignment } from './assignment.js';
 import { valueAt } from './plain-tree.js';
 import { bindJobName, resolveJob } from './resolve.js';
 
@@ -28,10 +28,10 @@ export type CheckedEdit =
  */
 export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): CheckedEdit {
   let edited = job ?? present.job;
-  for (const { path, value } of set) {
-    const blocked = blockingPath(edited, path);
-    if (blocked !== undefined) return refused([notASection(path, valueAt(edited, blocked))]);
-    edited = assign(edited, path, value);
+  for (const assignment of set) {
+    const assigned = assign(edited, assignment);
+    if ('blocked' in assigned) return refused([notASection(assignment.path, valueAt(edited, assigned.blocked))]);
+    edited = assigned.tree;
   }
   const [before, after] = [resolveJob(present.job), resolveJob(edited)];
   if (!after.ok) return refused(after.problems);

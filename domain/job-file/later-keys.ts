@@ -6,9 +6,7 @@ import { valueAt, without } from './plain-tree.js';
  * take a key and do nothing would break a promise in silence. The text says what happens instead.
  */
 export const LATER_KEYS: Readonly<Record<string, string>> = {
-  bundle: 'fetch the code in the command (git clone)',
   hooks: 'trap SIGTERM in the command',
-  'timeouts.no_output': 'jobctl cancel ends a job; timeouts.run bounds how long the command runs',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   'tpu.atomic': 'slices are asked for one by one, and the job starts when all of them are there',
 };

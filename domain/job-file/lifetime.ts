@@ -8,6 +8,8 @@ import { type JobFile, KEEP_WORDS } from './sections.js';
 const DEFAULT_KEEP_SECONDS = 8 * 3600;
 /** How long a stopped job keeps its slices where `timeouts.stop` says nothing. */
 export const DEFAULT_STOP_SECONDS = 8 * 3600;
+/** The shortest `timeouts.no_output`: within less a host may not have been asked. */
+export const LEAST_NO_OUTPUT_SECONDS = 5;
 
 type Lifetime = Pick<JobSpec, 'keep' | 'loop' | 'timeouts'>;
 
@@ -33,12 +35,25 @@ function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
   return when === undefined || when === null || when === 'never' ? undefined : { when, seconds };
 }
 
-function resolveTimeouts({ timeouts }: JobFile, report: Report): JobSpec['timeouts'] {
+function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
+  const { timeouts } = form;
   const entries = (['stop', 'queue', 'provision', 'setup', 'run'] as const).flatMap((key) => {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
     if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');
     return [[key, secondsOf(value)] as const];
   });
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+  const noOutput = resolveNoOutput(form, report);
+  if (entries.length === 0 && noOutput === undefined) return undefined;
+  return { ...Object.fromEntries(entries), ...(noOutput === undefined ? {} : { noOutput }) };
+}
+
+function resolveNoOutput({ timeouts, command }: JobFile, report: Report): number | undefined {
+  const value = given(timeouts?.no_output);
+  if (value === undefined) return undefined;
+  const seconds = secondsOf(value);
+  if (!(seconds >= LEAST_NO_OUTPUT_SECONDS))
+    report.wrong(['timeouts', 'no_output'], value, `shorter than ${LEAST_NO_OUTPUT_SECONDS} s`, 'such as 30m');
+  if (!command) report.warnings.push('timeouts.no_output: there is no command that could print');
+  return seconds;
 }

@@ -12,6 +12,9 @@ export const moduleSections = () => ({
   conda: condaSection().nullish(),
   venv: venvSection().nullish(),
   files: fileList().nullish().describe("Files and folders of the submitter's that every host gets."),
+  bundle: bundleForm()
+    .nullish()
+    .describe("A folder of the submitter's that every host gets; the command starts in it. false: none."),
   script: scriptSection().nullish(),
   modules: z
     .record(z.string(), ownModule(), { error: 'a section of NAME: {check, setup, files}' })
@@ -94,6 +97,21 @@ const fileList = () =>
   z.array(z.union([text(), section({ from: text(), to: text().nullish() })], { error: 'a path or {from, to}' }), {
     error: FILES,
   });
+
+const bundleForm = () =>
+  z.union(
+    [
+      text(),
+      z.literal(false),
+      section({
+        dir: text().nullish().describe('The folder; a relative path starts at the folder of the job file.'),
+        exclude: texts().nullish().describe('What stays behind, as in a .gitignore, in place of the usual list.'),
+        gitignore: flag().nullish().describe("false: what the folder's .gitignore files leave out goes too."),
+        install: text().nullish().describe('Runs in the bundle on every host, in the environment of the job.'),
+      }),
+    ],
+    { error: 'a folder, or a section {dir, exclude, gitignore, install}' },
+  );
 
 const scriptSection = () =>
   section({

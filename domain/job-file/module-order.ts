@@ -9,25 +9,40 @@ type Environment = (typeof ENVIRONMENTS)[number];
 const isEnvironment = (module: string): module is Environment => ENVIRONMENTS.some((name) => name === module);
 const isBuiltIn = (module: string): module is ModuleName => MODULE_NAMES.some((name) => name === module);
 
-/** The modules of a job in the order in which they run: `setup.modules`, else JobMan's order. */
+/**
+ * The modules of a job in the order in which they run: `setup.modules`, else JobMan's order. A bundle, which JobMan's lists do not
+ * know, comes behind the environment that it may be installed into, where the list does not say its place.
+ */
 export function resolveModules(file: JobFile, report: Report): readonly string[] {
-  const chosen = file.setup?.modules ?? (report.wasDropped(['setup', 'modules']) ? [] : usualModules(file, report));
+  const listed = file.setup?.modules ?? (report.wasDropped(['setup', 'modules']) ? [] : usualModules(file, report));
+  const chosen = hasSection(file, 'bundle') && !listed.includes('bundle') ? withBundle(listed) : listed;
   checkEnvironments(file, report);
-  chosen.forEach((module, index) => {
+  listed.forEach((module, index) => {
     const path = file.setup?.modules ? ['setup', 'modules', index] : placeOf(file, module);
-    if (chosen.indexOf(module) !== index) report.wrong(path, module, 'named twice');
+    if (listed.indexOf(module) !== index) report.wrong(path, module, 'named twice');
     checkModule(module, path, file, report);
   });
   warnOfUnused(file, chosen, report);
   return chosen;
 }
 
+/** Before the first module that may want what is in it. */
+function withBundle(modules: readonly string[]): readonly string[] {
+  const place = modules.findLastIndex((module) => COMES_BEFORE_BUNDLE.includes(module)) + 1;
+  return modules.toSpliced(place, 0, 'bundle');
+}
+
+const COMES_BEFORE_BUNDLE: readonly string[] = ['ssh', 'gcsfuse', 'files', ...ENVIRONMENTS];
+
+/** `false` is how a bundle is not wanted. */
+const hasSection = (file: JobFile, module: ModuleName): boolean => given(file[module] || undefined) !== undefined;
+
 function checkModule(module: string, path: readonly (string | number)[], file: JobFile, report: Report): void {
   if (!isBuiltIn(module)) {
     const own = Object.keys(file.modules ?? {});
     if (!own.includes(module) && !report.wasDropped(['modules', module]))
       report.notAllowed(path, module, [...MODULE_NAMES, ...own]);
-  } else if (given(file[module]) === undefined && !report.wasDropped([module])) {
+  } else if (!hasSection(file, module) && !report.wasDropped([module])) {
     report.problem(path, module, `module ${module} needs a section ${module}`, SECTION_EXAMPLES[module]);
   }
 }
@@ -39,6 +54,7 @@ const SECTION_EXAMPLES: Readonly<Record<ModuleName, string>> = {
   conda: 'such as conda: {name: train, config_file: environment.yml}',
   venv: 'such as venv: {name: train, requirements_file: requirements.txt}',
   files: 'such as files: [{from: configs, to: ~/configs}]',
+  bundle: 'such as bundle: . , the folder of the job file',
   script: 'such as script: {run: sudo sysctl -w vm.swappiness=1}',
   command: 'such as command: {run: python3 train.py}',
 };
@@ -48,7 +64,7 @@ const SECTION_EXAMPLES: Readonly<Record<ModuleName, string>> = {
  * come before what may want them.
  */
 function usualModules(file: JobFile, report: Report): readonly string[] {
-  const has = (module: ModuleName): ModuleName[] => (given(file[module]) === undefined ? [] : [module]);
+  const has = (module: ModuleName): ModuleName[] => (hasSection(file, module) ? [module] : []);
   const environments = file.job?.env_type ? [file.job.env_type] : ENVIRONMENTS.flatMap(has);
   const [first, second] = environments;
   if (first !== undefined && second !== undefined) {
@@ -59,6 +75,7 @@ function usualModules(file: JobFile, report: Report): readonly string[] {
   return [
     ...before,
     ...environments.slice(0, 1),
+    ...has('bundle'),
     ...has('script'),
     ...Object.keys(file.modules ?? {}),
     ...has('command'),

@@ -1,5 +1,6 @@
 import type { AcceleratorType } from '../accelerators.js';
 import type { JobSpec } from '../job-spec.js';
+import { resolveBundle } from './bundle-section.js';
 import { resolveDocker } from './docker-section.js';
 import { resolveGcsfuse } from './gcsfuse-section.js';
 import { resolveModules } from './module-order.js';
@@ -14,7 +15,7 @@ export { resolveSsh } from './ssh-section.js';
 
 type SetUp = Pick<
   JobSpec,
-  'modules' | 'identities' | 'gcsfuse' | 'docker' | 'conda' | 'venv' | 'files' | 'script' | 'ownModules'
+  'modules' | 'identities' | 'gcsfuse' | 'docker' | 'conda' | 'venv' | 'files' | 'bundle' | 'script' | 'ownModules'
 >;
 
 /**
@@ -33,6 +34,7 @@ export function resolveSetUp(file: JobFile, report: Report): SetUp {
     conda: has('conda', resolveConda),
     venv: has('venv', resolveVenv),
     files: has('files', () => resolveFiles(file.files, ['files'], report)),
+    bundle: has('bundle', (form) => resolveBundle(form, chosen, report)),
     script: has('script', resolveScript),
     ownModules: resolveOwnModules(file, chosen, report),
   };

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { shellWords } from '../shell-quote.js';
-import { assign, blockingPath, type Assignment as PlainAssignment } from './assignment.js';
+import { assign, type Assignment as PlainAssignment } from './assignment.js';
 import type { Path, Problem } from '../problem.js';
 import { showValue } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
@@ -12,6 +12,8 @@ export interface JobOverrides {
   readonly project?: string | undefined;
   readonly user?: string | undefined;
   readonly priority?: number | undefined;
+  /** An absolute path, which takes the place of the file's `bundle.dir`. */
+  readonly bundle?: string | undefined;
   /** Words after `--`: several are quoted one by one, a single one is a shell line. */
   readonly command?: readonly string[] | undefined;
 }
@@ -40,11 +42,13 @@ export function applyOverrides(tree: Mapping, set: readonly string[], overrides:
   let result: unknown = tree;
   const applied: Assignment[] = [];
   for (const assignment of assignments) {
-    const blocked = blockingPath(result, assignment.path);
-    if (blocked === undefined) {
-      result = assign(result, assignment.path, assignment.value);
-      applied.push(assignment);
-    } else problems.push(notASection(assignment, blocked, valueAt(result, blocked)));
+    const assigned = assign(result, assignment);
+    if ('blocked' in assigned) {
+      problems.push(notASection(assignment, assigned.blocked, valueAt(result, assigned.blocked)));
+      continue;
+    }
+    result = assigned.tree;
+    applied.push(assignment);
   }
   const flagAt = (path: Path): string | undefined => applied.findLast((each) => startsWith(path, each.path))?.flag;
   return { tree: result, problems, flagAt };
@@ -80,10 +84,11 @@ export function parseSetOption(option: string): Assignment | Problem {
 const asSegment = (segment: string): string | number => (/^\d+$/.test(segment) ? Number(segment) : segment);
 
 function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
-  const { command, ...scalars } = overrides;
+  const { command, bundle, ...scalars } = overrides;
   const assignments: Assignment[] = Object.entries(scalars).flatMap(([key, value]) =>
     value === undefined ? [] : [{ path: [key], value, flag: `--${key}` }],
   );
+  if (bundle !== undefined) assignments.push({ path: ['bundle', 'dir'], value: bundle, flag: '--bundle' });
   if (command === undefined || command.length === 0) return assignments;
   const [line = ''] = command;
   const run = command.length === 1 ? line : shellWords(command);

@@ -44,7 +44,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:6:1: comand: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, hooks, atomic',
     ].join('\n'),
   },
   'an unknown key in a section': {
@@ -126,7 +126,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       "FILE:7:13: modules[0]: 'dockr' is not one of the allowed words",
       '  did you mean docker?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, script, command',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, command',
     ].join('\n'),
   },
   'a reference to nothing': {

@@ -20,7 +20,7 @@ const apply = async ({ connection }: HostSession, made: ModulePlan): Promise<str
 function packed(...paths: readonly string[]): Map<string, Buffer> {
   return new Map(
     paths.map((path) => {
-      const read = readLocalFile({ path, at: [], mayBeFolder: true }, path);
+      const read = readLocalFile({ path, at: [], kind: 'copy' }, path);
       assert.ok(typeof read !== 'string', String(read));
       return [read[0], Buffer.from(read[1])];
     }),

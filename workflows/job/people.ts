@@ -4,7 +4,7 @@ import { checkEdit } from '../../domain/job-file/edit.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { isDone, JobPhase } from '../../domain/job-state.js';
-import { archiveOf, localFilesOf } from '../../domain/local-files.js';
+import { filesNotGiven, withFiles } from '../../domain/local-files.js';
 import { formatPath } from '../../domain/problem.js';
 import { mustBeForm, refusal } from '../human-call.js';
 import {
@@ -203,7 +203,7 @@ function editOf({ id, terms, wishes }: JobInView, call: EditCall): JobEdit | und
   };
   const checked = checkEdit({ id, job: present.job, spec: terms.spec }, request);
   if (!checked.ok) throw refusal(checked.message);
-  const files = { ...present.files, ...call.files };
+  const files = withFiles(present.files, call.files ?? {});
   mustHaveFiles(checked.spec, files);
   return {
     job: checked.job,
@@ -215,10 +215,13 @@ function editOf({ id, terms, wishes }: JobInView, call: EditCall): JobEdit | und
 
 /** Set-up would find out, on slices that are paid for. */
 function mustHaveFiles(spec: JobSpec, files: Readonly<Record<string, string>>): void {
-  const missing = localFilesOf(spec).filter(({ path }) => !(path in files) && !(archiveOf(path) in files));
+  const missing = filesNotGiven(spec, files);
   if (missing.length === 0) return;
   const lines = missing.map(({ path, at }) => `${formatPath(at)}: ${path} was not given with the job`);
-  throw refusal([...lines, '  name the whole job file (--file), which brings the files that it names'].join('\n'));
+  const byFlag = missing.every(({ kind }) => kind === 'bundle') ? ', or the bundle alone (--bundle DIR)' : '';
+  throw refusal(
+    [...lines, `  name the whole job file (--file), which brings the files that it names${byFlag}`].join('\n'),
+  );
 }
 
 const stoppedPhase = (phase: JobPhase): string =>

@@ -139,15 +139,48 @@ setup: {modules: [command]}
       '  known here: stop, queue, provision, setup, run, no_output',
     ],
   },
+  'a bundle that is no folder, or has keys of nothing': {
+    text: `${TPU}bundle: {folder: ., exclude: .git, gitignore: no}
+`,
+    want: [
+      'train.yaml:2:1: bundle.dir: is missing',
+      '  such as dir: . , the folder of the job file',
+      'train.yaml:2:10: folder: no such key in bundle',
+      '  known here: dir, exclude, gitignore, install',
+      "train.yaml:2:30: exclude: '.git' is not a list of texts",
+      "train.yaml:2:47: gitignore: 'no' is not true or false",
+    ],
+  },
+  'a bundle of a number': {
+    text: `${TPU}bundle: 3
+`,
+    want: ['train.yaml:2:9: bundle: 3 is not a folder, or a section {dir, exclude, gitignore, install}'],
+  },
+  'a bundle that is to be installed beside an image': {
+    text: `${TPU}docker: {image: x}
+bundle: {dir: ., install: pip install -e .}
+`,
+    want: [
+      'train.yaml:3:27: install: the command runs in an image, and what is installed on the host is not in it',
+      '  put it before the command, or into the image',
+    ],
+  },
+  'a bundle that is listed and not there': {
+    text: `${TPU}setup: {modules: [bundle]}
+bundle: false
+`,
+    want: [
+      'train.yaml:2:19: modules[0]: module bundle needs a section bundle',
+      '  such as bundle: . , the folder of the job file',
+    ],
+  },
   'keys that are not built': {
-    text: `${TPU}bundle: {}
+    text: `${TPU}loop: true
 hooks: {success: x}
 timeouts: {no_output: 1h}
 atomic: true
 `,
     want: [
-      'train.yaml:2:1: bundle: not built yet in this version of jobctl',
-      '  until then: fetch the code in the command (git clone)',
       'train.yaml:3:1: hooks: not built yet in this version of jobctl',
       '  until then: trap SIGTERM in the command',
       'train.yaml:4:12: no_output: not built yet in this version of jobctl',
@@ -249,7 +282,7 @@ command: {run: "\${a.b}"}
     want: [
       '--set priorty=2: priorty: no such key in a job file',
       '  did you mean priority?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, script, modules, command, secrets, bundle, hooks, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, hooks, atomic',
     ],
   },
   '--set without a value': {
