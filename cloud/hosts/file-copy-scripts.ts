@@ -28,7 +28,8 @@ sum() { sha256sum < "$1" | cut -c 1-64; }
 length() { wc -c < "$1" | tr -d ' '; }
 `;
 
-const onPlace = ({ path, part, size, sha256, mode }: FilePlace): string => `${WORDS}umask 022
+/** Begins a script about the file; ends it with `unchanged` where the file is there already. */
+export const onPlace = ({ path, part, size, sha256, mode }: FilePlace): string => `${WORDS}umask 022
 p=${path}
 [ ! -d "$p" ] || fail 'there is a folder of this name'
 d=$(dirname -- "$p")
@@ -48,15 +49,18 @@ unless_there
 export const sizeScript = (place: FilePlace): string =>
   `${onPlace(place)}if [ -f "$t" ]; then say "$(length "$t")"; else say 0; fi`;
 
+/** Says `done`, or what is wrong with the part; one of other content is removed. */
+export const intoPlace = ({ size, sha256, mode }: FilePlace): string => `n=$(length "$t")
+[ "$n" -ge ${size} ] || { say "only $n of ${size} bytes arrived"; exit 0; }
+got=$(sum "$t")
+[ "$got" = ${sha256} ] || { rm -f -- "$t"; say "sha256 of what arrived is $got, not ${sha256}"; exit 0; }
+chmod ${mode.toString(8)} "$t" && sync "$t" && mv -f -- "$t" "$p" || exit 1
+say done`;
+
 /** Reads the bytes from `offset` on from stdin. Says `unchanged`, `done`, or a sentence about what arrived. */
 export const putScript = (place: FilePlace, offset: number): string => `${onPlace(place)}: >> "$t" || exit 1
 dd of="$t" bs=65536 seek=${offset} oflag=seek_bytes conv=notrunc status=none || exit 1
-n=$(length "$t")
-[ "$n" -ge ${place.size} ] || { say "only $n of ${place.size} bytes arrived"; exit 0; }
-got=$(sum "$t")
-[ "$got" = ${place.sha256} ] || { rm -f -- "$t"; say "sha256 of what arrived is $got, not ${place.sha256}"; exit 0; }
-chmod ${place.mode.toString(8)} "$t" && sync "$t" && mv -f -- "$t" "$p" || exit 1
-say done`;
+${intoPlace(place)}`;
 
 /** Prints the bytes from `offset` on; says size, mode and sha256. Of a file that grows, what was there at the beginning. */
 export const getScript = (path: string, offset: number): string => `${WORDS}p=${path}

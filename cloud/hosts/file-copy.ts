@@ -72,7 +72,7 @@ export async function getFile(
 }
 
 /** What a script of these says last; its own words for what went wrong where it failed. */
-async function say(link: SshLink, path: string, script: string, options: ExecOptions): Promise<string> {
+export async function say(link: SshLink, path: string, script: string, options: ExecOptions): Promise<string> {
   const result = await link.exec(`exec sh -c ${shellQuote(script)}`, options);
   const said = lastWord(result.stderr);
   if (result.code === 0 && said !== undefined) return said;
@@ -87,7 +87,10 @@ function explained({ where }: SshLink, path: string, { code, signal, stderr }: E
 }
 
 /** Again after each loss of the connection, as long as each try gets further. */
-async function overCuts<T>(signal: AbortSignal, copy: (progress: (offset: number) => void) => Promise<T>): Promise<T> {
+export async function overCuts<T>(
+  signal: AbortSignal,
+  copy: (progress: (offset: number) => void) => Promise<T>,
+): Promise<T> {
   let best = -1;
   let tries = 0;
   const progress = (offset: number): void => {

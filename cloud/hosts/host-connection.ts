@@ -21,6 +21,7 @@ import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
 import type { SshLink } from './ssh-link.js';
+import type { StoreFetch } from './store-fetch.js';
 
 export interface FollowOptions {
   /** Seconds between two looks at the output. */
@@ -29,18 +30,27 @@ export interface FollowOptions {
   readonly useInotify: boolean;
 }
 
+/** A link and what all its holders share on it. */
+export interface LinkUsers {
+  readonly link: SshLink;
+  readonly runner: RunnerClient;
+  readonly fetch: StoreFetch;
+}
+
 /** One holder's view of a shared link. `onClose` tells the fleet that this holder is done. */
 export class RunnerHostConnection implements HostConnection {
   readonly target: HostTarget;
   readonly #link: SshLink;
   readonly #runner: RunnerClient;
+  readonly #fetch: StoreFetch;
   readonly #follow: FollowOptions;
   readonly #onClose: () => void;
 
-  constructor(link: SshLink, runner: RunnerClient, follow: FollowOptions, onClose: () => void) {
+  constructor({ link, runner, fetch }: LinkUsers, follow: FollowOptions, onClose: () => void) {
     this.target = link.target;
     this.#link = link;
     this.#runner = runner;
+    this.#fetch = fetch;
     this.#follow = follow;
     this.#onClose = onClose;
   }
@@ -50,8 +60,8 @@ export class RunnerHostConnection implements HostConnection {
     listener: SetUpListener,
     signal: AbortSignal,
   ): Promise<readonly ModuleOutcome[]> {
-    const putFile: HostConnection['putFile'] = (...words) => this.putFile(...words);
-    return applyModules({ runner: this.#runner, where: this.#link.where, putFile }, plans, listener, signal);
+    const context = { runner: this.#runner, where: this.#link.where, fetch: this.#fetch };
+    return applyModules(context, plans, listener, signal);
   }
 
   async forgetModules(names: readonly string[]): Promise<void> {

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { PutFileOptions } from './port.js';
 import type { ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
-import type { FileSource } from '../../domain/file-source.js';
 import { RunnerFailed } from './port.js';
 import { ModuleFrames } from './module-frames.js';
 import type { ModuleFrame } from './module-frames.js';
 import { copiedPath, isCopied, modulesProgram, sizeOf } from './module-program.js';
 import { OutputTail } from './output-tail.js';
 import type { RunnerClient } from './runner-client.js';
+import type { StoreFetch } from './store-fetch.js';
 
 /** After the end of a call, for what its last step printed; a daemon that it started may hold the channel open for ever. */
 const LINGER_MS = 1000;
@@ -18,7 +17,7 @@ const SENT_ANYWAY = 16 * 1024;
 export interface ModulesCallContext {
   readonly runner: RunnerClient;
   readonly where: string;
-  putFile(source: FileSource, path: string, options: PutFileOptions): Promise<unknown>;
+  readonly fetch: StoreFetch;
 }
 
 /**
@@ -82,12 +81,9 @@ class ModulesCall {
     this.#listener = listener;
   }
 
-  async run({ runner, where, putFile }: ModulesCallContext, asked: ReadonlySet<string>, signal: AbortSignal) {
+  async run({ runner, where, fetch }: ModulesCallContext, asked: ReadonlySet<string>, signal: AbortSignal) {
     const modules = this.#plans.map((plan) => ({ plan, isSent: asked.has(plan.name) }));
-    for (const { plan } of modules.filter(({ isSent }) => isSent)) {
-      for (const file of plan.steps.flatMap((step) => step.files ?? []))
-        if (isCopied(file)) await putFile(file.content, copiedPath(file.content), { mode: 0o600, signal });
-    }
+    for (const { plan } of modules.filter(({ isSent }) => isSent)) await this.#placeLargeFiles(plan, fetch, signal);
     const nonce = randomBytes(16).toString('hex');
     const frames = new ModuleFrames(nonce);
     const onStdout = async (chunk: Buffer): Promise<void> => {
@@ -96,6 +92,12 @@ class ModulesCall {
     const program = await modulesProgram(nonce, modules);
     const { stderr } = await runner.program('modules', program, { onStdout, signal, lingerMs: LINGER_MS });
     if (!this.#isWhole) throw new Error(`${where}: the modules ended without an answer: '${stderr.trim()}'`);
+  }
+
+  async #placeLargeFiles({ name, steps }: ModulePlan, fetch: StoreFetch, signal: AbortSignal): Promise<void> {
+    const tell = (line: string) => this.#listener.onOutput(name, Buffer.from(`jobctl: ${line}\n`));
+    for (const { content } of steps.flatMap((step) => step.files ?? []).filter(isCopied))
+      await fetch.place(content, copiedPath(content), { mode: 0o600, signal }, tell);
   }
 
   /** What comes before the first step is of the host's login files. */

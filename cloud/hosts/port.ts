@@ -52,14 +52,28 @@ export interface ModuleStep {
 export interface ModuleFile {
   /** Relative to the login user's home. */
   readonly path: string;
-  /** Read only where a host needs it. */
-  readonly content: Buffer | FileSource;
+  /** Read only where a host needs it. A large one that is a `StoredSource` is read there by the host, if it can. */
+  readonly content: Buffer | FileSource | StoredSource;
   readonly mode: number;
+}
+
+/** A file that is an object of a store too, from where the host may read it itself. */
+export interface StoredSource extends FileSource {
+  readonly stored: {
+    /** What the submitter calls it, for the log. */
+    readonly called: string;
+    /** gs://BUCKET/OBJECT */
+    readonly place: string;
+    /** Where its bytes are had with a token; over `http:` without one. */
+    readonly url: string;
+    /** A URL that is good for minutes; undefined where the worker's credentials cannot sign. Rejects with why they may not. */
+    signedUrl(): Promise<string | undefined>;
+  };
 }
 
 /** Hears of the steps of a set-up while they run. */
 export interface SetUpListener {
-  /** What a step printed. Nothing more is read until its promise settles. */
+  /** What a step printed, and a line of jobctl's on each large file. Nothing more is read until its promise settles. */
   onOutput(module: string, chunk: Buffer): void | Promise<void>;
   /** A step began; with `code`, it ended. */
   onStep?(event: { readonly module: string; readonly step: string; readonly code?: number }): void;
@@ -111,7 +125,13 @@ export type RunStatus =
   | { readonly kind: 'starting' }
   /** Not begun, since something on the host stands in its way: the same id may be started again. */
   | { readonly kind: 'blocked'; readonly message: string }
-  | { readonly kind: 'running'; readonly startedAt: number; readonly outputBytes: number }
+  | {
+      readonly kind: 'running';
+      readonly startedAt: number;
+      readonly outputBytes: number;
+      /** How long ago it printed last, or began, at least: the host's own word. Absent: the host cannot tell. */
+      readonly quietMs?: number;
+    }
   | {
       readonly kind: 'exited';
       readonly code: number;
@@ -121,6 +141,8 @@ export type RunStatus =
       readonly outputBytes: number;
       /** jobctl had asked for its end before. */
       readonly isStopped: boolean;
+      /** How long ago it ended, at least. Absent: the host cannot tell. */
+      readonly quietMs?: number;
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }

@@ -1,11 +1,13 @@
 import { abortable } from './abort.js';
 import { RunnerHostConnection } from './host-connection.js';
+import type { LinkUsers } from './host-connection.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';
 import { RunnerClient } from './runner-client.js';
 import { Semaphore } from './semaphore.js';
 import { keyFingerprint } from './private-key.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 import { SshLink } from './ssh-link.js';
+import { StoreFetch } from './store-fetch.js';
 
 export interface SshHostsOptions extends Omit<HandshakeOptions, 'connectTimeoutMs' | 'keepaliveMs'> {
   /** Which of a host's addresses; `external` = that one where there is one. */
@@ -32,9 +34,7 @@ const DEFAULTS = {
   followPollSeconds: 0.2,
 } as const;
 
-interface SharedLink {
-  readonly link: SshLink;
-  readonly runner: RunnerClient;
+interface SharedLink extends LinkUsers {
   holders: number;
   idle?: NodeJS.Timeout;
 }
@@ -50,7 +50,7 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
     const known = links.get(name);
     if (known) return known;
     const link = new SshLink(target, key, { ...settings, connecting });
-    const made: SharedLink = { link, runner: new RunnerClient(link), holders: 0 };
+    const made: SharedLink = { link, runner: new RunnerClient(link), fetch: new StoreFetch(link), holders: 0 };
     links.set(name, made);
     return made;
   }
@@ -87,7 +87,7 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
       close();
       throw error;
     }
-    return new RunnerHostConnection(shared.link, shared.runner, follow, close);
+    return new RunnerHostConnection(shared, follow, close);
   }
 
   function release(targets?: readonly HostTarget[]): void {

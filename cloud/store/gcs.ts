@@ -10,6 +10,8 @@ export interface StoreOptions {
   readonly projectId?: string;
 }
 
+const GOOGLE = 'https://storage.googleapis.com';
+
 /**
  * One call, its two repeats included, ends within this time; then the caller decides (activities are retried). The
  * library's own defaults are ten minutes and no timeout per request.
@@ -154,6 +156,25 @@ class GcsStore implements StorePort {
       await file.delete();
     } catch (error) {
       this.#absentOr(error, `remove ${this.#place(name)}`);
+    }
+  }
+
+  downloadUrl(name: string): string {
+    const endpoint = (this.#options.endpoint ?? GOOGLE).replace(/\/$/, '');
+    const path = `${encodeURIComponent(this.bucket)}/o/${encodeURIComponent(name)}`;
+    return `${endpoint}/download/storage/v1/b/${path}?alt=media`;
+  }
+
+  async signedUrl(name: string, forMs: number): Promise<string | undefined> {
+    if (this.#options.endpoint?.startsWith('http:')) return undefined;
+    const file = await this.#file(name);
+    try {
+      const [url] = await file.getSignedUrl({ version: 'v4', action: 'read', expires: Date.now() + forMs });
+      return url;
+    } catch (error) {
+      // The auth library's words for credentials of nobody who signs (google-auth-library 9.15, googleauth.js `sign`).
+      if (error instanceof Error && error.message.includes('Cannot sign data without')) return undefined;
+      return this.#fail(error, `sign a URL of ${this.#place(name)}`);
     }
   }
 

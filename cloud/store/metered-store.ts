@@ -20,5 +20,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     stat: (...args) => metered('stat', store.stat(...args)),
     list: (...args) => metered('list', store.list(...args)),
     remove: (...args) => metered('remove', store.remove(...args)),
+    downloadUrl: (name) => store.downloadUrl(name),
+    signedUrl: (...args) => metered('signedUrl', store.signedUrl(...args)),
   };
 }

@@ -37,6 +37,13 @@ export interface StorePort {
   list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]>;
   /** Also if it is not there. */
   remove(name: string): Promise<void>;
+  /** Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. */
+  downloadUrl(name: string): string;
+  /**
+   * A URL that reads the object without a login for `forMs`, a week at most. Undefined where these credentials cannot sign,
+   * such as a person's login, and over `http:`, where none are used. Whether there is such an object is not looked up.
+   */
+  signedUrl(name: string, forMs: number): Promise<string | undefined>;
 }
 
 /** The reading half, for those who start often and only look. */

@@ -9,6 +9,10 @@ export interface TcpCutter {
   /** Resets every open connection; with `afterBytes`, each connection from now on once so many bytes went to the host. */
   cut(): void;
   cutAfter(bytesToHost: number | undefined): void;
+  /** Resets, once, the first connection to which so many bytes came from the host. */
+  cutAnswerAfter(bytesFromHost: number): void;
+  /** Bytes that came from the host so far, on all connections. */
+  bytesFromHost(): number;
   /** Passes nothing on any more, and closes nothing: the other end seems to be gone. */
   silence(): void;
   close(): Promise<void>;
@@ -18,6 +22,8 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   const open = new Set<Socket>();
   let accepted = 0;
   let limit: number | undefined;
+  let answerLimit: number | undefined;
+  let answered = 0;
   const server = createServer((near) => {
     accepted += 1;
     const far = connect(target, '127.0.0.1');
@@ -25,6 +31,14 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     near.on('data', (chunk: Buffer) => {
       toHost += chunk.length;
       if (limit !== undefined && toHost >= limit) near.resetAndDestroy();
+    });
+    let fromHost = 0;
+    far.on('data', (chunk: Buffer) => {
+      fromHost += chunk.length;
+      answered += chunk.length;
+      if (answerLimit === undefined || fromHost < answerLimit) return;
+      answerLimit = undefined;
+      near.resetAndDestroy();
     });
     near.pipe(far).pipe(near);
     for (const [socket, other] of [
@@ -47,6 +61,8 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     connections: () => accepted,
     cut,
     cutAfter: (bytes) => void (limit = bytes),
+    cutAnswerAfter: (bytes) => void (answerLimit = bytes),
+    bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
     close: async () => {
       const closed = once(server, 'close');

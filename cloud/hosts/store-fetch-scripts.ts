@@ -1,0 +1,58 @@
+import type { FilePlace } from './file-copy-scripts.js';
+import { intoPlace, onPlace } from './file-copy-scripts.js';
+
+/** Whose right a host reads an object with. `nobody`: over `http:`, where no credentials are sent, or by a URL that is signed. */
+export type Reader = 'service-account' | 'nobody';
+
+/** Seconds until it is known that nobody answers. */
+const CONNECT_SECONDS = 5;
+/** Seconds without a byte after which a transfer is broken off; the next one goes on from there. */
+const STALL_SECONDS = 20;
+
+/**
+ * Reads the rest of an object into the file's part: one try. curl's configuration, with the URL, comes on stdin and goes on to curl by
+ * a pipe, with a token where one is wanted, so that neither is in a command line that others on the host may read. The login
+ * user's own ~/.curlrc holds (a proxy, an authority of the organization's), but what it makes curl print is not passed on.
+ *
+ * Written by `dd` at its offset, as `putScript` does: a fetch that was cut and still runs writes the same bytes at the same places.
+ *
+ * Says `unchanged`, `done`, `no-curl`, `no-token CODE` (curl's, of the call to the metadata server), `failed CODE BYTES MESSAGE`
+ * (curl's; how much is there now), or a sentence about what arrived. A disk that is full is a failure of the script.
+ */
+export const fetchScript = (place: FilePlace, reader: Reader): string => `${onPlace(place)}: >> "$t" || exit 1
+command -v curl > /dev/null || { say no-curl; exit 0; }
+config=$(cat)
+${reader === 'service-account' ? WITH_TOKEN : ''}n=$(length "$t")
+[ "$n" -le ${place.size} ] || { : > "$t"; n=0; }
+code=0
+if [ "$n" -lt ${place.size} ]; then
+  heard=$( {
+    {
+      printf '%s\\n' "$config" | curl --config - --silent --show-error --fail --globoff --connect-timeout ${CONNECT_SECONDS} \\
+        --speed-limit 1 --speed-time ${STALL_SECONDS} --range "$n-${place.size - 1}" 2>&3
+      echo "code $?" >&3
+    } | dd of="$t" bs=65536 seek="$n" oflag=seek_bytes conv=notrunc status=none 2>&4 || echo 'jobctl: not written' >&3
+  } 3>&1 4>&2 )
+  case $heard in *'jobctl: not written'*) exit 1 ;; esac
+  code=$(printf '%s\\n' "$heard" | sed -n 's/^code //p' | tail -n 1)
+  n=$(length "$t")
+fi
+[ "$code" = 0 ] || { say "failed $code $n $(printf '%s\\n' "$heard" | grep '^curl: (' | tail -n 1)"; exit 0; }
+${intoPlace(place)}`;
+
+/** Of the VM's service account, from the metadata server, which is never reached through a proxy. */
+const WITH_TOKEN = `answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
+  "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token") ||
+  { say "no-token $?"; exit 0; }
+token=$(printf '%s' "$answer" | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+[ -n "$token" ] || { say 'no-token 22'; exit 0; }
+config="$config
+header = \\"Authorization: Bearer $token\\""
+`;
+
+/** A line of curl's configuration. @throws RangeError for a URL that a line cannot carry. */
+export function urlLine(url: string): string {
+  if (/[\s"\\]/.test(url))
+    throw new RangeError(`URL of an object: it has a space, a quote or a backslash; encode them`);
+  return `url = "${url}"\n`;
+}

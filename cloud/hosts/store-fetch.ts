@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shellPath } from '../../domain/shell-quote.js';
+import { overCuts, putFile, say } from './file-copy.js';
+import { partName, sizeScript } from './file-copy-scripts.js';
+import type { FilePlace } from './file-copy-scripts.js';
+import type { FileSource } from '../../domain/file-source.js';
+import type { PutFileOptions, StoredSource } from './port.js';
+import type { SshLink } from './ssh-link.js';
+import { fetchAnswer, whyNot } from './store-fetch-answer.js';
+import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
+import { fetchScript, urlLine } from './store-fetch-scripts.js';
+
+/** Tries in a row of one way after each of which no byte more had arrived, where the store or its network is in trouble. */
+const TRIES_WITHOUT_PROGRESS = 4;
+const FIRST_PAUSE_MS = 500;
+/** A way that is closed to a host (no right, no metadata server) is looked at again after this long. */
+const CLOSED_MS = 10 * 60_000;
+
+/** One line, without its end, for the log of the module that the file is for. */
+export type Tell = (line: string) => void | Promise<void>;
+
+/**
+ * Puts files on one host by the cheapest way that works there: read by the host from the store, as the VM's service account
+ * or by a signed URL, else over SSH (docs/adr/0027). What does not work is remembered, so that each file does not pay for it again.
+ */
+export class StoreFetch {
+  readonly #link: SshLink;
+  /** Until when, epoch ms, a way is not tried. `store`: none of them. */
+  readonly #closed = new Map<FetchWay | 'store', number>();
+
+  constructor(link: SshLink) {
+    this.#link = link;
+  }
+
+  /**
+   * As `HostConnection.putFile`, for a path of the login user's.
+   * @param tell is told by which way the file came, and why not by a better one. Nothing where it was there.
+   */
+  async place(source: FileSource, path: string, options: PutFileOptions, tell: Tell): Promise<'unchanged' | 'done'> {
+    if (!isStored(source)) return putFile(this.#link, source, path, options);
+    const { called } = source.stored;
+    const since = Date.now();
+    const fetched = await this.#fetched(source, path, options);
+    const why = fetched.reasons.length === 0 ? '' : ` (${fetched.reasons.join('; ')})`;
+    if (fetched.end === 'unchanged') return fetched.end;
+    if (fetched.end === 'done') {
+      await tell(`${called}, ${told(source, since)}, ${WORDS[fetched.way]}${why}`);
+      return fetched.end;
+    }
+    if (why !== '') await tell(`${called}: over SSH${why}`);
+    const end = await putFile(this.#link, source, path, options);
+    if (end === 'done') await tell(`${called}, ${told(source, since)}, over SSH`);
+    return end;
+  }
+
+  async #fetched(source: StoredSource, path: string, options: PutFileOptions): Promise<Fetched> {
+    const first: FetchWay = source.stored.url.startsWith('http:') ? 'plain' : 'service-account';
+    const reasons: string[] = [];
+    for (const way of [first, 'signed-url'] as const) {
+      if (this.#isClosed('store') || this.#isClosed(way)) continue;
+      const answer = await this.#tried(way, source, path, options);
+      if (answer.kind === 'placed') return { end: answer.end, way, reasons };
+      const { reason, closes } = whyNot(answer, way, source.stored);
+      reasons.push(reason);
+      if (closes !== undefined) this.#closed.set(closes, Date.now() + CLOSED_MS);
+      // Another identity helps against a missing right, and against nothing else.
+      if (closes !== way) break;
+    }
+    return { end: 'not-fetched', reasons };
+  }
+
+  #isClosed(way: FetchWay | 'store'): boolean {
+    return (this.#closed.get(way) ?? 0) > Date.now();
+  }
+
+  /** One way, again as long as the store or its network may recover, and over cuts of the connection to the host. */
+  async #tried(
+    way: FetchWay,
+    source: StoredSource,
+    path: string,
+    { mode, signal }: PutFileOptions,
+  ): Promise<FetchAnswer> {
+    const { size, sha256, stored } = source;
+    const place: FilePlace = { path: shellPath(path), part: partName(path, sha256), mode, size, sha256 };
+    let isCut = false;
+    return overCuts(signal, async (progress) => {
+      if (isCut) progress(Number(await say(this.#link, path, sizeScript(place), { signal })) || size);
+      isCut = true;
+      return persistently(signal, async () => {
+        const url = way === 'signed-url' ? await signedUrl(stored) : { url: stored.url };
+        if ('kind' in url) return url;
+        const script = fetchScript(place, way === 'service-account' ? 'service-account' : 'nobody');
+        return fetchAnswer(await say(this.#link, path, script, { stdin: Buffer.from(urlLine(url.url)), signal }));
+      });
+    });
+  }
+}
+
+type Fetched =
+  | { readonly end: 'unchanged' | 'done'; readonly way: FetchWay; readonly reasons: readonly string[] }
+  | { readonly end: 'not-fetched'; readonly reasons: readonly string[] };
+
+const WORDS: Readonly<Record<FetchWay, string>> = {
+  plain: 'from the store',
+  'service-account': "from the store, by the VM's service account",
+  'signed-url': 'from the store, by a signed URL',
+};
+
+function isStored(source: FileSource): source is StoredSource {
+  return 'stored' in source;
+}
+
+function told({ size }: FileSource, since: number): string {
+  return `${(size / 1e6).toFixed(1)} MB in ${((Date.now() - since) / 1000).toFixed(1)} s`;
+}
+
+/** Again after trouble that may pass, as long as each try gets further. */
+async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
+  let best = 0;
+  for (let tries = 1; ; tries++) {
+    const answer = await attempt();
+    if (answer.kind !== 'trouble') return answer;
+    if (answer.bytes > best) tries = 1;
+    best = Math.max(best, answer.bytes);
+    if (tries >= TRIES_WITHOUT_PROGRESS) return answer;
+    await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1), undefined, { signal });
+  }
+}
+
+/** Signed when it is used. Whatever refuses it is a reason for another way, and no end of the set-up. */
+async function signedUrl(stored: StoredSource['stored']): Promise<{ readonly url: string } | FetchAnswer> {
+  try {
+    const url = await stored.signedUrl();
+    return url === undefined ? { kind: 'unsigned', message: "the worker's credentials cannot sign a URL" } : { url };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'unsigned', message: `the worker may not sign a URL: ${message}` };
+  }
+}
