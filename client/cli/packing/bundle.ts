@@ -1,0 +1,66 @@
+import type { BundleSpec } from '../../../domain/setup-spec.js';
+import { bundleEntries, type BundleEntries } from './bundle-entries.js';
+import { gitFiles } from './git.js';
+import { NotPackable, packTree, type PackedTree } from './pack-tree.js';
+
+/** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
+const MOST_BYTES = 2 * 1024 ** 3;
+/** Names shown of a longer list. */
+const SHOWN = 5;
+
+export interface PackedBundle {
+  readonly packed: PackedTree;
+  /** What it holds and what stays behind, for the person who submits. */
+  readonly says: string;
+  readonly warnings: readonly string[];
+}
+
+/** A folder as a bundle: tar.gz, the same bytes for the same files. @throws NotPackable */
+export async function packBundle(folder: string, bundle: BundleSpec): Promise<PackedBundle> {
+  const [entries, texts] = await Promise.all([bundleEntries(folder, bundle), gitFiles(folder)]);
+  refuseUnfit(entries);
+  const names = new Set(texts.map(({ name }) => name));
+  const paths = entries.paths.filter((path) => !names.has(path));
+  const packed = await packTree({ root: folder, entries: paths, texts, gzip: true });
+  return { packed, says: whatItHolds(folder, entries, packed.source.size), warnings: warningsOf(entries) };
+}
+
+function refuseUnfit({ count, bytes, bytesOf, leftOut }: BundleEntries): void {
+  if (count === 0) {
+    const why = leftOut.length === 0 ? '' : `: ${shownNames(leftOut)} stay behind (bundle.exclude, .gitignore)`;
+    throw new NotPackable(`has nothing to be packed${why}`);
+  }
+  if (bytes <= MOST_BYTES) return;
+  const largest = [...bytesOf].toSorted(([, a], [, b]) => b - a).slice(0, 3);
+  const most = largest.map(([name, size]) => `${name} (${sizeText(size)})`).join(', ');
+  const advice = 'leave data out by bundle.exclude, and give it to the hosts by gcsfuse or files';
+  throw new NotPackable(
+    `has ${sizeText(bytes)}; a bundle has ${sizeText(MOST_BYTES)} at most. Most is in ${most}: ${advice}`,
+  );
+}
+
+function whatItHolds(folder: string, { count, bytes, leftOut }: BundleEntries, packedBytes: number): string {
+  const behind =
+    leftOut.length === 0 ? '' : `; ${shownNames(leftOut)} ${leftOut.length === 1 ? 'stays' : 'stay'} behind`;
+  const files = count === 1 ? '1 file' : `${count} files`;
+  return `bundle: ${files} of ${folder}, ${sizeText(bytes)} (${sizeText(packedBytes)} packed)${behind}`;
+}
+
+function warningsOf({ linksOut }: BundleEntries): readonly string[] {
+  if (linksOut.length === 0) return [];
+  const links = linksOut.map(([path, target]) => `${path} -> ${target}`);
+  return [`bundle: ${shownNames(links)}: what a link outside of the bundle leads to is not on the hosts`];
+}
+
+function shownNames(names: readonly string[]): string {
+  const rest = names.length - SHOWN;
+  return `${names.slice(0, SHOWN).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** `812 B`, `1.2 kB`, `3.4 MB`. */
+function sizeText(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { lstat, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Pack } from 'tar';
+import type { FileSource } from '../../../domain/file-source.js';
+import { scratchPath } from './scratch-folder.js';
+
+/** A folder's entries that an archive is made of. */
+export interface Tree {
+  readonly root: string;
+  /** Paths below `root`, with `/`; they stand in the archive in this order. A folder's own entries are not added. */
+  readonly entries: readonly string[];
+  readonly gzip?: true;
+}
+
+/** An archive in a file of TMPDIR (mode 0600). */
+export interface PackedTree {
+  readonly source: FileSource;
+  remove(): Promise<void>;
+}
+
+/** Why a folder cannot be packed; the message continues a sentence that begins with the folder. */
+export class NotPackable extends Error {
+  override readonly name = 'NotPackable';
+}
+
+/** Bytes of a folder's files together. */
+const MAX_TREE_BYTES = 50 * 1024 ** 3;
+/** Four entries are read at once. */
+const READ_BYTES = 256 * 1024;
+
+/**
+ * A tar archive (POSIX, pax headers where they are needed) that is the same bytes for the same entries: without times, owners and
+ * what umasks differ in (write for group and others). Links are kept as links, and so are files of several names among the
+ * entries. @throws NotPackable
+ */
+export async function packTree({ root, entries, gzip }: Tree): Promise<PackedTree> {
+  await refuseUnpackable(root, entries);
+  const path = scratchPath(gzip ? '.tar.gz' : '.tar');
+  const remove = (): Promise<void> => rm(path, { force: true });
+  try {
+    return { source: await writeArchive(path, { root, entries, ...(gzip && { gzip }) }), remove };
+  } catch (error) {
+    await remove();
+    throw notPackable(error, root);
+  }
+}
+
+/** tar leaves a socket out in silence and reads a name that is not UTF-8 as another one. */
+async function refuseUnpackable(root: string, entries: readonly string[]): Promise<void> {
+  let bytes = 0;
+  for (const entry of entries) {
+    const path = join(root, entry);
+    const found = await lstat(path).catch((error: unknown) => {
+      throw notPackable(error, root);
+    });
+    if (found.isSymbolicLink()) await refuseOddTarget(path, entry);
+    else if (!found.isFile() && !found.isDirectory())
+      throw new NotPackable(`has ${entry}, which is neither file, folder nor link (a socket, pipe or device)`);
+    bytes += found.isFile() ? found.size : 0;
+    if (bytes > MAX_TREE_BYTES) throw new NotPackable(`has more than ${MAX_TREE_BYTES} bytes, which are the most`);
+  }
+}
+
+async function refuseOddTarget(path: string, entry: string): Promise<void> {
+  const target = await readlink(path, { encoding: 'buffer' });
+  if (!isUtf8(target)) throw new NotPackable(`has the link ${entry}, whose target is not UTF-8: ${shown(target)}`);
+}
+
+export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).equals(name);
+/** With what is not ASCII as `\xff`. */
+export const shown = (name: Buffer): string =>
+  name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
+
+async function writeArchive(path: string, { root, entries, gzip }: Tree): Promise<FileSource> {
+  const pack = new Pack({
+    cwd: root,
+    portable: true,
+    noMtime: true,
+    noDirRecurse: true,
+    // Else `c:x` and `\\x` would lose what looks like a drive.
+    preservePaths: true,
+    maxReadSize: READ_BYTES,
+    ...(gzip && { gzip }),
+  });
+  // By `add` alone: the library's `create` takes a name that begins with @ for an archive to be read.
+  for (const entry of entries) pack.add(entry);
+  pack.end();
+  const hash = createHash('sha256');
+  let size = 0;
+  const hashed = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      size += chunk.length;
+      yield chunk;
+    }
+  };
+  await pipeline(pack as AsyncIterable<Buffer>, hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+  const read: FileSource['read'] = (start) => createReadStream(path, { start }) as AsyncIterable<Buffer>;
+  return { size, sha256: hash.digest('hex'), read };
+}
+
+function notPackable(error: unknown, root: string): unknown {
+  const { code, path = '' } = error as NodeJS.ErrnoException;
+  const entry = path.startsWith(root) ? path.slice(root.length).replace(/^\//, '') : path;
+  switch (code) {
+    case 'ENOSPC':
+      return new NotPackable(`cannot be packed: no space left in ${tmpdir()} (TMPDIR names another folder)`);
+    case 'EACCES':
+    case 'EPERM':
+      return new NotPackable(`has ${entry}, which cannot be read: permission denied`);
+    case 'ENOENT':
+    case 'EOF':
+      return new NotPackable(`has ${entry}, which changed while it was packed`);
+    default:
+      return error;
+  }
+}
