@@ -4,7 +4,7 @@ import { lstat, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Pack } from 'tar';
+import { Header, Pack, ReadEntry } from 'tar';
 import type { FileSource } from '../../../domain/file-source.js';
 import { scratchPath } from './scratch-folder.js';
 
@@ -13,6 +13,8 @@ export interface Tree {
   readonly root: string;
   /** Paths below `root`, with `/`; they stand in the archive in this order. A folder's own entries are not added. */
   readonly entries: readonly string[];
+  /** Files that are not in the folder; they stand behind its entries. */
+  readonly texts?: readonly { readonly name: string; readonly text: string }[];
   readonly gzip?: true;
 }
 
@@ -37,12 +39,13 @@ const READ_BYTES = 256 * 1024;
  * what umasks differ in (write for group and others). Links are kept as links, and so are files of several names among the
  * entries. @throws NotPackable
  */
-export async function packTree({ root, entries, gzip }: Tree): Promise<PackedTree> {
-  await refuseUnpackable(root, entries);
-  const path = scratchPath(gzip ? '.tar.gz' : '.tar');
+export async function packTree(tree: Tree): Promise<PackedTree> {
+  const { root } = tree;
+  await refuseUnpackable(tree);
+  const path = scratchPath(tree.gzip ? '.tar.gz' : '.tar');
   const remove = (): Promise<void> => rm(path, { force: true });
   try {
-    return { source: await writeArchive(path, { root, entries, ...(gzip && { gzip }) }), remove };
+    return { source: await writeArchive(path, tree), remove };
   } catch (error) {
     await remove();
     throw notPackable(error, root);
@@ -50,7 +53,7 @@ export async function packTree({ root, entries, gzip }: Tree): Promise<PackedTre
 }
 
 /** tar leaves a socket out in silence and reads a name that is not UTF-8 as another one. */
-async function refuseUnpackable(root: string, entries: readonly string[]): Promise<void> {
+async function refuseUnpackable({ root, entries }: Tree): Promise<void> {
   let bytes = 0;
   for (const entry of entries) {
     const path = join(root, entry);
@@ -75,7 +78,7 @@ export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).eq
 export const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-async function writeArchive(path: string, { root, entries, gzip }: Tree): Promise<FileSource> {
+async function writeArchive(path: string, { root, entries, texts = [], gzip }: Tree): Promise<FileSource> {
   const pack = new Pack({
     cwd: root,
     portable: true,
@@ -88,6 +91,7 @@ async function writeArchive(path: string, { root, entries, gzip }: Tree): Promis
   });
   // By `add` alone: the library's `create` takes a name that begins with @ for an archive to be read.
   for (const entry of entries) pack.add(entry);
+  for (const text of texts) pack.write(textEntry(text));
   pack.end();
   const hash = createHash('sha256');
   let size = 0;
@@ -101,6 +105,13 @@ async function writeArchive(path: string, { root, entries, gzip }: Tree): Promis
   await pipeline(pack as AsyncIterable<Buffer>, hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
   const read: FileSource['read'] = (start) => createReadStream(path, { start }) as AsyncIterable<Buffer>;
   return { size, sha256: hash.digest('hex'), read };
+}
+
+function textEntry({ name, text }: NonNullable<Tree['texts']>[number]): ReadEntry {
+  const bytes = Buffer.from(text);
+  const entry = new ReadEntry(new Header({ path: name, type: 'File', mode: 0o644, size: bytes.length }));
+  entry.end(bytes);
+  return entry;
 }
 
 function notPackable(error: unknown, root: string): unknown {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isUtf8, NotPackable, shown } from './pack-tree.js';
 
-const MAX_ENTRIES = 100_000;
+export const MAX_ENTRIES = 100_000;
 /** Counting goes on so far, to tell where they are. */
 const MAX_COUNTED = 1_000_000;
 const SHOWN_FOLDERS = 3;
@@ -36,7 +36,7 @@ interface Name {
   readonly isFolder: boolean;
 }
 
-async function sortedNames(root: string, folder: string): Promise<readonly Name[]> {
+export async function sortedNames(root: string, folder: string): Promise<readonly Name[]> {
   const found = await readdir(join(root, folder), { withFileTypes: true, encoding: 'buffer' }).catch(
     (error: unknown) => {
       const { code, message } = error as NodeJS.ErrnoException;
