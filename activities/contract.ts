@@ -7,6 +7,7 @@ import type { JobSpec } from '../domain/job-spec.js';
 import type { Outcome } from '../domain/job-state.js';
 import type { LeaseId, LeaseMessage, Demand } from '../domain/lease.js';
 import type { Ownership, Pricing, SliceHost, SlicePlan, SliceRef } from '../domain/slice.js';
+import type { LastSign } from '../domain/silence.js';
 import type { SliceCondition } from '../domain/slice-condition.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
@@ -111,6 +112,8 @@ export type AttemptEnd =
       readonly isStopped?: true;
     }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  /** Of a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
+  | { readonly kind: 'no-output'; readonly last: LastSign & { readonly at: EpochMs } }
   /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
   /** The hosts know of a later attempt (the job was reset): that one is to be attended. */

@@ -18,6 +18,7 @@ export class SliceGuard {
   readonly #looking = new Set<number>();
   readonly lost: Promise<readonly LostSlice[]>;
   #report: (lost: readonly LostSlice[]) => void = () => undefined;
+  #isLost = false;
 
   constructor(tpu: TpuPort, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
     this.#tpu = tpu;
@@ -25,7 +26,10 @@ export class SliceGuard {
     this.#notFoundApartMs = notFoundApartMs;
     this.#signal = signal;
     this.lost = new Promise((resolve) => {
-      this.#report = resolve;
+      this.#report = (lost) => {
+        this.#isLost = true;
+        resolve(lost);
+      };
     });
     for (const slice of slices) void this.#watch(slice);
   }
@@ -40,15 +44,17 @@ export class SliceGuard {
 
   /**
    * Whether a slice speaks for it that it was lost, asked directly of all of them. `lost` says so then, before this resolves.
-   * @param patienceMs goes on asking for this long: after a shutdown the API may say so later; 0 = once
+   * @param patienceMs goes on asking for this long, or until one is lost: after a shutdown the API may say so later; 0 = once
    */
-  async lookAtAll(patienceMs: number): Promise<void> {
+  async lookAtAll(patienceMs: number): Promise<boolean> {
     const end = Date.now() + patienceMs;
     do {
       const looks = Promise.all(this.#slices.map((slice) => this.#look(slice)));
       await Promise.race([looks, this.lost, pause(LOOK_MS, this.#signal).catch(() => undefined)]);
-      if (Date.now() < end) await Promise.race([this.lost, pause(LOOK_AGAIN_MS, this.#signal).catch(() => undefined)]);
-    } while (Date.now() < end && !this.#signal.aborted);
+      if (!this.#isLost && Date.now() < end)
+        await Promise.race([this.lost, pause(LOOK_AGAIN_MS, this.#signal).catch(() => undefined)]);
+    } while (!this.#isLost && Date.now() < end && !this.#signal.aborted);
+    return this.#isLost;
   }
 
   async #watch(slice: ReadySlice): Promise<void> {

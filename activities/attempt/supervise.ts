@@ -12,6 +12,7 @@ import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.
 import { type HostEnd, verdictOf, wasEndedByOthers } from './host-ends.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
+import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 
 /**
@@ -22,8 +23,9 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
   const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
   const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
-  const caller = new HostCaller(dependencies.hosts, key, end.signal, ({ slice }) => guard.suspect(slice));
-  const supervision = new Supervision(dependencies, input, caller, guard, end.signal);
+  const callerUntil = (signal: AbortSignal): HostCaller =>
+    new HostCaller(dependencies.hosts, key, signal, ({ slice }) => guard.suspect(slice));
+  const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
   const ended = supervision.run();
   ended.catch(() => undefined);
   try {
@@ -47,36 +49,59 @@ class Supervision {
   readonly #dependencies: ActivityDependencies;
   readonly #streams: LogStream[] = [];
   readonly #runId: string;
+  readonly #hosts: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
+  readonly #silence: SilenceWatch | undefined;
   #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
   constructor(
     dependencies: ActivityDependencies,
     input: AttemptInput,
-    caller: HostCaller,
+    callerUntil: (signal: AbortSignal) => HostCaller,
     guard: SliceGuard,
     signal: AbortSignal,
   ) {
     this.#dependencies = dependencies;
     this.#input = input;
-    this.#caller = caller;
+    this.#caller = callerUntil(signal);
     this.#guard = guard;
     this.#signal = signal;
     this.#runId = runIdOf(input);
+    this.#hosts = commandHostsOf(input);
+    const limitSeconds = input.spec.timeouts?.noOutput;
+    if (limitSeconds === undefined) return;
+    const ask: AskStatus = ({ target }, until) =>
+      callerUntil(until).on(target, (connection) => connection.runStatus(this.#runId));
+    this.#silence = new SilenceWatch(limitSeconds * 1000, this.#hosts, ask, signal);
   }
 
   async run(): Promise<AttemptEnd> {
     const script = commandScript(this.#input.spec);
     // A job without a command holds its slices until it is cancelled; only the guard can end it.
     if (script === undefined) return new Promise(() => undefined);
-    for (const host of this.#commandHosts()) this.#running.set(host, this.#runOn(host, script));
-    const ends = await this.#untilDecided();
+    for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
+    const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
+    const ends = await Promise.race([this.#untilDecided(), silent]);
+    if ('kind' in ends) return this.#afterSilence(ends);
     const verdict = verdictOf(ends);
     // What looks like the task's own failure may be the first that is seen of a slice that is being taken away.
-    if (verdict.kind === 'exited' && verdict.code !== 0) {
-      await this.#guard.lookAtAll(wasEndedByOthers(ends) ? SHUTDOWN_PATIENCE_MS : 0);
-    }
-    return verdict;
+    if (verdict.kind !== 'exited' || verdict.code === 0) return verdict;
+    return this.#unlessLost(verdict, wasEndedByOthers(ends) ? SHUTDOWN_PATIENCE_MS : 0);
+  }
+
+  /** Nothing was printed, on slices that are there: on a slice that is being taken away nobody can print. */
+  #afterSilence({ quietMs, last }: Silence): Promise<AttemptEnd> {
+    const { what, slice, host } = last;
+    return this.#unlessLost(
+      { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } },
+      0,
+    );
+  }
+
+  /** Never, where a slice is found to be lost: that is the attempt's end then. */
+  async #unlessLost(verdict: AttemptEnd, patienceMs: number): Promise<AttemptEnd> {
+    const isLost = await this.#guard.lookAtAll(patienceMs);
+    return isLost ? new Promise(() => undefined) : verdict;
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
@@ -123,11 +148,17 @@ class Supervision {
     ]);
     this.#streams.push(stream);
     if (started.kind === 'fenced') return { kind: 'fenced', at, epoch: started.epoch };
+    this.#silence?.reading(host, started, () => stream.position);
+    const ship = (chunk: Buffer): void | Promise<void> => {
+      this.#silence?.heard(host);
+      return stream.append(chunk);
+    };
     for (;;) {
       await this.#caller.on(target, (connection) =>
-        connection.followOutput(this.#runId, stream.position, (chunk) => stream.append(chunk), this.#signal),
+        connection.followOutput(this.#runId, stream.position, ship, this.#signal),
       );
       const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+      this.#silence?.said(host, status);
       const end = endOf(status, at);
       if (end) {
         await stream.flush();
@@ -143,14 +174,6 @@ class Supervision {
       return connection.startRun(request);
     const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
-  }
-
-  #commandHosts(): readonly AttemptHost[] {
-    const { spec, slices } = this.#input;
-    return hostsOf(this.#input).filter(({ target }) => {
-      const own = slices.find(({ index }) => index === target.slice);
-      return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
-    });
   }
 
   #request({ slice, index }: HostTarget, script: string): RunRequest {
@@ -173,6 +196,14 @@ class Supervision {
       ...(waitMs !== undefined && { accelerator: { waitMs } }),
     };
   }
+}
+
+function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
+  const { spec, slices } = input;
+  return hostsOf(input).filter(({ target }) => {
+    const own = slices.find(({ index }) => index === target.slice);
+    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
+  });
 }
 
 /** What is starting may yet come to nothing (an accelerator that stays busy), and is then started by whoever asks next. */

@@ -129,7 +129,7 @@ export type RunStatus =
       readonly kind: 'running';
       readonly startedAt: number;
       readonly outputBytes: number;
-      /** How long ago it printed last, or began, at least: the host's own word. Absent: the host cannot tell. */
+      /** How long ago it printed last, or began, at least: the host's own word. Absent: it cannot tell (its disk is full). */
       readonly quietMs?: number;
     }
   | {

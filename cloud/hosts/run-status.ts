@@ -21,6 +21,9 @@ export function parseState(line: string): StartAnswer {
     if (!Number.isFinite(value)) throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
     return value;
   };
+  // A run that an earlier version of the runner has begun does not know it.
+  const quietMs = (position: number): { readonly quietMs?: number } =>
+    fields[position] === undefined || fields[position] === '-' ? {} : { quietMs: number(position) };
   switch (kind) {
     case 'absent':
     case 'starting':
@@ -28,7 +31,7 @@ export function parseState(line: string): StartAnswer {
     case 'blocked':
       return { kind, message: fields.join(' ') };
     case 'running':
-      return { kind, startedAt: number(0), outputBytes: number(1) };
+      return { kind, startedAt: number(0), outputBytes: number(1), ...quietMs(2) };
     case 'exited': {
       const signal = fields[1];
       return {
@@ -39,6 +42,7 @@ export function parseState(line: string): StartAnswer {
         endedAt: number(3),
         outputBytes: number(4),
         isStopped: fields[5] === 'stopped',
+        ...quietMs(6),
       };
     }
     case 'orphaned':

@@ -50,7 +50,8 @@ function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
 
 function resolveNoOutput({ timeouts, command }: JobFile, report: Report): number | undefined {
   const value = given(timeouts?.no_output);
-  if (value === undefined) return undefined;
+  // Version 0.1.0 knew the key and took no other value.
+  if (value === undefined || value === false) return undefined;
   const seconds = secondsOf(value);
   if (!(seconds >= LEAST_NO_OUTPUT_SECONDS))
     report.wrong(['timeouts', 'no_output'], value, `shorter than ${LEAST_NO_OUTPUT_SECONDS} s`, 'such as 30m');

@@ -68,7 +68,10 @@ const timeouts = section({
   provision: duration().nullish().describe('How long its slices may take to be ready, in one zone.'),
   setup: duration().nullish().describe('How long its hosts may be set up in one attempt.'),
   run: duration().nullish().describe('How long the command may run in one attempt.'),
-  no_output: duration().nullish().describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
+  no_output: z
+    .union([duration(), z.literal(false)], { error: 'a duration of 5s or more, such as 30m' })
+    .nullish()
+    .describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
 });
 
 const schema = section({

@@ -40,11 +40,13 @@ describe('the on-host runner: a disk that is full', () => {
       assert.equal((await ended(connection)).code, 0);
     }));
 
-  it('while it runs: a stop reaches it, with its grace, and its own exit code is kept', () =>
+  it('while it runs: it cannot tell whether anything is printed; a stop reaches it, with its grace, and its own exit code is kept', () =>
     withSmallDisk(async ({ connection }) => {
       const script = `trap 'exit 9' TERM; head -c 4M /dev/zero > ~/filler 2> /dev/null; echo full; while :; do sleep 0.05; done`;
       await connection.startRun(request(script));
       await onHost(connection, 'while [ "$(df --output=avail ~ | tail -n 1)" -gt 4 ]; do sleep 0.05; done');
+      const running = await connection.runStatus('train-x1-a1');
+      assert.ok(running.kind === 'running' && running.quietMs === undefined, JSON.stringify(running));
       const status = await connection.stopRun('train-x1-a1', 8000, NOTICE);
       assert.equal(status.kind === 'exited' && status.code, 9);
     }));

@@ -6,9 +6,9 @@ import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
 import { recordAttempt } from './attempt-records.js';
 import { type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
-import { hostCount, hostsOf, watchSummary } from './attempt-words.js';
+import { hostCount, hostsOf, silenceText, watchSummary } from './attempt-words.js';
 import { ClaimedWorker } from './claimed-worker.js';
-import type { Interruption } from './interruption.js';
+import { type Interruption, interruptionBySilence } from './interruption.js';
 import { type Clock, type Met, runClock, setUpClock, whenInterrupted } from './interruption-watch.js';
 import type { SetUpAgain } from './set-up-again.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
@@ -238,16 +238,20 @@ export class Attempts {
     } finally {
       clock.stop();
     }
-    if (first?.kind !== 'interrupted') return first;
-    const { interruption } = first;
-    return CancellationScope.nonCancellable(() => this.#stopInterrupted(input, watching, interruption));
+    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return first;
+    const [why, end] =
+      first.kind === 'no-output'
+        ? [interruptionBySilence(silenceText(first, input.spec)), first]
+        : [first.interruption, { kind: first.interruption.end }];
+    return CancellationScope.nonCancellable(() => this.#stopInterrupted(input, watching, why, end));
   }
 
   /** What ended by itself before it was told has ended so, and a job that was done has succeeded. */
   async #stopInterrupted(
     input: AttemptInput,
     watching: Promise<AttemptEnd | undefined>,
-    { end: kind, phase, why, notice }: Interruption,
+    { phase, why, notice }: Omit<Interruption, 'end'>,
+    otherwise: AttemptEnd | Interrupted,
   ): Promise<AttemptEnd | Interrupted> {
     const { graceSeconds, command } = input.spec;
     const save = command === undefined ? '' : `; its command has ${graceSeconds} s to save`;
@@ -255,7 +259,7 @@ export class Attempts {
     const end = command === undefined ? undefined : await this.#stopWatched(input, watching, notice);
     this.#hasBegun = false;
     this.#worker.giveUp();
-    return end !== undefined && isEndOfItsOwn(end) ? end : { kind };
+    return end !== undefined && isEndOfItsOwn(end) ? end : otherwise;
   }
 
   /** See `stopCommand`. */
@@ -264,7 +268,7 @@ export class Attempts {
     watching: Promise<AttemptEnd | undefined>,
     notice: StopNotice,
   ): Promise<AttemptEnd | undefined> {
-    const watchAgain = (): Promise<AttemptEnd | undefined> => this.#watch(input);
+    const watchAgain = (again: AttemptInput): Promise<AttemptEnd | undefined> => this.#watch(again);
     const end = await stopCommand({ input, notice, watching, watchAgain, story: this.#story });
     this.#hasBegun = false;
     return end;

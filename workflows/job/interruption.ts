@@ -40,6 +40,13 @@ export const interruptionByClock = (seconds: number): Interruption => {
   return { end: 'timed-out', phase: JobPhase.Running, why, notice: { cause: 'cancel', reason: why } };
 };
 
+/** Its command may begin again: `retries.task`. @param why says how long it was silent, and whom it was last heard of */
+export const interruptionBySilence = (why: string): Omit<Interruption, 'end'> => ({
+  phase: JobPhase.Running,
+  why,
+  notice: { cause: 'attempt', reason: why },
+});
+
 export const interruptionOfSetUp = (seconds: number): Interruption => {
   const why = `its hosts are not set up after ${hoursText(seconds)} (timeouts.setup)`;
   return { end: 'set-up-timed-out', phase: JobPhase.SettingUp, why, notice: { cause: 'cancel', reason: why } };

@@ -1,7 +1,7 @@
 import { condition } from '@temporalio/workflow';
 import type { Outcome, OutcomeCause } from '../../domain/job-state.js';
 import { JobPhase } from '../../domain/job-state.js';
-import { placeName } from './attempt-words.js';
+import { placeName, silenceText } from './attempt-words.js';
 import type { AttemptResult } from './attempt-result.js';
 import type { Attempts } from './attempts.js';
 import type { JobCarry, Spent } from './carry.js';
@@ -124,6 +124,7 @@ export class JobEnds {
       case 'module-failed':
       case 'host-bad':
       case 'timed-out':
+      case 'no-output':
       case 'set-up-timed-out':
       case 'worker-failed':
         // A restart was promised, whatever the command came to meanwhile.
@@ -132,8 +133,12 @@ export class JobEnds {
     switch (result.kind) {
       case 'exited':
         return this.#afterExit(result);
-      case 'timed-out':
-        return this.#afterTimeout();
+      case 'timed-out': {
+        const allowed = hoursText(terms.spec.timeouts?.run ?? 0);
+        return this.#afterStop(`the command ran for ${allowed}, as long as timeouts.run allows`);
+      }
+      case 'no-output':
+        return this.#afterStop(silenceText(result, terms.spec), { slice: result.last.slice, host: result.last.host });
       case 'set-up-timed-out':
         return this.#setUpInVain();
       case 'run-lost':
@@ -163,13 +168,12 @@ export class JobEnds {
     return { ...this.outcome('failed', { by: 'task', message, slice: at.slice, host: at.host }), exitCode: code };
   }
 
-  /** `timeouts.run` is over, and the command was stopped. */
-  async #afterTimeout(): Promise<Outcome | undefined> {
-    const { loop, retries, timeouts } = this.#parts.terms.spec;
-    const message = `the command ran for ${hoursText(timeouts?.run ?? 0)}, as long as timeouts.run allows`;
-    if (loop) return this.#loopAgain(message, {}, undefined);
+  /** `timeouts.run` is over, or `timeouts.no_output`, and the command was stopped. */
+  async #afterStop(message: string, place: Pick<OutcomeCause, 'slice' | 'host'> = {}): Promise<Outcome | undefined> {
+    const { loop, retries } = this.#parts.terms.spec;
+    if (loop) return this.#loopAgain(message, place, undefined);
     if (this.#spent.task < retries.task) return this.#spend('task', message, []);
-    return this.outcome('failed', { by: 'task', message });
+    return this.outcome('failed', { by: 'task', message, ...place });
   }
 
   /** `timeouts.setup` is over, and the set-up was ended. */

@@ -10,7 +10,7 @@ export interface CommandStop {
   readonly notice: StopNotice;
   /** The supervision that is under way, and another one, which sees the end where that one only made a pause. */
   readonly watching: Promise<AttemptEnd | undefined>;
-  readonly watchAgain: () => Promise<AttemptEnd | undefined>;
+  readonly watchAgain: (input: AttemptInput) => Promise<AttemptEnd | undefined>;
   readonly story: JobStory;
 }
 
@@ -43,15 +43,25 @@ async function stopOnHosts({ input, notice, story }: CommandStop): Promise<void>
   }
 }
 
-async function shipLastLines({ watching, watchAgain, story }: CommandStop): Promise<AttemptEnd | undefined> {
+async function shipLastLines({ input, watching, watchAgain, story }: CommandStop): Promise<AttemptEnd | undefined> {
   try {
     let end = await watching;
-    while (end === undefined || end.kind === 'still-running' || end.kind === 'handed-over') end = await watchAgain();
+    while (end === undefined || isOnTheWay(end)) end = await watchAgain(deafToSilence(input));
     return end;
   } catch (error) {
     story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
     return undefined;
   }
+}
+
+/** Silence is none of its end either: it may have come before the stop. */
+const isOnTheWay = ({ kind }: AttemptEnd): boolean =>
+  kind === 'still-running' || kind === 'handed-over' || kind === 'no-output';
+
+/** What is being stopped may be as silent as it likes. */
+function deafToSilence(input: AttemptInput): AttemptInput {
+  const { noOutput, ...timeouts } = input.spec.timeouts ?? {};
+  return noOutput === undefined ? input : { ...input, spec: { ...input.spec, timeouts } };
 }
 
 /** How long the supervision may take to ship what was printed before the stop. */

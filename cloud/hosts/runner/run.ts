@@ -12,11 +12,32 @@ held() { [ -f "$run/lock" ] && ! flock -s -n "$run/lock" true; }
 
 output_bytes() { wc -c < "$run/output" 2>/dev/null || echo 0; }
 
+# Milliseconds since the boot, which nobody sets.
+uptime_ms() { read -r up rest < /proc/uptime && echo "\${up%.*}\${up#*.}0"; }
+
+# How many ms ago the time $1 of this host's clock was, at least: by how much somebody set that clock forward since the run began
+# is taken off, and no more than the run is old. '-' without the two times of its beginning: an earlier version began it.
+ago() {
+  [ -f "$run/clock" ] && read -r clock_then up_then < "$run/clock" || { echo -; return; }
+  now=$(now_ms) age=$(($(uptime_ms) - up_then))
+  leap=$((now - clock_then - age)) past=$((now - $1))
+  [ $leap -le 0 ] || past=$((past - leap))
+  [ $past -le $age ] || past=$age
+  [ $past -ge 0 ] || past=0
+  echo $past
+}
+
+# How long ago the output was written to, at least; '-' where a full disk took nothing of what may have been printed.
+quiet() {
+  room=$(stat -f -c %a "$run/output") && [ "$room" -gt 0 ] || { echo -; return; }
+  written=$(stat -c %.3Y "$run/output") && ago "\${written%.*}\${written#*.}"
+}
+
 exited() {
   read -r code signal started ended rest < "$run/exit"
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code $signal $started $ended $(output_bytes) $stopped"
+  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended")"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -39,7 +60,7 @@ state() {
   begun=no
   [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   if held; then
-    [ $begun = yes ] && echo "running $started $(output_bytes)" || echo starting
+    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet)" || echo starting
   elif [ -f "$run/exit" ]; then exited
   elif [ $begun = no ]; then not_begun
   elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes)"
@@ -162,6 +183,7 @@ verb_child() {
   [ -z "$container" ] || create_container
   created=$?
   started=$(now_ms)
+  { echo "$started $(uptime_ms)" > "$run/clock.new" && mv -f "$run/clock.new" "$run/clock"; } 2> /dev/null
   echo "$(boot) $$ $(start_time $$) $4 $started" > "$run/begun.new" || exit 75
   place "$run/begun.new" "$run/begun" || exit 75
   exec 8>&-
