@@ -4,7 +4,7 @@ import { gitFiles } from './git.js';
 import { NotPackable, packTree, type PackedTree } from './pack-tree.js';
 
 /** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
-const MOST_BYTES = 2 * 1024 ** 3;
+const MOST_BYTES = 2 * 1000 ** 3;
 /** Names shown of a longer list. */
 const SHOWN = 5;
 

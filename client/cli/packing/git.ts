@@ -7,7 +7,9 @@ const MOST_OUTPUT = 64 * 1024 * 1024;
 
 /** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
 export function git(folder: string, words: readonly string[]): Promise<string | undefined> {
-  const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } };
+  // A hook of another repository has its own in the environment.
+  const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
+  const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } };
   return new Promise((done) => {
     execFile('git', ['-C', folder, ...words], options, (error, stdout) => done(error === null ? stdout : undefined));
   });
