@@ -1,6 +1,10 @@
 import type { Bucket, File } from '@google-cloud/storage';
+import type { FileSource } from '../../domain/file-source.js';
+import { checkedChunks } from './checked-chunks.js';
+import { type SendUpload, uploadInChunks } from './resumable-upload.js';
+import { uploadSender } from './upload-sender.js';
 import { httpStatusOf, isLoginRefused, isMissingBucket, storeError } from './store-error.js';
-import type { Expected, StoredObject, StorePort } from './port.js';
+import { type Expected, SourceChanged, type StoredObject, type StorePort } from './port.js';
 
 export interface StoreOptions {
   /** Absent: Google Cloud Storage with the application default credentials. Over `http:` no credentials are sent. */
@@ -10,6 +14,8 @@ export interface StoreOptions {
   readonly projectId?: string;
 }
 
+/** Up to here in one request: a resumable upload has two. */
+const SINGLE_BYTES = 1024 * 1024;
 const GOOGLE = 'https://storage.googleapis.com';
 
 /**
@@ -104,6 +110,21 @@ class GcsStore implements StorePort {
     }
   }
 
+  async upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'> {
+    if ((await this.stat(name)) !== undefined) return 'exists';
+    if (source.size <= SINGLE_BYTES) {
+      let content: Uint8Array = new Uint8Array();
+      for await (const { bytes } of checkedChunks(source, SINGLE_BYTES)) content = bytes;
+      return (await this.write(name, content, 'absent')).kind === 'written' ? 'uploaded' : 'exists';
+    }
+    try {
+      return await uploadInChunks({ url: this.#uploadUrl(name), source, send: await this.#uploadSender() });
+    } catch (error) {
+      if (error instanceof SourceChanged) throw error;
+      return this.#fail(error, `upload ${this.#place(name)}`);
+    }
+  }
+
   async replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void> {
     for (let tries = 0; tries < REPLACE_TRIES; tries++) {
       const found = await this.stat(name);
@@ -159,10 +180,23 @@ class GcsStore implements StorePort {
     }
   }
 
+  #uploadUrl(name: string): string {
+    const query = new URLSearchParams({ uploadType: 'resumable', name, ifGenerationMatch: '0' });
+    return `${this.#endpoint()}/upload/storage/v1/b/${encodeURIComponent(this.bucket)}/o?${query}`;
+  }
+
+  #endpoint(): string {
+    return (this.#options.endpoint ?? GOOGLE).replace(/\/$/, '');
+  }
+
+  async #uploadSender(): Promise<SendUpload> {
+    const { storage } = await this.#open();
+    return uploadSender(this.#endpoint().startsWith('http:') ? undefined : storage.authClient);
+  }
+
   downloadUrl(name: string): string {
-    const endpoint = (this.#options.endpoint ?? GOOGLE).replace(/\/$/, '');
     const path = `${encodeURIComponent(this.bucket)}/o/${encodeURIComponent(name)}`;
-    return `${endpoint}/download/storage/v1/b/${path}?alt=media`;
+    return `${this.#endpoint()}/download/storage/v1/b/${path}?alt=media`;
   }
 
   async signedUrl(name: string, forMs: number): Promise<string | undefined> {

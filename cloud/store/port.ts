@@ -1,3 +1,5 @@
+import type { FileSource } from '../../domain/file-source.js';
+
 export interface StoredObject {
   readonly name: string;
   /** Bytes. */
@@ -25,6 +27,12 @@ export interface StorePort {
     expected: Expected,
     contentType?: string,
   ): Promise<{ readonly kind: 'written'; readonly generation: string } | { readonly kind: 'conflict' }>;
+  /**
+   * Makes the object from a source of any size, a piece of it in memory at a time, where there is none of that name: it is looked
+   * for first, and then nothing is sent. After a cut it goes on where it was. A store that takes no more bytes is given up within
+   * some minutes. @throws SourceChanged: then no object was made
+   */
+  upload(name: string, source: FileSource): Promise<'uploaded' | 'exists'>;
   /** Writes whatever is there now, by reading its generation first; for objects with one writer. */
   replace(name: string, content: Uint8Array | string, contentType?: string): Promise<void>;
   /**
@@ -54,4 +62,12 @@ export class StoreUnavailable extends Error {
 }
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
+}
+/** What was read for an upload is not what its source said: its message continues a sentence that begins with the source. */
+export class SourceChanged extends Error {
+  override readonly name = 'SourceChanged';
+
+  constructor(how: string) {
+    super(`changed while it was uploaded: ${how}`);
+  }
 }

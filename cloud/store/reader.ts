@@ -1,6 +1,6 @@
 import { accessTokens } from '../access-token.js';
 import type { StoredObject, StoreReader } from './port.js';
-import { httpStatusOf, isMissingBucket, storeError } from './store-error.js';
+import { httpStatusOf, isMissingBucket, messageIn, storeError } from './store-error.js';
 
 const GOOGLE = 'https://storage.googleapis.com';
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -117,13 +117,4 @@ interface ApiPage {
 
 function storedObject({ name, size, generation, updated }: ApiObject): StoredObject {
   return { name, size: Number(size), generation: String(generation), updatedAt: Date.parse(updated) };
-}
-
-/** GCS answers JSON, and bare text to requests for content. */
-function messageIn(body: string): string {
-  try {
-    return (JSON.parse(body) as { error?: { message?: string } }).error?.message ?? body;
-  } catch {
-    return body;
-  }
 }

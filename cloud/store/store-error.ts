@@ -27,6 +27,15 @@ export function storeError(error: unknown, what: string): StoreRefused | StoreUn
   return isRefused ? new StoreRefused(message, { cause: error }) : new StoreUnavailable(message, { cause: error });
 }
 
+/** GCS answers JSON, and bare text to requests for content. */
+export function messageIn(body: string): string {
+  try {
+    return (JSON.parse(body) as { error?: { message?: string } }).error?.message ?? body;
+  } catch {
+    return body;
+  }
+}
+
 /** There is no login, or it is not accepted. */
 export function isLoginRefused(error: unknown): boolean {
   const kind = refusalOf(error, httpStatusOf(error), '')?.kind;

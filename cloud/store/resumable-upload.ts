@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FileSource } from '../../domain/file-source.js';
+import { type Chunk, checkedChunks } from './checked-chunks.js';
+import { messageIn } from './store-error.js';
+
+export interface UploadRequest {
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+export interface UploadAnswer {
+  readonly status: number;
+  /** Of an upload that began. */
+  readonly location?: string;
+  /** `bytes=0-N`: what is stored of it. */
+  readonly range?: string;
+  readonly text: string;
+}
+/** Whatever the status is; rejects where there is no answer in time. */
+export type SendUpload = (request: UploadRequest, timeoutMs: number) => Promise<UploadAnswer>;
+
+export interface UploadTiming {
+  /** Of one request, with its chunk. What has arrived when it is given up is kept. */
+  readonly requestMs: number;
+  /** The upload is given up when no more bytes were stored for so long. */
+  readonly stallMs: number;
+  /** Before the first repeat; it doubles, up to 16 times. */
+  readonly pauseMs: number;
+}
+
+export interface UploadWish {
+  /** Where such uploads begin, with the object's name and the precondition. */
+  readonly url: string;
+  readonly source: FileSource;
+  readonly send: SendUpload;
+  readonly timing?: UploadTiming;
+}
+
+/** Bytes; of 256 KiB a multiple. In memory, and at most so much is sent again. */
+export const CHUNK_BYTES = 8 * 1024 * 1024;
+const TIMING: UploadTiming = { requestMs: 120_000, stallMs: 240_000, pauseMs: 500 };
+/** Sessions that the store forgot in their midst, which no store does. */
+const MAX_SESSIONS = 3;
+
+type Progress = 'more' | 'uploaded' | 'exists' | 'lost' | 'unknown';
+
+/**
+ * Sends a source by Cloud Storage's resumable protocol (cloud.google.com/storage/docs/performing-resumable-uploads, 2026-11). After
+ * a cut the store is asked what it has, and the rest of that chunk is sent; each byte is read once. Google's own client is not
+ * used: it counts repeats over the whole upload, ends them at a total time, and has no timeout for a request (7.22;
+ * docs/adr/0029-uploads-in-chunks.md).
+ * @throws SourceChanged; errors with `status` where the store refused, without where it did not answer
+ */
+export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'exists'> {
+  for (let sessions = 1; ; sessions++) {
+    const ended = await new UploadSession(wish).run();
+    if (ended === 'uploaded' || ended === 'exists') return ended;
+    if (sessions === MAX_SESSIONS) throw new Error(`the store forgot the upload ${sessions} times`);
+  }
+}
+
+class UploadSession {
+  readonly #wish: UploadWish;
+  readonly #timing: UploadTiming;
+  #url = '';
+  #movedAt = Date.now();
+  #failures = 0;
+  /** Of the last request without an answer. */
+  #lastError: unknown;
+
+  constructor(wish: UploadWish) {
+    this.#wish = wish;
+    this.#timing = wish.timing ?? TIMING;
+  }
+
+  async run(): Promise<Progress> {
+    if ((await this.#begin()) === 'exists') return 'exists';
+    try {
+      for await (const chunk of checkedChunks(this.#wish.source, CHUNK_BYTES)) {
+        const progress = await this.#sendChunk(chunk);
+        if (progress !== 'more') return progress;
+      }
+      throw new Error('all bytes were sent, and the store waits for more');
+    } catch (error) {
+      // What it has is of no use; a session that is left lapses in a week.
+      await this.#request({ method: 'DELETE', headers: {} }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<'begun' | 'exists'> {
+    const { url, source } = this.#wish;
+    for (;;) {
+      const headers = { 'x-upload-content-length': String(source.size), 'content-length': '0' };
+      const answer = await this.#request({ method: 'POST', url, headers });
+      if (answer?.status === 412) return 'exists';
+      if (answer?.location !== undefined) {
+        this.#url = answer.location;
+        return 'begun';
+      }
+      await this.#pause(answer);
+    }
+  }
+
+  async #sendChunk({ start, bytes, md5 }: Chunk): Promise<Progress> {
+    const end = start + bytes.length;
+    // The time that reading it took is not the store's.
+    this.#moved();
+    for (let at = start; at < end;) {
+      const rest = bytes.subarray(at - start);
+      let answer = await this.#put(`${at}-${end - 1}`, rest, md5);
+      while (answer === undefined) answer = await this.#put('*', Buffer.alloc(0), md5);
+      const progress = progressOf(answer);
+      if (progress !== 'more') return progress;
+      const stored = storedBytes(answer);
+      // It keeps less than it had confirmed, and those bytes are not here any more.
+      if (stored < start) return 'lost';
+      if (stored > at) this.#moved();
+      else await this.#pause(answer);
+      at = stored;
+    }
+    return 'more';
+  }
+
+  /** @param range `*` asks what is stored. Undefined, after a pause: that is not known. */
+  async #put(range: string, body: Buffer, md5: string | undefined): Promise<UploadAnswer | undefined> {
+    const content = { 'content-range': `bytes ${range}/${this.#wish.source.size}` };
+    const headers = { ...content, ...(md5 && { 'x-goog-hash': `md5=${md5}` }) };
+    const answer = await this.#request({ method: 'PUT', headers, body });
+    if (answer && progressOf(answer) !== 'unknown') return answer;
+    await this.#pause(answer);
+    return undefined;
+  }
+
+  #moved(): void {
+    this.#movedAt = Date.now();
+    this.#failures = 0;
+  }
+
+  /** Undefined: no answer. */
+  async #request(
+    request: Pick<UploadRequest, 'method' | 'headers' | 'body'> & { readonly url?: string },
+  ): Promise<UploadAnswer | undefined> {
+    const left = Math.max(1, this.#movedAt + this.#timing.stallMs - Date.now());
+    try {
+      return await this.#wish.send({ url: this.#url, ...request }, Math.min(this.#timing.requestMs, left));
+    } catch (error) {
+      this.#lastError = error;
+      return undefined;
+    }
+  }
+
+  /** Before a repeat. @throws where repeating does not help, or has not helped for too long */
+  async #pause(answer: UploadAnswer | undefined): Promise<void> {
+    const { status, text } = answer ?? { text: '' };
+    const mayPass = status === undefined || status === 308 || status >= 500 || PASSING.has(status);
+    const failure = answer ? Object.assign(new Error(messageIn(text) || 'refused'), { status }) : this.#lastError;
+    if (!mayPass) throw failure;
+    const isOver = Date.now() - this.#movedAt >= this.#timing.stallMs;
+    if (isOver) {
+      const silence = `nothing more was stored for ${this.#timing.stallMs / 1000} s`;
+      throw new Error(silence, { cause: failure });
+    }
+    await sleep(this.#timing.pauseMs * 2 ** Math.min(this.#failures++, 4));
+  }
+}
+
+const PASSING: ReadonlySet<number> = new Set([408, 429]);
+
+function progressOf({ status }: UploadAnswer): Progress {
+  if (status === 308) return 'more';
+  if (status >= 200 && status < 300) return 'uploaded';
+  if (status === 412) return 'exists';
+  return status === 404 || status === 410 ? 'lost' : 'unknown';
+}
+
+const storedBytes = ({ range }: UploadAnswer): number => Number(/-(\d+)$/.exec(range ?? '')?.[1] ?? -1) + 1;

@@ -1,0 +1,35 @@
+import type { gaxios } from 'google-auth-library';
+import type { SendUpload, UploadAnswer } from './resumable-upload.js';
+
+interface Requester {
+  request(options: gaxios.GaxiosOptions): Promise<gaxios.GaxiosResponse<unknown>>;
+}
+
+/** By the HTTP client of Google's libraries, which knows proxies. @param login absent: none is sent */
+export function uploadSender(login: Requester | undefined): SendUpload {
+  return async ({ method, url, headers, body }, timeoutMs) => {
+    const requester = login ?? (await import('google-auth-library')).gaxios;
+    const options: gaxios.GaxiosOptions = {
+      ...{ method, url, headers: { ...headers } },
+      ...(body && { data: body }),
+      responseType: 'text',
+      // Where a login has run out, the error of a 401 makes the library get a new one and send again.
+      validateStatus: (status) => status !== 401,
+      retry: false,
+      signal: AbortSignal.timeout(timeoutMs),
+    };
+    try {
+      return answerOf(await requester.request(options));
+    } catch (error) {
+      const { response } = error as gaxios.GaxiosError<unknown>;
+      if (response === undefined) throw error;
+      return answerOf(response);
+    }
+  };
+}
+
+function answerOf({ status, headers, data }: gaxios.GaxiosResponse<unknown>): UploadAnswer {
+  const { location, range } = headers as Readonly<Record<string, string | undefined>>;
+  const text = typeof data === 'string' ? data : JSON.stringify(data ?? '');
+  return { status, text, ...(location && { location }), ...(range && { range }) };
+}
