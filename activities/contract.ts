@@ -11,6 +11,7 @@ import type { LastSign } from '../domain/silence.js';
 import type { SliceCondition } from '../domain/slice-condition.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+import type { UnreadyHosts } from '../domain/unready-hosts.js';
 import type { Preemption, QuotaConfig } from '../quota/quota-config.js';
 import type { AdmissionCall, ApplyCall, JobEvent, JobInput, JobSettings } from '../workflows/messages.js';
 
@@ -96,8 +97,8 @@ export type SetUpEnd =
   /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  /** This worker is shutting down: another one goes on. */
-  | { readonly kind: 'handed-over' }
+  /** This worker is shutting down: another one goes on. Or `stopSetUp` ended it, `unready` then says how far it was. */
+  | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;
 
 export type AttemptEnd =
@@ -138,9 +139,9 @@ export interface JobActivities {
   /** Names the queue of one live worker; its connections serve the attempt from now on. */
   claimWorker(): Promise<{ readonly taskQueue: string }>;
   setUpHosts(input: AttemptInput): Promise<SetUpEnd>;
-  /** Ends a set-up that this worker has under way: it then ends as handed over. Does not wait for it. */
   /** Some of the attempt's modules once more, on any worker. Repeating is safe. */
   setUpAgain(input: SetUpAgainInput): Promise<SetUpEnd>;
+  /** Ends a set-up that this worker has under way: it then ends as handed over. Does not wait for it. */
   stopSetUp(of: Pick<AttemptInput, 'job' | 'attempt'>): Promise<void>;
   /** Starts the command on every host (once), follows its output into the store, ends with the attempt. */
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;

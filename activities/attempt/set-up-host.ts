@@ -16,7 +16,7 @@ import type { Patience } from './host-patience.js';
 import type { Shipping } from './log-stream.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
-import type { SetUpJournal } from './set-up-journal.js';
+import { CONNECT, type SetUpJournal } from './set-up-journal.js';
 
 export interface HostSetUpContext {
   readonly shipping: Shipping;
@@ -27,9 +27,6 @@ export interface HostSetUpContext {
   readonly patience: Patience;
   readonly signal: AbortSignal;
 }
-
-/** The wait until a host answers, in the record. */
-const CONNECT = 'connect';
 
 /** The step that stands for what comes before any. */
 const ARRIVE = 'arrive';

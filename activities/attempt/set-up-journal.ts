@@ -1,6 +1,8 @@
 import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { AttemptInput } from '../contract.js';
 import { messageOf } from '../failures.js';
 import { hostsOf } from './attempt-hosts.js';
@@ -25,6 +27,8 @@ export interface JournalOptions {
 export class SetUpJournal {
   readonly #options: JournalOptions;
   readonly #rows = new Map<string, SetUpStepRecord>();
+  /** When each step was begun first, as far as this worker knows; a row has its last try's. */
+  readonly #firstBegun = new Map<string, EpochMs>();
   readonly #ready = new Map<string, Set<number>>();
   readonly #startedAt: number;
   readonly #hosts: number;
@@ -60,7 +64,10 @@ export class SetUpJournal {
 
   began(host: number, module: string, step: string): void {
     const tries = this.tries(host, module, step) + 1;
-    this.#set({ host, module, step, startedAt: Date.now(), tries });
+    const row = { host, module, step, startedAt: Date.now(), tries };
+    const key = keyOf(host, module, step);
+    this.#firstBegun.set(key, this.#firstBegun.get(key) ?? this.#rows.get(key)?.startedAt ?? row.startedAt);
+    this.#set(row);
   }
 
   ended(host: number, module: string, step: string, code: number): void {
@@ -76,6 +83,40 @@ export class SetUpJournal {
     }
     const hosts = this.#ready.get(module) ?? new Set();
     this.#ready.set(module, hosts.add(host));
+  }
+
+  /** Who is not ready now, and what each of the slowest is at. */
+  unready(): UnreadyHosts {
+    const hosts = hostsOf(this.#options.input);
+    const waiting = hosts.flatMap(({ number, target }) => {
+      const place = this.#placeOf(number);
+      return place === undefined ? [] : [{ slice: target.slice, host: target.index, ...place }];
+    });
+    const slowest = waiting.toSorted((a, b) => b.forMs - a.forMs).slice(0, MOST_NAMED);
+    return { hosts: hosts.length, ready: hosts.length - waiting.length, slowest };
+  }
+
+  /** Undefined: the host is ready. */
+  #placeOf(host: number): Omit<UnreadyHost, 'slice' | 'host'> | undefined {
+    const rows = [...this.#rows.values()].filter((row) => row.host === host);
+    const connect = rows.find(({ module }) => module === CONNECT);
+    if (connect?.endedAt === undefined) return this.#atStep(connect, CONNECT);
+    const module = this.#options.modules.find((name) => this.#ready.get(name)?.has(host) !== true);
+    if (module === undefined) return undefined;
+    const last = rows
+      .filter((row) => row.module === module)
+      .reduce<SetUpStepRecord | undefined>((a, b) => (a !== undefined && a.startedAt > b.startedAt ? a : b), undefined);
+    if (last !== undefined) return this.#atStep(last, module);
+    const since = Math.max(...rows.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
+    return { module, step: 'check', forMs: Date.now() - since, tries: 1 };
+  }
+
+  #atStep(row: SetUpStepRecord | undefined, module: string): Omit<UnreadyHost, 'slice' | 'host'> {
+    if (row === undefined) return { module, step: module, forMs: Date.now() - this.#startedAt, tries: 1 };
+    const { host, step, tries, outcome, code } = row;
+    const since = this.#firstBegun.get(keyOf(host, module, step)) ?? row.startedAt;
+    const failed = outcome === 'failed' && code !== undefined ? { code } : {};
+    return { module, step, forMs: Date.now() - since, tries, ...failed };
   }
 
   /**
@@ -126,6 +167,9 @@ export class SetUpJournal {
     }
   }
 }
+
+/** The module, and its step, that stand for the wait until a host answers. */
+export const CONNECT = 'connect';
 
 const WRITE_MS = 3_000;
 const FIRST_NEWS_MS = 5_000;

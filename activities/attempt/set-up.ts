@@ -51,7 +51,10 @@ export async function setUpHosts(
     ended = await Promise.race([
       firstFailure(work),
       guard.lost.then((slices): SetUpEnd => ({ kind: 'slices-lost', slices })),
-      end.handedOver.then((): SetUpEnd => ({ kind: 'handed-over' })),
+      // Who asked for the end may want to know what was slow; another worker sees for itself.
+      end.handedOver.then((): SetUpEnd =>
+        asked.aborted ? { kind: 'handed-over', unready: journal.unready() } : { kind: 'handed-over' },
+      ),
     ]);
     return ended;
   } finally {

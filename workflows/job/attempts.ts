@@ -5,7 +5,7 @@ import type { EpochMs } from '../../domain/units.js';
 import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
 import { recordAttempt } from './attempt-records.js';
-import { type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
+import { afterSetUpWasEnded, type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
 import { hostCount, hostsOf, silenceText, watchSummary } from './attempt-words.js';
 import { ClaimedWorker } from './claimed-worker.js';
 import { type Interruption, interruptionBySilence } from './interruption.js';
@@ -126,6 +126,8 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     if (!this.#isSetUp) {
+      // It takes none of this attempt's time.
+      if (this.#again.isUnderWay) await this.#again.settled(this.#interruption);
       const clock = setUpClock(input.spec.timeouts?.setup);
       const end = await this.#setUp(input, clock).finally(() => clock.stop());
       if (end !== undefined) return end;
@@ -138,10 +140,6 @@ export class Attempts {
     while (!this.#isSetUp) {
       const interruption = this.#interruption();
       if (interruption) return { kind: interruption.end };
-      if (this.#again.isUnderWay) {
-        await Promise.race([this.#again.settled(), this.#whenInterrupted()]);
-        continue;
-      }
       this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
       const end = await this.#setUpUntilInterrupted(input, summary, clock);
@@ -176,11 +174,7 @@ export class Attempts {
     else {
       this.#story.note(`${interruption.why}; its set-up is ended`);
       await this.#worker.endSetUp(input);
-      const late = await settingUp;
-      // Evidence is evidence, whoever asked for what.
-      if (late?.kind === 'slices-lost' || late?.kind === 'ended-before') return late;
-      // Time ran out as it came to its own end.
-      if (interruption.end === 'set-up-timed-out' && late !== undefined && late.kind !== 'handed-over') return late;
+      return afterSetUpWasEnded(interruption.end, await settingUp);
     }
     return { kind: interruption.end };
   }

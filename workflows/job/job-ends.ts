@@ -1,6 +1,7 @@
 import { condition } from '@temporalio/workflow';
 import type { Outcome, OutcomeCause } from '../../domain/job-state.js';
 import { JobPhase } from '../../domain/job-state.js';
+import { type UnreadyHosts, unreadyText } from '../../domain/unready-hosts.js';
 import { placeName, silenceText } from './attempt-words.js';
 import type { AttemptResult } from './attempt-result.js';
 import type { Attempts } from './attempts.js';
@@ -140,7 +141,7 @@ export class JobEnds {
       case 'no-output':
         return this.#afterStop(silenceText(result, terms.spec), { slice: result.last.slice, host: result.last.host });
       case 'set-up-timed-out':
-        return this.#setUpInVain();
+        return this.#setUpInVain(result.unready);
       case 'run-lost':
         return this.#spend('infrastructure', `${placeName(result.at, slices)}: ${result.message}`, []);
       case 'module-failed': {
@@ -177,9 +178,10 @@ export class JobEnds {
   }
 
   /** `timeouts.setup` is over, and the set-up was ended. */
-  #setUpInVain(): Outcome {
-    const { timeouts } = this.#parts.terms.spec;
-    const message = `its hosts were not set up within ${hoursText(timeouts?.setup ?? 0)} (timeouts.setup)`;
+  #setUpInVain(unready: UnreadyHosts | undefined): Outcome {
+    const { timeouts, slices } = this.#parts.terms.spec;
+    const slow = unready === undefined ? '' : `: ${unreadyText(unready, slices)}`;
+    const message = `its hosts were not set up within ${hoursText(timeouts?.setup ?? 0)} (timeouts.setup)${slow}`;
     return this.outcome('failed', { by: 'task', message });
   }
 

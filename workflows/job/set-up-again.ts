@@ -1,7 +1,10 @@
 import type { AttemptInput, SetUpEnd } from '../../activities/contract.js';
+import { JobPhase } from '../../domain/job-state.js';
 import { settingUpAgain } from '../activity-options.js';
 import { hostsOf, placeName } from './attempt-words.js';
 import { reasonOf } from './claimed-worker.js';
+import type { Interruption } from './interruption.js';
+import { whenInterrupted } from './interruption-watch.js';
 import type { JobStory } from './story.js';
 
 /** Which modules, and whether those that are found unchanged are done too. */
@@ -36,9 +39,11 @@ export class SetUpAgain {
     });
   }
 
-  /** An attempt's own set-up waits for it: no two are at one host. Resolved at once where none is under way. */
-  async settled(): Promise<void> {
-    await this.#underWay;
+  /** An attempt's own set-up waits for it: no two are at one host. Resolved too once something else is wanted. */
+  async settled(interruption: () => Interruption | undefined): Promise<void> {
+    if (!this.isUnderWay) return;
+    this.#story.move(JobPhase.SettingUp, 'waits for the end of the set-up that was asked for');
+    await Promise.race([this.#underWay, whenInterrupted(interruption)]);
   }
 
   async #run(input: AttemptInput, { modules, isForced }: SetUpWish): Promise<void> {

@@ -27,7 +27,10 @@ describe('a job that gives its parts a time', function () {
     const id = await submit('echo never', { ...SLOW_SET_UP, timeouts: { setup: 3 } });
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.cause?.by, outcome.attempts], ['failed', 'task', 1], stack.tail());
-    assert.equal(outcome.cause?.message, 'its hosts were not set up within 3 s (timeouts.setup)');
+    assert.match(
+      outcome.cause?.message ?? '',
+      /^its hosts were not set up within 3 s \(timeouts\.setup\): host 0 was at slow, step sleep, for \d s$/,
+    );
     assert.equal(outcome.startedAt, undefined, 'its command never began');
     const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
     assert.match(events, /its hosts are not set up after 3 s \(timeouts\.setup\); its set-up is ended/);
@@ -35,6 +38,35 @@ describe('a job that gives its parts a time', function () {
     const record = JSON.parse(String(await stack.store.read(attemptObject(id, 1)))) as { readonly end: string };
     assert.equal(record.end, 'set-up-timed-out');
     assert.equal((await stack.store.list(logPrefix(id, 1, 'command'))).length, 0);
+    await nothingLeft();
+  });
+
+  it('names the host that was slow, its module and its step, and counts those that were ready', async () => {
+    const run = 'case $HOSTNAME in *-w-3) sleep 300 ;; esac';
+    const modules = { mark: { setup: [{ name: 'make', run: 'true' }] }, env: { setup: [{ name: 'install', run }] } };
+    const setup = { modules: ['mark', 'env', 'command'] };
+    const tpu = { accelerator: 'v5litepod-16' };
+    const id = await submit('echo never', { tpu, setup, modules, timeouts: { setup: 6 } });
+    const { cause } = await stack.jobs.wait(id);
+    assert.match(
+      cause?.message ?? '',
+      /\(timeouts\.setup\): host 3 was at env, step install, for \d s; 3 of 4 hosts were ready$/,
+    );
+    await nothingLeft();
+  });
+
+  it('spends none of it on a set-up that a person has asked for before', async () => {
+    const modules = { mark: { check: 'true', setup: [{ name: 'make', run: 'sleep "$(cat ~/slow || echo 0)"' }] } };
+    const setup = { modules: ['mark', 'command'] };
+    const command = 'echo 8 > ~/slow; test "$JOBCTL_ATTEMPT" = 2 || sleep 1000';
+    const id = await submit(command, { setup, modules, timeouts: { setup: 5 } });
+    await until('it runs', async () => (await stack.jobs.row(id)).phase === 'running', 30_000);
+    await stack.jobs.setUp(id, 'ann', { force: true });
+    await stack.jobs.restart(id, 'ann');
+    const { result, attempts, cause } = await stack.jobs.wait(id);
+    assert.deepEqual([result, attempts], ['succeeded', 2], `${cause?.message}\n${stack.tail()}`);
+    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    assert.match(events, /waits for the end of the set-up that was asked for\n(.*\n)*?.*is done on all hosts/);
     await nothingLeft();
   });
 
