@@ -3,6 +3,8 @@ export { JobClient } from './job-client.js';
 export type { JobClientOptions } from './job-client.js';
 export type { Submission, Submitted } from './submissions.js';
 export type { JobEdit } from './job-calls.js';
+export type { LocalContents, UploadProgress } from './uploads.js';
+export type { FileSource } from '../domain/file-source.js';
 export type { JobFilter, JobPage, JobRow, ShownPhase } from './job-rows.js';
 export type { Admission, AppliedFiles, PoolClient, PoolFileText } from './pool-client.js';
 export type { TemporalOptions } from './connect.js';

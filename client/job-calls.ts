@@ -12,6 +12,7 @@ import {
 import { JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
 import { updateAnswer } from './update-answer.js';
+import type { LocalContents, UploadFiles } from './uploads.js';
 
 /** Another job file for the attempts to come of an open job. What it may not change is refused: docs/job-states.md. */
 export interface JobEdit {
@@ -21,12 +22,11 @@ export interface JobEdit {
   /** Text of the file, kept with the attempt. */
   readonly source?: string;
   /** Content of each local file that the new file names, by its path as written. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
+  readonly files?: LocalContents;
 }
 
 export interface JobCallsOptions extends TemporalAccess {
-  /** Puts local files into the store: path -> SHA-256. */
-  readonly upload: (files: Readonly<Record<string, Uint8Array>>) => Promise<Readonly<Record<string, string>>>;
+  readonly upload: UploadFiles;
 }
 
 /** What people ask of one open job, by updates of its workflow. Each answers with a sentence once it is noted. */

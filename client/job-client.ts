@@ -11,6 +11,7 @@ import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { TemporalCalls } from './temporal-calls.js';
+import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
 export interface JobClientOptions {
   /** A Temporal Client that the caller has already; it stays the caller's to close. */
@@ -19,7 +20,9 @@ export interface JobClientOptions {
   readonly temporal?: TemporalOptions;
   readonly taskQueue?: string;
   /** Needed for jobs that name local files. */
-  readonly store?: Pick<StorePort, 'write'>;
+  readonly store?: Pick<StorePort, 'upload'>;
+  /** Told of files on their way to the store, many times a second. */
+  readonly onUpload?: (progress: UploadProgress) => void;
 }
 
 /**
@@ -43,8 +46,10 @@ export class JobClient {
     this.#calls = new TemporalCalls(temporal, server);
     this.#close = close;
     const means = { temporal, calls: this.#calls, where: this.#where };
-    this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, store: options.store });
-    this.#people = new JobCalls({ ...means, upload: (files) => this.#submissions.upload(files) });
+    const { store, onUpload } = options;
+    const upload: UploadFiles = (files) => uploadFiles(files, { store, onProgress: onUpload });
+    this.#submissions = new Submissions({ ...means, taskQueue: this.#taskQueue, upload });
+    this.#people = new JobCalls({ ...means, upload });
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {

@@ -1,5 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
-import type { StorePort } from '../cloud/store/port.js';
+import { randomBytes } from 'node:crypto';
 import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
@@ -7,10 +6,10 @@ import { JobPhase } from '../domain/job-state.js';
 import { formatSlices } from '../domain/job-units.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
-import { objectOfFile } from '../domain/local-files.js';
 import { type JobInput, type JobMemo, WorkflowType } from '../workflows/messages.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
 import { describeJob, readable, type TemporalAccess } from './job-executions.js';
+import type { LocalContents, UploadFiles } from './uploads.js';
 
 export interface Submission {
   /** The job file as plain JSON. */
@@ -20,8 +19,7 @@ export interface Submission {
   /** Text of the file, kept with the job. */
   readonly source?: string;
   readonly user?: string;
-  /** Content of each local file that the job names, by its path as written. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
+  readonly files?: LocalContents;
   /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
   readonly sshKey?: string;
 }
@@ -35,7 +33,7 @@ export interface Submitted {
 
 interface SubmissionParts extends TemporalAccess {
   readonly taskQueue: string;
-  readonly store: Pick<StorePort, 'write'> | undefined;
+  readonly upload: UploadFiles;
 }
 
 /** From a job file to a running workflow: checked, its local files stored, started once under its name. */
@@ -57,7 +55,7 @@ export class Submissions {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
     await this.#parts.calls.refuseOldServer();
-    const files = await this.upload(submission.files ?? {});
+    const files = await this.#parts.upload(submission.files ?? {});
     const input: JobInput = {
       v: 1,
       job: submission.job,
@@ -72,21 +70,6 @@ export class Submissions {
       const id = jobIdFor(spec, randomSuffix());
       if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
     }
-  }
-
-  /** By content: `path: sha256` of each. @throws JobInvalid where there is no store */
-  async upload(files: Readonly<Record<string, Uint8Array>>): Promise<Record<string, string>> {
-    const { store } = this.#parts;
-    const uploaded: Record<string, string> = {};
-    for (const [path, content] of Object.entries(files)) {
-      if (!store)
-        throw new JobInvalid(`${path}: the job names a local file, and this client has no store to put it in`);
-      const sha256 = createHash('sha256').update(content).digest('hex');
-      // 'conflict' is as good: the name is the content's hash.
-      await store.write(objectOfFile(path, sha256), content, 'absent');
-      uploaded[path] = sha256;
-    }
-    return uploaded;
   }
 
   async #startNamed(id: string, spec: JobSpec, input: JobInput, hash: string): Promise<Submitted> {

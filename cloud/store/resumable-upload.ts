@@ -65,9 +65,9 @@ class UploadSession {
   readonly #timing: UploadTiming;
   #url = '';
   #movedAt = Date.now();
-  #failures = 0;
-  /** Of the last request without an answer. */
-  #lastError: unknown;
+  #repeats = 0;
+  /** Why nothing more is stored. */
+  #failure: unknown;
 
   constructor(wish: UploadWish) {
     this.#wish = wish;
@@ -135,7 +135,8 @@ class UploadSession {
 
   #moved(): void {
     this.#movedAt = Date.now();
-    this.#failures = 0;
+    this.#repeats = 0;
+    this.#failure = undefined;
   }
 
   /** Undefined: no answer. */
@@ -146,23 +147,24 @@ class UploadSession {
     try {
       return await this.#wish.send({ url: this.#url, ...request }, Math.min(this.#timing.requestMs, left));
     } catch (error) {
-      this.#lastError = error;
+      // The last request is cut short by the end of all time: what the store said before tells more.
+      this.#failure ??= error;
       return undefined;
     }
   }
 
   /** Before a repeat. @throws where repeating does not help, or has not helped for too long */
   async #pause(answer: UploadAnswer | undefined): Promise<void> {
-    const { status, text } = answer ?? { text: '' };
-    const mayPass = status === undefined || status === 308 || status >= 500 || PASSING.has(status);
-    const failure = answer ? Object.assign(new Error(messageIn(text) || 'refused'), { status }) : this.#lastError;
-    if (!mayPass) throw failure;
-    const isOver = Date.now() - this.#movedAt >= this.#timing.stallMs;
-    if (isOver) {
-      const silence = `nothing more was stored for ${this.#timing.stallMs / 1000} s`;
-      throw new Error(silence, { cause: failure });
+    if (answer !== undefined && answer.status !== 308) {
+      const { status, text } = answer;
+      this.#failure = Object.assign(new Error(messageIn(text) || 'refused'), { status });
+      if (status < 500 && !PASSING.has(status)) throw this.#failure;
     }
-    await sleep(this.#timing.pauseMs * 2 ** Math.min(this.#failures++, 4));
+    if (Date.now() - this.#movedAt >= this.#timing.stallMs) {
+      const silence = `nothing more was stored for ${this.#timing.stallMs / 1000} s`;
+      throw new Error(silence, { cause: this.#failure });
+    }
+    await sleep(this.#timing.pauseMs * 2 ** Math.min(this.#repeats++, 4));
   }
 }
 
