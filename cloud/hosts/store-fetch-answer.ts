@@ -59,7 +59,7 @@ function failure(code: number, bytes: number, message: string): FetchAnswer {
 interface WhyNot {
   /** For the log. */
   readonly reason: string;
-  /** What is not to be tried for other files either: this way, or the store; undefined: it is of this file, or of the moment. */
+  /** What is not to be tried for other files either: this way, or the store; undefined: it is of this file alone. */
   readonly closes?: FetchWay | 'store';
 }
 
@@ -86,6 +86,7 @@ export function whyNot(
     case 'unreachable':
       return { reason: `this host does not reach the store: ${answer.message}`, closes: 'store' };
     case 'trouble':
+      return { reason: `${stored.place}: ${answer.message}`, closes: 'store' };
     case 'other-content':
       return { reason: `${stored.place}: ${answer.message}` };
   }

@@ -11,7 +11,7 @@ import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
 import { fetchScript, urlLine } from './store-fetch-scripts.js';
 
 /** Tries in a row of one way after each of which no byte more had arrived, where the store or its network is in trouble. */
-const TRIES_WITHOUT_PROGRESS = 4;
+const TRIES_WITHOUT_PROGRESS = 5;
 const FIRST_PAUSE_MS = 500;
 /** A way that is closed to a host (no right, no metadata server) is looked at again after this long. */
 const CLOSED_MS = 10 * 60_000;
@@ -123,7 +123,8 @@ async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAns
     if (answer.bytes > best) tries = 1;
     best = Math.max(best, answer.bytes);
     if (tries >= TRIES_WITHOUT_PROGRESS) return answer;
-    await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1), undefined, { signal });
+    // Not in step with the other hosts, which the same trouble has met.
+    await sleep(FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random()), undefined, { signal });
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
+import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';
-import { withHost } from './session.js';
+import { never, withHost } from './session.js';
 import { asWorker, MAY_NOT, MAY_READ, StoreWithRights } from './store-with-rights.js';
 import { startTcpCutter } from './tcp-cutter.js';
 
@@ -129,4 +131,19 @@ describe('a large file of a module', () => {
       assert.match(output, /^jobctl: busy\.bin, .* by the VM's service account\n$/);
       assert.equal(file.sent, 0);
     }));
+
+  it('comes so to a TPU VM', async () => {
+    await store.vmsMay(MAY_READ);
+    const node = await store.createVm('reader');
+    const fleet = createSshHosts({ port: node.port, hostKeys: memoryHostKeyPins() });
+    try {
+      const connection = await fleet.connect(node.target, { privateKey: node.privateKey }, never);
+      await connection.putFile(Buffer.from(store.cloud.ca), 'ca.pem', { mode: 0o644, signal: never });
+      await connection.putFile(Buffer.from('cacert = ca.pem\n'), '.curlrc', { mode: 0o644, signal: never });
+      const { output } = await applyModule(connection, (await store.file('vm.bin')).module);
+      assert.match(output, /^jobctl: vm\.bin, .* by the VM's service account\n$/);
+    } finally {
+      fleet.release();
+    }
+  });
 });

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ModulePlan, StoredSource } from '../../cloud/hosts/port.js';
+import type { HostTarget, ModulePlan, StoredSource } from '../../cloud/hosts/port.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import type { PrincipalRequest } from '../../rehearsal/index.js';
 import { AuthenticatedCloud } from '../rehearsal/authenticated-cloud.js';
+import { PARENT } from '../rehearsal/cloud-under-test.js';
 import type { TestHost } from './ssh-host.js';
+import { makeKeyPair } from './ssh-host.js';
 
 const BUCKET = 'jobs';
 const OWNER = 'owner@rehearsal.example.com';
@@ -43,6 +45,27 @@ export class StoreWithRights {
     await this.cloud.ask(`${this.cloud.endpoints.admin}/admin/fail`, { method: 'DELETE' });
   }
 
+  /** A TPU VM with the service account. */
+  async createVm(nodeId: string): Promise<{ target: HostTarget; port: number; privateKey: string }> {
+    const client = this.cloud.client(await this.cloud.token(OWNER));
+    const key = makeKeyPair();
+    const node = {
+      acceleratorType: 'v5litepod-8',
+      runtimeVersion: 'v2-alpha-tpuv5-lite',
+      metadata: { 'ssh-keys': `alice:${key.public}` },
+      serviceAccount: { email: VM_ACCOUNT },
+    };
+    try {
+      const [operation] = await client.createNode({ parent: PARENT, nodeId, node });
+      const [{ networkEndpoints }] = await operation.promise();
+      const address = networkEndpoints?.[0]?.ipAddress ?? '';
+      const target = { nodeId, slice: 0, index: 0, address, user: 'alice' };
+      return { target, port: this.cloud.endpoints.sshPort, privateKey: key.private };
+    } finally {
+      await client.close();
+    }
+  }
+
   /** The environment of a host in this cloud. */
   get hostEnvironment(): Record<string, string> {
     return { GCE_METADATA_HOST: this.cloud.endpoints.metadataHost ?? '' };
@@ -52,6 +75,11 @@ export class StoreWithRights {
   trustOn({ home }: TestHost): void {
     writeFileSync(join(home, 'ca.pem'), readFileSync(this.cloud.endpoints.caFile ?? ''));
     appendFileSync(join(home, '.curlrc'), `cacert = ${join(home, 'ca.pem')}\n`);
+  }
+
+  async remove(name: string): Promise<void> {
+    const url = `${this.cloud.endpoints.store}/storage/v1/b/${BUCKET}/o/${encodeURIComponent(name)}`;
+    await this.cloud.ask(url, { method: 'DELETE', token: await this.cloud.token(OWNER) });
   }
 
   /**
@@ -64,7 +92,7 @@ export class StoreWithRights {
   ): Promise<CountedSource> {
     const content = randomBytes(bytes / 2).toString('hex');
     const stored = other ? randomBytes(bytes / 2).toString('hex') : content;
-    const url = `${this.cloud.endpoints.store}/upload/storage/v1/b/${BUCKET}/o?uploadType=media&name=${name}`;
+    const url = `${this.cloud.endpoints.store}/upload/storage/v1/b/${BUCKET}/o?uploadType=media&name=${encodeURIComponent(name)}`;
     const { status } = await this.cloud.ask(url, {
       method: 'POST',
       token: await this.cloud.token(OWNER),
@@ -91,6 +119,10 @@ export class CountedSource implements StoredSource {
     this.sha256 = createHash('sha256').update(content).digest('hex');
     const signedUrl = (): Promise<string | undefined> => store.signedUrl(name, 60_000);
     this.stored = { called: name, place: `gs://${BUCKET}/${name}`, url: store.downloadUrl(name), signedUrl };
+  }
+
+  get text(): string {
+    return this.#content.toString();
   }
 
   async *read(start: number): AsyncGenerator<Buffer> {

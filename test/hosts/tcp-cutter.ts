@@ -11,6 +11,8 @@ export interface TcpCutter {
   cutAfter(bytesToHost: number | undefined): void;
   /** Resets, once, the first connection to which so many bytes came from the host. */
   cutAnswerAfter(bytesFromHost: number): void;
+  /** Passes no more on, and closes nothing, on the first connection to which so many bytes came from the host. */
+  holdAnswerAfter(bytesFromHost: number): void;
   /** Bytes that came from the host so far, on all connections. */
   bytesFromHost(): number;
   /** Passes nothing on any more, and closes nothing: the other end seems to be gone. */
@@ -22,7 +24,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   const open = new Set<Socket>();
   let accepted = 0;
   let limit: number | undefined;
-  let answerLimit: number | undefined;
+  let answerLimit: { readonly bytes: number; readonly then: (near: Socket, far: Socket) => void } | undefined;
   let answered = 0;
   const server = createServer((near) => {
     accepted += 1;
@@ -36,9 +38,9 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     far.on('data', (chunk: Buffer) => {
       fromHost += chunk.length;
       answered += chunk.length;
-      if (answerLimit === undefined || fromHost < answerLimit) return;
+      if (answerLimit === undefined || fromHost < answerLimit.bytes) return;
+      answerLimit.then(near, far);
       answerLimit = undefined;
-      near.resetAndDestroy();
     });
     near.pipe(far).pipe(near);
     for (const [socket, other] of [
@@ -61,7 +63,8 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     connections: () => accepted,
     cut,
     cutAfter: (bytes) => void (limit = bytes),
-    cutAnswerAfter: (bytes) => void (answerLimit = bytes),
+    cutAnswerAfter: (bytes) => void (answerLimit = { bytes, then: (near) => near.resetAndDestroy() }),
+    holdAnswerAfter: (bytes) => void (answerLimit = { bytes, then: (_near, far) => far.unpipe().pause() }),
     bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
     close: async () => {
