@@ -1,13 +1,11 @@
-import { statSync } from 'node:fs';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { formatProblems, type Path, type Problem, showValue } from '../../domain/problem.js';
+import { formatPath, formatProblems, type Path, type Problem } from '../../domain/problem.js';
 import { secretNamed } from '../../domain/secret-reference.js';
 import { CliError } from './cli-error.js';
 import type { CliContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
-import { expandHome } from './hosts/expand-home.js';
+import { type KeyReference, lookAtPair, namedPairs } from './hosts/key-pairs.js';
 import { placed } from './job-file.js';
-import { readNamedFile } from './local-files.js';
 
 export interface JobKeys {
   /** Of the submitter's file that `ssh.private_key` names. */
@@ -26,69 +24,38 @@ interface ValueSource {
 }
 
 /**
- * Looks at the key file and the secrets that a job names, before anything is sent.
- * @throws CliError with every problem: a key that cannot be used, a secret that is not in the store
+ * Looks at the key pairs and the secrets that a job names, before anything is sent.
+ * @throws CliError with every problem: a key that cannot be used, halves of two pairs, a secret that is not in the store
  */
 export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context: CliContext): Promise<JobKeys> {
-  const path = spec.ssh?.privateKey;
-  const isFile = path !== undefined && secretNamed(path) === undefined;
-  const key = isFile ? await lookAtKey(path) : undefined;
-  const problems = [...(key?.problems ?? []), ...(await missingSecrets(spec, context))];
+  const pairs = namedPairs(spec);
+  const looks = await Promise.all(pairs.map(lookAtPair));
+  const problems = [...looks.flatMap((look) => look.problems), ...(await missingSecrets(spec, context))];
   if (problems.length > 0)
     throw new CliError(ExitCode.Usage, formatProblems(problems.map((problem) => placed(from, problem))));
-  if (key?.fingerprint === undefined) return { warnings: [] };
-  return { sshKey: key.fingerprint, warnings: context.ssh === undefined ? [elsewhere(path ?? '')] : [] };
+  const connecting = pairs.findIndex(({ privateKey }) => privateKey.value === spec.ssh?.privateKey);
+  const sshKey = looks[connecting]?.fingerprint;
+  const files = pairs.filter((_, at) => looks[at]?.fingerprint !== undefined);
+  return {
+    ...(sshKey === undefined ? {} : { sshKey }),
+    // A local stack's worker is on this computer; of another one nothing is known here.
+    warnings: context.ssh === undefined ? files.map(({ privateKey }) => elsewhere(privateKey)) : [],
+  };
 }
 
-/** A local stack's worker is on this computer; of another one nothing is known here. */
-const elsewhere = (path: string): string =>
-  `ssh.private_key: the worker has to find this key at '${path}' on its own computer, else it refuses the job; ` +
-  `a key that all workers find: jobctl secret put NAME --from-file ${path}, then ssh.private_key: secret:NAME`;
-
-interface KeyLook {
-  readonly fingerprint?: string;
-  readonly problems: readonly Problem[];
-}
-
-async function lookAtKey(path: string): Promise<KeyLook> {
-  const wrong = (message: string, hint: string): KeyLook => ({
-    problems: [{ path: ['ssh', 'private_key'], value: path, message: `${showValue(path)} ${message}`, hint }],
-  });
-  if (!path.startsWith('~/') && !path.startsWith('/'))
-    return wrong('is a relative path', 'the worker reads the key in place: write it absolute, or from ~/');
-  const file = expandHome(path);
-  const content = readNamedFile(file);
-  if (typeof content === 'string') return wrong(content, `looked for at ${file}; it is a file of the submitter's`);
-  const { mode } = statSync(file);
-  if ((mode & 0o077) !== 0)
-    return wrong(`can be reached by others (mode ${(mode & 0o777).toString(8)})`, `chmod 600 ${file}`);
-  const { readPrivateKey } = await import('../../cloud/hosts/private-key.js');
-  const reading = readPrivateKey(Buffer.from(content).toString());
-  if (reading.kind === 'no-key')
-    return wrong(
-      `is ${reading.what}`,
-      'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase',
-    );
-  return { fingerprint: reading.fingerprint, problems: [] };
-}
+const elsewhere = ({ at, value }: KeyReference): string =>
+  `${formatPath(at)}: the worker has to find this key at '${value}' on its own computer, else it refuses the job; ` +
+  `a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`;
 
 /** Each secret that a job names, by the place that names it. */
-export function secretNames({
-  ssh,
-  identities = [],
-  secrets = {},
-}: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {
-  const listed = identities.filter(({ isBetweenHosts }) => isBetweenHosts !== true);
-  const keys = [
-    ...(ssh === undefined ? [] : [{ path: ['ssh', 'private_key'], reference: ssh.privateKey }]),
-    ...listed.map(({ privateKey }, at) => ({ path: ['ssh', 'identities', at, 'private_key'], reference: privateKey })),
-  ];
+export function secretNames(spec: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {
+  const keys = namedPairs(spec).flatMap(({ privateKey, publicKey }) => [privateKey, ...(publicKey ? [publicKey] : [])]);
   return [
-    ...keys.flatMap(({ path, reference }) => {
-      const name = secretNamed(reference);
-      return name === undefined ? [] : [{ path, name }];
+    ...keys.flatMap(({ at, value }) => {
+      const name = secretNamed(value);
+      return name === undefined ? [] : [{ path: at, name }];
     }),
-    ...Object.entries(secrets).map(([variable, name]) => ({ path: ['secrets', variable], name })),
+    ...Object.entries(spec.secrets ?? {}).map(([variable, name]) => ({ path: ['secrets', variable], name })),
   ];
 }
 

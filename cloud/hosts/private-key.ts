@@ -25,12 +25,13 @@ export function readPrivateKey(text: string): PrivateKeyReading {
   };
 }
 
-/** The fingerprint of an OpenSSH line (`ssh-ed25519 AAAA.. comment`); undefined for another text. */
+/** The fingerprint of an OpenSSH line (`ssh-ed25519 AAAA.. comment`); undefined for another text, a private key above all. */
 export function publicLineFingerprint(line: string): string | undefined {
   const parsed = ssh2.utils.parseKey(line.trim());
   if (parsed instanceof Error) return undefined;
   const [first] = [parsed].flat();
-  return first === undefined ? undefined : fingerprintOf(first.getPublicSSH());
+  // A private key has a public half too: taken for a public one, it would be sent to Cloud TPU and into histories.
+  return first === undefined || first.isPrivateKey() ? undefined : fingerprintOf(first.getPublicSSH());
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +29,7 @@ describe('keys and secrets that a job names are looked at before anything is sen
     process.env['JOBCTL_SECRET_STORE'] = pathToFileURL(join(folder, 'secrets')).href;
     await openSecretStore(process.env['JOBCTL_SECRET_STORE']).put('hf', 'value\n');
     writeKeyPair(folder);
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', 'sesame', '-f', join(folder, 'locked')]);
     mkdirSync(join(folder, 'open'));
     chmodSync(writeKeyPair(join(folder, 'open')).privateKeyFile, 0o644);
   });
@@ -59,6 +61,27 @@ describe('keys and secrets that a job names are looked at before anything is sen
       (at) =>
         `4:21: private_key: '${at}/public' is a public key\n  wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase`,
     ],
+    'an identity that is not there, and one in a relative path': [
+      'ssh: { identities: [{ private_key: /no/such }, { private_key: keys/mine }] }',
+      () =>
+        "4:36: private_key: '/no/such' does not exist\n  looked for at /no/such; it is a file of the submitter's\n" +
+        "JOB.YAML:4:63: private_key: 'keys/mine' is a relative path\n  the worker reads the key in place: write it absolute, or from ~/",
+    ],
+    'an identity with a passphrase': [
+      'ssh: { identities: [{ private_key: DIR/locked }] }',
+      (at) =>
+        `4:36: private_key: '${at}/locked' is a key with a passphrase, which nobody is there to type\n  wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase`,
+    ],
+    "the first JobMan's pair, where others can read it": [
+      'ssh: { tpu_private_key: DIR/open/id_ed25519 }',
+      (at) =>
+        `4:25: tpu_private_key: '${at}/open/id_ed25519' can be reached by others (mode 644)\n  chmod 600 ${at}/open/id_ed25519`,
+    ],
+    'a private key where its public half is wanted, which would be shown': [
+      'ssh: { public_key: DIR/id_ed25519, private_key: DIR/id_ed25519 }',
+      (at) =>
+        `4:20: public_key: '${at}/id_ed25519' is no public key\n  wanted: one line, such as ssh-ed25519 AAAA..; write it anew: ssh-keygen -y -f ${at}/id_ed25519 > ${at}/id_ed25519.pub`,
+    ],
     'a secret that nobody put': [
       'secrets: { TOKEN: nope }',
       (at) =>
@@ -74,11 +97,39 @@ describe('keys and secrets that a job names are looked at before anything is sen
     for (const [name, [text, want]] of Object.entries(wrong)) {
       it(`${verb}: ${name}`, async () => {
         writeFileSync(join(folder, 'public'), readFileSync(join(folder, 'id_ed25519.pub')), { mode: 0o600 });
-        writeFileSync(file, `${HEAD}${text.replace('DIR', folder)}\n`);
-        assert.deepEqual(await refusalOf(args(file)), { exitCode: 2, text: `${file}:${want(folder)}` });
+        writeFileSync(file, `${HEAD}${text.replaceAll('DIR', folder)}\n`);
+        assert.deepEqual(await refusalOf(args(file)), {
+          exitCode: 2,
+          text: `${file}:${want(folder).replaceAll('JOB.YAML', file)}`,
+        });
       });
     }
   }
+
+  it('halves of two pairs, named or side by side, with both fingerprints; a secret is not compared', async () => {
+    const [mine, other] = ['id_ed25519.pub', 'open/id_ed25519.pub'].map((name) =>
+      publicLineFingerprint(readFileSync(join(folder, name), 'utf8')),
+    );
+    const other600 = join(folder, 'other');
+    writeFileSync(other600, readFileSync(join(folder, 'open/id_ed25519')), { mode: 0o600 });
+    writeFileSync(`${other600}.pub`, readFileSync(join(folder, 'id_ed25519.pub')));
+    const text = `ssh:
+  public_key: ${folder}/open/id_ed25519.pub
+  private_key: ${folder}/id_ed25519
+  identities: [{ private_key: ${other600} }, { private_key: secret:hf, public_key: ${folder}/id_ed25519.pub }]
+`;
+    writeFileSync(file, `${HEAD}${text}`);
+    const anew = (path: string): string => `write it anew: ssh-keygen -y -f ${path}`;
+    assert.deepEqual(await refusalOf(['submit', file]), {
+      exitCode: 2,
+      text: [
+        `${file}:5:15: public_key: '${folder}/open/id_ed25519.pub' is ${other}, and '${folder}/id_ed25519' is ${mine}: they are no pair`,
+        `  ${anew(`${folder}/id_ed25519`)} > ${folder}/id_ed25519.pub`,
+        `${file}:7:31: private_key: '${other600}.pub' is ${mine}, and '${other600}' is ${other}: they are no pair`,
+        `  ${anew(other600)} > ${other600}.pub`,
+      ].join('\n'),
+    });
+  });
 
   it('restart --set: a secret that nobody put, since it would end a job that runs', async () => {
     const { exitCode, text } = await refusalOf(['restart', 'a-job', '--set', 'secrets.TOKEN=nope']);

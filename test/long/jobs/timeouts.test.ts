@@ -56,9 +56,10 @@ describe('a job that gives its parts a time', function () {
   });
 
   it('spends none of it on a set-up that a person has asked for before', async () => {
-    const modules = { mark: { check: 'true', setup: [{ name: 'make', run: 'sleep "$(cat ~/slow || echo 0)"' }] } };
+    const run = 'test ! -e ~/made || sleep 8; touch ~/made';
+    const modules = { mark: { check: 'true', setup: [{ name: 'make', run }] } };
     const setup = { modules: ['mark', 'command'] };
-    const command = 'echo 8 > ~/slow; test "$JOBCTL_ATTEMPT" = 2 || sleep 1000';
+    const command = 'test "$JOBCTL_ATTEMPT" = 2 || sleep 1000';
     const id = await submit(command, { setup, modules, timeouts: { setup: 5 } });
     await until('it runs', async () => (await stack.jobs.row(id)).phase === 'running', 30_000);
     await stack.jobs.setUp(id, 'ann', { force: true });
