@@ -24,7 +24,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   const open = new Set<Socket>();
   let accepted = 0;
   let limit: number | undefined;
-  let answerLimit: { readonly bytes: number; readonly then: (near: Socket, far: Socket) => void } | undefined;
+  let answerLimit: { readonly bytes: number; readonly act: (near: Socket, far: Socket) => void } | undefined;
   let answered = 0;
   const server = createServer((near) => {
     accepted += 1;
@@ -39,7 +39,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
       fromHost += chunk.length;
       answered += chunk.length;
       if (answerLimit === undefined || fromHost < answerLimit.bytes) return;
-      answerLimit.then(near, far);
+      answerLimit.act(near, far);
       answerLimit = undefined;
     });
     near.pipe(far).pipe(near);
@@ -63,8 +63,8 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     connections: () => accepted,
     cut,
     cutAfter: (bytes) => void (limit = bytes),
-    cutAnswerAfter: (bytes) => void (answerLimit = { bytes, then: (near) => near.resetAndDestroy() }),
-    holdAnswerAfter: (bytes) => void (answerLimit = { bytes, then: (_near, far) => far.unpipe().pause() }),
+    cutAnswerAfter: (bytes) => void (answerLimit = { bytes, act: (near) => near.resetAndDestroy() }),
+    holdAnswerAfter: (bytes) => void (answerLimit = { bytes, act: (_near, far) => far.unpipe().pause() }),
     bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
     close: async () => {
