@@ -26,7 +26,7 @@ export function localFilesOf({ venv, conda, files = [], bundle, ownModules = {} 
     ...single(conda?.configFile, 'conda', 'config_file'),
     ...single(requirements, 'conda', 'requirements'),
     ...copies(files, 'files'),
-    ...(bundle === undefined ? [] : [{ path: bundle.dir, at: ['bundle'], kind: 'bundle' } as const]),
+    ...(bundle === undefined ? [] : [{ path: bundle.dir, at: ['bundle', 'dir'], kind: 'bundle' } as const]),
     ...Object.entries(ownModules).flatMap(([name, own]) => copies(own.files, 'modules', name, 'files')),
   ];
 }

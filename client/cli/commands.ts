@@ -36,7 +36,7 @@ Examples:
   jobctl submit train.yaml
   jobctl submit --local --wait examples/quick-start.yaml
   jobctl submit train.yaml --name exp-7 --set tpu.accelerator=v6e-8 --priority 2
-  jobctl submit train.yaml -- python3 train.py --lr 0.1
+  jobctl submit train.yaml --bundle . -- python3 train.py --lr 0.1
 `;
 
 function registerSubmit(program: Command, invocation: Invocation): void {
@@ -52,6 +52,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--wait', "follow the job; exits with the job's own exit code")
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
+    .option('--bundle <folder>', 'bring this folder to every host, and start the command in it')
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'who submits; your login name without it')
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))

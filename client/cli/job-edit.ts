@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Assignment } from '../../domain/job-file/assignment.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { parseSetOption } from '../../domain/job-file/set-option.js';
@@ -6,6 +7,7 @@ import { SECRET_NAME, secretNamed } from '../../domain/secret-reference.js';
 import type { JobEdit } from '../job-calls.js';
 import type { JobClient } from '../job-client.js';
 import { type AskFlags, askJob } from './ask-job.js';
+import { refuseUnpacked, withBundle } from './bundle-edit.js';
 import { CliError } from './cli-error.js';
 import { type CliContext, resolveContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
@@ -16,6 +18,7 @@ import { storeForFiles } from './writable-store.js';
 export interface EditFlags extends AskFlags {
   readonly file?: string;
   readonly set?: readonly string[];
+  readonly bundle?: string;
 }
 
 interface ReadEdit {
@@ -25,7 +28,7 @@ interface ReadEdit {
 }
 
 /**
- * Asks an open job to go on by what `--file` and `--set` change of it. Keys and secrets are looked at and the store for local files
+ * Asks an open job to go on by what `--file`, `--set` and `--bundle` change of it. Keys and secrets are looked at and the store for local files
  * is opened before the job is asked for anything.
  */
 export async function askWithEdit(
@@ -35,10 +38,12 @@ export async function askWithEdit(
 ): Promise<number> {
   const context = resolveContext(flags);
   const { edit, key } = await readEdit(flags, context);
-  const store = await storeForFiles(edit.files ?? {}, context);
+  // Of a job whose file is not given, it is packed when the job has told what stays behind.
+  const folder = flags.file === undefined ? flags.bundle : undefined;
+  const store = await storeForFiles(folder === undefined ? (edit.files ?? {}) : { [folder]: true }, context);
   const ask = async (client: JobClient, by: string): Promise<string> => {
     if (key !== undefined) await refuseOtherKey(client, job, key);
-    return call(client, by, edit);
+    return call(client, by, folder === undefined ? edit : await withBundle(client, job, folder, edit));
   };
   return askJob(job, flags, ask, { context, store });
 }
@@ -47,9 +52,10 @@ export async function askWithEdit(
  * With a file, `--set` changes the file, as at submit; without one, the file that is in force.
  * @throws CliError with every problem
  */
-async function readEdit({ file, set = [] }: EditFlags, context: CliContext): Promise<ReadEdit> {
-  if (file === undefined) return { edit: await readAssignments(set, context) };
-  const { raw, spec, source, files, warnings } = readJobFile(file, { set });
+async function readEdit({ file, set = [], bundle }: EditFlags, context: CliContext): Promise<ReadEdit> {
+  if (file === undefined) return { edit: await readAssignments(set, bundle !== undefined, context) };
+  const overrides = bundle === undefined ? {} : { bundle: resolve(bundle) };
+  const { raw, spec, source, files, warnings } = await readJobFile(file, { set, overrides });
   tellWarnings(file, warnings);
   // What it warns of was said at submit: the worker has found the key.
   const { sshKey } = await checkJobKeys({ file, set, source }, spec, context);
@@ -57,11 +63,12 @@ async function readEdit({ file, set = [] }: EditFlags, context: CliContext): Pro
   return sshKey === undefined ? { edit } : { edit, key: { path: spec.ssh?.privateKey ?? '', fingerprint: sshKey } };
 }
 
-async function readAssignments(set: readonly string[], context: CliContext): Promise<JobEdit> {
+async function readAssignments(set: readonly string[], isPacked: boolean, context: CliContext): Promise<JobEdit> {
   const options = set.map(parseSetOption);
   const problems = options.flatMap((option) => ('message' in option ? [option] : []));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   const values = options.flatMap((option) => ('message' in option ? [] : [{ path: option.path, value: option.value }]));
+  if (!isPacked) refuseUnpacked(values);
   await checkJobKeys({ file: '--set', set, source: '' }, { secrets: secretsIn(values) }, context);
   return values.length === 0 ? {} : { set: values };
 }

@@ -65,6 +65,7 @@ whose content is the same are not set up again.
 Examples:
   jobctl restart train-7f3k
   jobctl restart train-7f3k --file train.yaml
+  jobctl restart train-7f3k --bundle .
   jobctl restart train-7f3k --set 'command.run=python3 train.py --lr 0.1'
 `;
 
@@ -129,5 +130,6 @@ function asking(command: Command): Command {
 function editing(command: Command): Command {
   return command
     .option('--file <file>', 'the changed job file (YAML)')
-    .option('--set <key=value>', 'set a value; may be repeated', collect);
+    .option('--set <key=value>', 'set a value; may be repeated', collect)
+    .option('--bundle <folder>', 'the folder that every host gets from now on, packed as it is now');
 }

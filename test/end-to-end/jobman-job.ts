@@ -26,7 +26,7 @@ export class JobmanFolder {
   async submit(text: string): Promise<string> {
     const key = join(this.path, 'key');
     this.write('job.yaml', text.replaceAll('KEY', key).replaceAll('BUCKET', this.#stack.store.bucket));
-    const { raw, files } = readJobFile(join(this.path, 'job.yaml'), { set: [] });
+    const { raw, files } = await readJobFile(join(this.path, 'job.yaml'), { set: [] });
     return (await this.#stack.jobs.submit({ job: raw, files, user: 'alice' })).id;
   }
 

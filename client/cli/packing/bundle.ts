@@ -1,6 +1,8 @@
+import { stat } from 'node:fs/promises';
 import type { BundleSpec } from '../../../domain/setup-spec.js';
 import { bundleEntries, type BundleEntries } from './bundle-entries.js';
 import { gitFiles } from './git.js';
+import { sizeText } from '../render/size.js';
 import { NotPackable, packTree, type PackedTree } from './pack-tree.js';
 
 /** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
@@ -17,6 +19,8 @@ export interface PackedBundle {
 
 /** A folder as a bundle: tar.gz, the same bytes for the same files. @throws NotPackable */
 export async function packBundle(folder: string, bundle: BundleSpec): Promise<PackedBundle> {
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true) throw new NotPackable(found === undefined ? 'does not exist' : 'is no folder');
   const [entries, texts] = await Promise.all([bundleEntries(folder, bundle), gitFiles(folder)]);
   refuseUnfit(entries);
   const names = new Set(texts.map(({ name }) => name));
@@ -56,11 +60,3 @@ function shownNames(names: readonly string[]): string {
   const rest = names.length - SHOWN;
   return `${names.slice(0, SHOWN).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
-
-/** `812 B`, `1.2 kB`, `3.4 MB`. */
-function sizeText(bytes: number): string {
-  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
-}
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -34,7 +34,7 @@ export async function doctor(
   env: Environment = process.env,
 ): Promise<number> {
   if (flags.gcp !== true) throw nothingToLookAt();
-  const fromFile = file === undefined ? { wanted: {} } : wantedByJobFile(file);
+  const fromFile = file === undefined ? { wanted: {} } : await wantedByJobFile(file);
   const named = flags.googleProject ?? fromFile.googleProject;
   const google = await openGoogleProject({ ...flags, ...(named === undefined ? {} : { googleProject: named }) }, env);
   const bucket = flags.bucket ?? google.bucket;
@@ -66,8 +66,10 @@ function print(googleProject: string, findings: readonly Finding[], output: Outp
   process.stdout.write(`${text}\n`);
 }
 
-function wantedByJobFile(file: string): { readonly googleProject?: string; readonly wanted: Partial<Wanted> } {
-  const { spec } = readJobFile(file, { set: [] });
+async function wantedByJobFile(
+  file: string,
+): Promise<{ readonly googleProject?: string; readonly wanted: Partial<Wanted> }> {
+  const { spec } = await readJobFile(file, { set: [], isDry: true });
   const {
     accelerator: type,
     zones,

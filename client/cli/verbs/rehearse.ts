@@ -53,7 +53,7 @@ const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
-  const job = readJobFile(file, { set: flags.set ?? [] });
+  const job = await readJobFile(file, { set: flags.set ?? [] });
   tellWarnings(file, job.warnings);
   // The user's own: what the job names must be there, and its stack gets copies.
   const own = resolveContext({});

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
 import type { JobClient } from '../../job-client.js';
@@ -16,7 +17,9 @@ import { readJobFile, tellWarnings } from '../job-file.js';
 import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
+import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
+import { TransferLine } from '../render/transfer-line.js';
 import type { Screen } from '../watch/screen.js';
 import { storeForFiles } from '../writable-store.js';
 
@@ -28,6 +31,7 @@ export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly project?: string;
   readonly user?: string;
   readonly priority?: number;
+  readonly bundle?: string;
 }
 
 export async function submit(
@@ -36,10 +40,11 @@ export async function submit(
   command: readonly string[] | undefined,
 ): Promise<number> {
   const { name, set = [], project, user, priority } = flags;
+  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
-  const job = readJobFile(file, { set, overrides: { project, user, priority, command } });
+  const job = await readJobFile(file, { set, overrides: { project, user, priority, bundle, command } });
   tellWarnings(file, job.warnings);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
@@ -47,8 +52,10 @@ export async function submit(
   const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
   tellWarnings(file, keys.warnings);
   const store = await storeForFiles(job.files, context);
-  const wish = { ...job, ...keys, file, farAway };
-  return withClient(context, (client) => submitTo(client, context, wish, flags), store ? { store } : {});
+  const uploading = new TransferLine('uploading');
+  const wish = { ...job, ...keys, file, farAway, uploading };
+  const means = { ...(store && { store }), onUpload: uploading.show };
+  return withClient(context, (client) => submitTo(client, context, wish, flags), means);
 }
 
 /** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
@@ -70,18 +77,23 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey'> {
   readonly file: string;
   /** Warnings; it never rejects. */
   readonly farAway: Promise<readonly string[]>;
+  readonly uploading: TransferLine;
 }
 
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait } = flags;
-  const submission = await client.submit({
-    job: job.raw,
-    source: job.source,
-    user: userInfo().username,
-    files: job.files,
-    ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
-    ...(name === undefined ? {} : { name }),
-  });
+  const submission = await client
+    .submit({
+      job: job.raw,
+      source: job.source,
+      user: userInfo().username,
+      files: job.files,
+      ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
+      ...(name === undefined ? {} : { name }),
+    })
+    .finally(() => job.uploading.end());
+  // Of an archive nothing is left here while the job is waited for.
+  removeScratchFolder();
   tellWarnings(job.file, await job.farAway);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
   if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);

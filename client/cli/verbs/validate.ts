@@ -52,7 +52,7 @@ function kindOf(file: string): FileKind {
 
 async function judgeJob(file: string, { set = [], poolFile }: ValidateFlags): Promise<Verdict> {
   const pool = poolFile === undefined ? {} : { pool: (await readPoolFile(poolFile)).defaults };
-  const job = readJobFile(file, { set, ...pool });
+  const job = await readJobFile(file, { set, ...pool, isDry: true });
   const { spec, warnings, leftToPool } = job;
   const notes = warnings.map((warning) => `${file}: warning: ${warning}`);
   return { notes, lines: jobEssentials(job), json: { spec, leftToPool, warnings } };

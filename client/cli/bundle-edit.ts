@@ -1,0 +1,60 @@
+import { resolve } from 'node:path';
+import { assign, type Assignment } from '../../domain/job-file/assignment.js';
+import { isMapping } from '../../domain/job-file/plain-tree.js';
+import { bundleOf } from '../../domain/local-files.js';
+import type { BundleSpec } from '../../domain/setup-spec.js';
+import type { JobEdit } from '../job-calls.js';
+import type { JobClient } from '../job-client.js';
+import { CliError } from './cli-error.js';
+import { ExitCode } from './exit-codes.js';
+import { packedBundle } from './packing/named-bundle.js';
+
+/** What is packed is decided here, and the job keeps the archive: to set these alone would change nothing. */
+const DECIDE_WHAT_IS_PACKED: readonly unknown[] = ['exclude', 'gitignore'];
+
+/** @throws CliError for `--set bundle.exclude=..` without a folder that is packed by it */
+export function refuseUnpacked(set: readonly Assignment[]): void {
+  const key = set.find(({ path: [section, key] }) => section === 'bundle' && DECIDE_WHAT_IS_PACKED.includes(key));
+  if (key === undefined) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `--set ${key.path.join('.')}: the bundle is not packed again by itself`,
+    'give the folder too (--bundle DIR), or the job file that names it (--file FILE)',
+  );
+}
+
+/** The folder packed anew for a job whose file is not given, by what the job and `set` say of its bundle. */
+export async function withBundle(
+  client: Pick<JobClient, 'describe'>,
+  job: string,
+  folder: string,
+  edit: JobEdit,
+): Promise<JobEdit> {
+  const { spec } = await client.describe(job);
+  const set = edit.set ?? [];
+  const dir = resolve(folder);
+  const content = await packedBundle(dir, { ...settingsAfter(spec.bundle, set), dir });
+  if (typeof content === 'string') throw new CliError(ExitCode.Usage, `--bundle: ${dir} ${content}`);
+  return {
+    ...edit,
+    set: [...set, { path: ['bundle', 'dir'], value: dir }],
+    files: { ...edit.files, [bundleOf(dir)]: content },
+  };
+}
+
+/** What they are worth is the job's to check. */
+function settingsAfter(bundle: BundleSpec | undefined, set: readonly Assignment[]): Omit<BundleSpec, 'dir'> {
+  let tree: unknown = {
+    bundle: { exclude: bundle?.exclude, gitignore: bundle?.withIgnored === true ? false : undefined },
+  };
+  for (const assignment of set.filter(({ path: [section] }) => section === 'bundle')) {
+    const assigned = assign(tree, assignment);
+    if ('tree' in assigned) tree = assigned.tree;
+  }
+  const after = isMapping(tree) && isMapping(tree['bundle']) ? tree['bundle'] : {};
+  const { exclude, gitignore } = after;
+  return {
+    ...(Array.isArray(exclude) ? { exclude: exclude.map(String) } : {}),
+    ...(gitignore === false ? { withIgnored: true } : {}),
+  };
+}

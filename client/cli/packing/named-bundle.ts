@@ -1,0 +1,19 @@
+import type { FileSource } from '../../../domain/file-source.js';
+import type { BundleSpec } from '../../../domain/setup-spec.js';
+import { packBundle } from './bundle.js';
+import { NotPackable } from './pack-tree.js';
+
+/**
+ * A folder as a bundle, or what is wrong with it. What it holds is told on stderr: who submits can see at once that the wrong
+ * folder goes, or half of it. The archive is removed with the process.
+ */
+export async function packedBundle(folder: string, bundle: BundleSpec): Promise<FileSource | string> {
+  try {
+    const { packed, says, warnings } = await packBundle(folder, bundle);
+    for (const line of [says, ...warnings.map((warning) => `warning: ${warning}`)]) process.stderr.write(`${line}\n`);
+    return packed.source;
+  } catch (error) {
+    if (error instanceof NotPackable) return error.message;
+    throw error;
+  }
+}
