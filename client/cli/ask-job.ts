@@ -4,6 +4,7 @@ import { withClient } from './connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
+import { TransferLine } from './render/transfer-line.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
   readonly user?: string;
@@ -24,15 +25,16 @@ export async function askJob(
 ): Promise<number> {
   const { context = resolveContext(flags), store } = options;
   const by = flags.user ?? userInfo().username;
+  const uploading = new TransferLine('uploading');
   return withClient(
     context,
     async (client) => {
-      const message = await call(client, by);
+      const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
       const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : message;
       process.stdout.write(`${text}\n`);
       return ExitCode.Done;
     },
-    store ? { store } : {},
+    { ...(store && { store }), onUpload: uploading.show },
   );
 }

@@ -10,7 +10,7 @@ import { ExitCode } from './exit-codes.js';
 export async function withClient<T>(
   context: CliContext,
   use: (client: JobClient) => Promise<T>,
-  options: Pick<JobClientOptions, 'store'> = {},
+  options: Pick<JobClientOptions, 'store' | 'onUpload'> = {},
 ): Promise<T> {
   const { JobClient } = await import('../job-client.js');
   const { temporal, taskQueue } = context;

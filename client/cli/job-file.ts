@@ -5,19 +5,24 @@ import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
-import { localFilesOf } from '../../domain/local-files.js';
+import type { FileSource } from '../../domain/file-source.js';
+import { bundleOf, localFilesOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
 import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
 import type { Problem } from '../../domain/problem.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import type { BundleSpec } from '../../domain/setup-spec.js';
+import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
+import { packedBundle } from './packing/named-bundle.js';
+import { TransferLine } from './render/transfer-line.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
   /** Contents of the local files that the job names, by their path as the job has it. */
-  readonly files: Readonly<Record<string, Uint8Array>>;
+  readonly files: LocalContents;
 };
 
 export interface JobFileOptions {
@@ -25,14 +30,16 @@ export interface JobFileOptions {
   readonly overrides?: JobOverrides;
   /** The defaults of the job's pool, where they are known. */
   readonly pool?: PoolDefaults;
+  /** Files and folders that are copied are looked at and not read, and are not among the files. */
+  readonly isDry?: true;
 }
 
 /** Reads and checks a job file and the files it names. @throws CliError with every problem; nothing was done then. */
-export function readJobFile(file: string, { set, ...known }: JobFileOptions): GoodJob {
+export async function readJobFile(file: string, { set, isDry, ...known }: JobFileOptions): Promise<GoodJob> {
   const source = readText(file, 'jobctl submit takes the path of a job file (YAML)');
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  return { ...parsed, source, files: readLocalFiles(file, source, set, parsed.spec) };
+  return { ...parsed, source, files: await readLocalFiles({ file, source, set }, parsed.spec, isDry) };
 }
 
 /** What is right and may yet be a mistake, for the person who submits. */
@@ -40,21 +47,34 @@ export function tellWarnings(file: string, warnings: readonly string[]): void {
   for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
 }
 
-function readLocalFiles(
-  file: string,
-  source: string,
-  set: readonly string[],
-  spec: JobSpec,
-): Readonly<Record<string, Uint8Array>> {
+interface WrittenJob {
+  readonly file: string;
+  readonly source: string;
+  readonly set: readonly string[];
+}
+
+async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false): Promise<LocalContents> {
+  const reading = new TransferLine('reading');
   const problems: Problem[] = [];
-  const contents = new Map<string, Uint8Array>();
+  const contents = new Map<string, Uint8Array | FileSource>();
   for (const local of localFilesOf(spec)) {
-    const content = readLocalFile(local, resolveFrom(file, local.path));
-    if (typeof content === 'string') problems.push(placed({ file, source, set }, unreadable(file, local, content)));
-    else contents.set(...content);
+    const place = resolveFrom(written.file, local.path);
+    const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
+    const content =
+      local.kind === 'bundle' && spec.bundle
+        ? await bundleContent(place, spec.bundle)
+        : await readLocalFile(local, place, { isDry, onRead });
+    if (typeof content === 'string') problems.push(placed(written, unreadable(written.file, local, content)));
+    else if (content !== undefined) contents.set(...content);
   }
+  reading.end();
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   return Object.fromEntries(contents);
+}
+
+async function bundleContent(place: string, bundle: BundleSpec): Promise<[string, FileSource] | string> {
+  const content = await packedBundle(place, bundle);
+  return typeof content === 'string' ? content : [bundleOf(bundle.dir), content];
 }
 
 /** @throws CliError where it cannot be read; `wanted` says what is */
@@ -86,10 +106,7 @@ function unreadable(file: string, { path, at }: LocalFile, reason: string): Prob
 }
 
 /** A problem of a job file's content, with its place in the file or the flag that gave the value. */
-export function placed(
-  { file, source, set }: { readonly file: string; readonly source: string; readonly set: readonly string[] },
-  problem: Problem,
-): Problem {
+export function placed({ file, source, set }: WrittenJob, problem: Problem): Problem {
   const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(problem.path)));
   return flag === undefined
     ? { file, ...new YamlSource(source).locate(problem) }

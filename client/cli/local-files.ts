@@ -1,36 +1,79 @@
-import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { constants, readFileSync, type Stats, statSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import type { FileSource } from '../../domain/file-source.js';
 import { archiveOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
+import { fileSource } from './file-on-disk.js';
+import { checkTree, MAX_COPIED_BYTES, NotPackable, packTree } from './packing/pack-tree.js';
+import { treeEntries } from './packing/tree-entries.js';
 
 /** Bytes of a file that is only read (requirements, environment.yml), so that a mistake in its name is seen. */
 const MAX_FILE_BYTES = 500_000;
-/** Bytes of a file or folder that is copied to every host; it is in memory while it is uploaded. */
-const MAX_COPIED_BYTES = 256 * 1024 * 1024;
 
-/** What it is called among the job's files, and its content; or what is wrong with it. */
-export function readLocalFile({ path, kind }: LocalFile, resolved: string): [string, Uint8Array] | string {
-  if (kind === 'copy' && statSync(resolved, { throwIfNoEntry: false })?.isDirectory()) {
-    const archive = packFolder(resolved);
-    return typeof archive === 'string' ? archive : [archiveOf(path), archive];
+export interface ReadingOptions {
+  /** What is copied is looked at, and not read: for large files that takes minutes. */
+  readonly isDry?: boolean;
+  /** Bytes read of one that is copied. */
+  readonly onRead?: (read: number, size: number) => void;
+}
+
+/** What it is called among the job's files, and its content; or what is wrong with it. Undefined: nothing, and it was not read. */
+export async function readLocalFile(
+  { path, kind }: LocalFile,
+  resolved: string,
+  options: ReadingOptions = {},
+): Promise<[string, Uint8Array | FileSource] | string | undefined> {
+  if (kind !== 'copy') {
+    const content = readNamedFile(resolved);
+    return typeof content === 'string' ? content : [path, content];
   }
-  const content = readNamedFile(resolved, kind === 'copy' ? MAX_COPIED_BYTES : MAX_FILE_BYTES);
-  return typeof content === 'string' ? content : [path, content];
+  try {
+    const found = await stat(resolved);
+    const content = found.isDirectory()
+      ? await packFolder(resolved, options)
+      : await openFile(resolved, found, options);
+    return content && [found.isDirectory() ? archiveOf(path) : path, content];
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 /** Its content, or what is wrong with it. */
-export function readNamedFile(path: string, maxBytes: number = MAX_FILE_BYTES): Uint8Array | string {
+export function readNamedFile(path: string): Uint8Array | string {
   try {
     const { size } = statSync(path);
-    if (size > maxBytes) return tooLarge(`${size} bytes`, maxBytes);
-    return readFileSync(path);
+    return size > MAX_FILE_BYTES ? tooLarge(size, MAX_FILE_BYTES) : readFileSync(path);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return REASONS[code ?? ''] ?? message;
+    return reasonOf(error);
   }
 }
 
-const tooLarge = (size: string, most: number): string => `has ${size}; ${most} are the most`;
+/** Its archive is removed with the process. */
+async function packFolder(folder: string, { isDry, onRead }: ReadingOptions): Promise<FileSource | undefined> {
+  const tree = { root: folder, entries: await treeEntries(folder), ...(onRead && { onRead }) };
+  if (isDry !== true) return (await packTree(tree)).source;
+  await checkTree(tree);
+  return undefined;
+}
+
+async function openFile(
+  path: string,
+  found: Stats,
+  { isDry, onRead }: ReadingOptions,
+): Promise<FileSource | undefined> {
+  if (!found.isFile()) throw new NotPackable('is neither a file nor a folder');
+  if (found.size > MAX_COPIED_BYTES) throw new NotPackable(tooLarge(found.size, MAX_COPIED_BYTES));
+  if (isDry !== true) return fileSource(path, onRead);
+  await access(path, constants.R_OK);
+  return undefined;
+}
+
+const tooLarge = (bytes: number, most: number): string => `has ${bytes} bytes; ${most} are the most`;
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return REASONS[code ?? ''] ?? message;
+}
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
@@ -38,14 +81,3 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'is a directory',
   EACCES: 'cannot be read: permission denied',
 };
-
-/** GNU tar, so that the same files are the same bytes: names in order, no times, no owners. */
-function packFolder(folder: string): Uint8Array | string {
-  const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
-  const { error, status, stdout, stderr } = spawnSync('tar', [...same, '-C', folder, '-cf', '-', '.'], {
-    maxBuffer: MAX_COPIED_BYTES,
-  });
-  if (error && 'code' in error && error.code === 'ENOBUFS') return tooLarge('more bytes', MAX_COPIED_BYTES);
-  if (error) return `cannot be packed: ${error.message}`;
-  return status === 0 ? stdout : `cannot be packed: ${stderr.toString().trim()}`;
-}

@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { FileSource } from '../../../domain/file-source.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 
@@ -38,16 +35,4 @@ async function filesAt(path: string, name: string): Promise<readonly LocalFile[]
   const below: LocalFile[] = [];
   for (const entry of entries) below.push(...(await filesAt(join(path, entry), `${name}/${entry}`)));
   return below;
-}
-
-/** Read twice, once for its hash: what is sent is compared with it on the host. */
-export async function fileSource(path: string): Promise<FileSource> {
-  const hash = createHash('sha256');
-  let size = 0;
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    hash.update(chunk);
-    size += chunk.length;
-  }
-  const sha256 = hash.digest('hex');
-  return { size, sha256, read: (start) => createReadStream(path, { start }) as AsyncIterable<Buffer> };
 }

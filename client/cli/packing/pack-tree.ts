@@ -16,6 +16,8 @@ export interface Tree {
   /** Files that are not in the folder; they stand behind its entries. */
   readonly texts?: readonly { readonly name: string; readonly text: string }[];
   readonly gzip?: true;
+  /** Told of the bytes packed so far, and of those of all files. */
+  readonly onRead?: (read: number, size: number) => void;
 }
 
 /** An archive in a file of TMPDIR (mode 0600). */
@@ -29,8 +31,8 @@ export class NotPackable extends Error {
   override readonly name = 'NotPackable';
 }
 
-/** Bytes of a folder's files together. */
-const MAX_TREE_BYTES = 50 * 1024 ** 3;
+/** Bytes of one file, or of a folder's files together, that go to hosts. */
+export const MAX_COPIED_BYTES = 50 * 1024 ** 3;
 const FILES_AT_ONCE = 4;
 const READ_BYTES = 256 * 1024;
 
@@ -40,20 +42,24 @@ const READ_BYTES = 256 * 1024;
  * entries. @throws NotPackable
  */
 export async function packTree(tree: Tree): Promise<PackedTree> {
-  const { root } = tree;
-  await refuseUnpackable(tree);
+  const { root, onRead } = tree;
+  const bytes = await checkTree(tree);
   const path = scratchPath(tree.gzip ? '.tar.gz' : '.tar');
   const remove = (): Promise<void> => rm(path, { force: true });
   try {
-    return { source: await writeArchive(path, tree), remove };
+    return { source: await writeArchive(path, tree, (packed) => onRead?.(Math.min(packed, bytes), bytes)), remove };
   } catch (error) {
     await remove();
     throw notPackable(error, root);
   }
 }
 
-/** tar leaves a socket out in silence and reads a name that is not UTF-8 as another one. */
-async function refuseUnpackable({ root, entries }: Tree): Promise<void> {
+/**
+ * Looks at all entries: tar leaves a socket out in silence and reads a link's target that is not UTF-8 as another one.
+ * @returns the bytes of its files
+ * @throws NotPackable
+ */
+export async function checkTree({ root, entries }: Pick<Tree, 'root' | 'entries'>): Promise<number> {
   let bytes = 0;
   for (const entry of entries) {
     const path = join(root, entry);
@@ -64,8 +70,9 @@ async function refuseUnpackable({ root, entries }: Tree): Promise<void> {
     else if (!found.isFile() && !found.isDirectory())
       throw new NotPackable(`has ${entry}, which is neither file, folder nor link (a socket, pipe or device)`);
     bytes += found.isFile() ? found.size : 0;
-    if (bytes > MAX_TREE_BYTES) throw new NotPackable(`has more than ${MAX_TREE_BYTES} bytes, which are the most`);
+    if (bytes > MAX_COPIED_BYTES) throw new NotPackable(`has more than ${MAX_COPIED_BYTES} bytes, which are the most`);
   }
+  return bytes;
 }
 
 async function refuseOddTarget(path: string, entry: string): Promise<void> {
@@ -78,7 +85,11 @@ export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).eq
 export const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-async function writeArchive(path: string, { root, entries, texts = [], gzip }: Tree): Promise<FileSource> {
+async function writeArchive(
+  path: string,
+  { root, entries, texts = [], gzip }: Tree,
+  onPacked: (bytes: number) => void,
+): Promise<FileSource> {
   const pack = new Pack({
     cwd: root,
     portable: true,
@@ -101,6 +112,7 @@ async function writeArchive(path: string, { root, entries, texts = [], gzip }: T
     for await (const chunk of chunks) {
       hash.update(chunk);
       size += chunk.length;
+      onPacked(size);
       yield chunk;
     }
   };

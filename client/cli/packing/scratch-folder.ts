@@ -6,6 +6,7 @@ import { join } from 'node:path';
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 let folder: string | undefined;
+let isWatched = false;
 
 /**
  * A path in a folder of this process that only its user can enter (mode 0700), in TMPDIR. It is removed at every end of the
@@ -16,19 +17,28 @@ export function scratchPath(extension: string): string {
   return join(folder, `${randomBytes(8).toString('hex')}${extension}`);
 }
 
+/** What was packed is not needed any more; whoever waits for a job for hours keeps no archive. */
+export function removeScratchFolder(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+}
+
 function makeFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'jobctl-packed-'));
-  const remove = (): void => rmSync(made, { recursive: true, force: true });
-  process.once('exit', remove);
+  if (!isWatched) removeAtTheEnd();
+  return mkdtempSync(join(tmpdir(), 'jobctl-packed-'));
+}
+
+function removeAtTheEnd(): void {
+  isWatched = true;
+  process.once('exit', removeScratchFolder);
   for (const name of SIGNALS) {
     const onSignal = (): void => {
       // Whoever else listens decides on the end, and may still need the files: 'exit' removes them then.
       if (process.listenerCount(name) > 1) return;
-      remove();
+      removeScratchFolder();
       process.removeListener(name, onSignal);
       process.kill(process.pid, name);
     };
     process.on(name, onSignal);
   }
-  return made;
 }

@@ -1,0 +1,73 @@
+import type { UploadProgress } from '../../uploads.js';
+import { sizeText } from './size.js';
+import { cutToWidth } from './width.js';
+
+/** Milliseconds. What takes less is not worth a line. */
+const SILENT_MS = 2_000;
+const REDRAW_MS = 200;
+/** In a pipe each line stays. */
+const PLAIN_MS = 30_000;
+const ERASE_LINE = '\r\u001b[2K';
+
+interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** What is read or sent now, where it takes its time: one line that is drawn again on a terminal, few plain ones in a pipe. */
+export class TransferLine {
+  readonly #verb: string;
+  readonly #output: Output;
+  readonly #now: () => number;
+  readonly #files = new Map<string, UploadProgress>();
+  #begunAt: number | undefined;
+  #shownAt = 0;
+  #isDrawn = false;
+
+  /** @param verb `uploading` */
+  constructor(verb: string, output: Output = process.stderr, now: () => number = Date.now) {
+    this.#verb = verb;
+    this.#output = output;
+    this.#now = now;
+  }
+
+  readonly show = (progress: UploadProgress): void => {
+    const now = this.#now();
+    this.#begunAt ??= now;
+    this.#files.set(progress.path, progress);
+    if ([...this.#files.values()].every(({ sent, size }) => sent >= size)) return this.#erase();
+    const pause = this.#output.isTTY === true ? REDRAW_MS : PLAIN_MS;
+    if (now - this.#begunAt < SILENT_MS || now - this.#shownAt < pause) return;
+    this.#shownAt = now;
+    this.#draw(this.#text(progress.path, now - this.#begunAt));
+  };
+
+  /** Takes the line away, also of what was not finished. */
+  end(): void {
+    this.#erase();
+    this.#begunAt = undefined;
+    this.#files.clear();
+  }
+
+  #erase(): void {
+    if (this.#isDrawn) this.#output.write(ERASE_LINE);
+    this.#isDrawn = false;
+  }
+
+  #draw(text: string): void {
+    if (this.#output.isTTY !== true) return void this.#output.write(`${text}\n`);
+    this.#output.write(`${ERASE_LINE}${cutToWidth(text, (this.#output.columns ?? 80) - 1)}`);
+    this.#isDrawn = true;
+  }
+
+  #text(path: string, elapsedMs: number): string {
+    const files = [...this.#files.values()];
+    const [sent, size] = [
+      files.reduce((sum, file) => sum + file.sent, 0),
+      files.reduce((sum, file) => sum + file.size, 0),
+    ];
+    const others = files.length === 1 ? '' : ` and ${files.length - 1} more`;
+    return `${this.#verb} ${path}${others}: ${sizeText(sent)} of ${sizeText(size)}, ${sizeText((sent / elapsedMs) * 1000)}/s`;
+  }
+}
