@@ -14,6 +14,8 @@ export type AskStatus = (host: AttemptHost, signal: AbortSignal) => Promise<RunS
 /** One host, since this worker reads its output. Times are of this process's monotonic clock, which no one sets and no sleep moves. */
 interface Reading {
   readonly position: () => number;
+  /** Bytes that had been printed when the reading began: they are no news when they come. */
+  readonly oldBytes: number;
   /** When the last bytes came, or the reading began. */
   heardAt: number;
   /** No sign of life is known that is later. */
@@ -47,14 +49,17 @@ export class SilenceWatch {
   /** @param position bytes of its output that have been read */
   reading(host: AttemptHost, status: RunStatus, position: () => number): void {
     const now = performance.now();
-    const quietMs = status.kind === 'running' ? (status.quietMs ?? 0) : 0;
-    this.#readings.set(host, { position, heardAt: now, signAt: now - quietMs });
+    const { outputBytes: oldBytes = 0, quietMs = 0 } = status.kind === 'running' ? status : {};
+    this.#readings.set(host, { position, oldBytes, heardAt: now, signAt: now - quietMs });
     this.said(host, status);
   }
 
-  heard(host: AttemptHost): void {
+  /** @param bytes what came, not yet counted in `position` */
+  heard(host: AttemptHost, bytes: number): void {
     const reading = this.#readings.get(host);
-    if (reading !== undefined) reading.heardAt = reading.signAt = performance.now();
+    if (reading === undefined) return;
+    reading.heardAt = performance.now();
+    if (reading.position() + bytes > reading.oldBytes) reading.signAt = reading.heardAt;
   }
 
   said(host: AttemptHost, status: RunStatus): void {

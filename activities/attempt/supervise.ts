@@ -150,7 +150,7 @@ class Supervision {
     if (started.kind === 'fenced') return { kind: 'fenced', at, epoch: started.epoch };
     this.#silence?.reading(host, started, () => stream.position);
     const ship = (chunk: Buffer): void | Promise<void> => {
-      this.#silence?.heard(host);
+      this.#silence?.heard(host, chunk.length);
       return stream.append(chunk);
     };
     for (;;) {

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
+import { type Silence, SilenceWatch } from '../../activities/attempt/silence-watch.js';
+import type { HostConnection } from '../../cloud/hosts/port.js';
+import { NOTICE, request } from '../hosts/run.js';
+import { type HostSession, withHost } from '../hosts/session.js';
+import { startTcpCutter } from '../hosts/tcp-cutter.js';
+import { until } from '../until.js';
+
+const RUN = 'train-x1-a1';
+const SILENT = new DefaultLogger('ERROR', () => undefined);
+const HOUR_MS = 3_600_000;
+
+/** Two hosts with a command each, real processes under the on-host runner. */
+interface TwoHosts {
+  readonly sessions: readonly [HostSession, HostSession];
+  /** The second host cannot be reached any more. */
+  unplug(): Promise<void>;
+  /** What a worker does with a run: it attaches, reads the output, and waits for silence. */
+  watch(limitMs: number): Promise<Watching>;
+}
+interface Watching {
+  readonly silent: Promise<Silence>;
+  verdict(): Silence | undefined;
+  /** How often a host was asked. */
+  asked(): number;
+  end(): void;
+}
+
+/** @param scripts the commands of host 0 and host 1 */
+async function onTwoHosts(scripts: readonly [string, string], work: (hosts: TwoHosts) => Promise<void>): Promise<void> {
+  await withHost((first) =>
+    withHost(async (second) => {
+      const cutter = await startTcpCutter(second.host.port);
+      const sessions = [first, second] as const;
+      let unplugged: Promise<void> | undefined;
+      const unplug = (): Promise<void> => (unplugged ??= cutter.close());
+      const started: Watching[] = [];
+      try {
+        await Promise.all(
+          sessions.map(({ connection }, index) => connection.startRun(request(scripts[index] as string))),
+        );
+        const watch = async (limitMs: number): Promise<Watching> => {
+          const connections = await Promise.all([first.another(), second.another({ port: cutter.port })]);
+          const watching = await attach(connections, limitMs);
+          started.push(watching);
+          return watching;
+        };
+        await new MockActivityEnvironment({}, { logger: SILENT }).run(() => work({ sessions, unplug, watch }));
+      } finally {
+        for (const watching of started) watching.end();
+        await Promise.all(sessions.map(({ connection }) => connection.stopRun(RUN, 0, NOTICE)));
+        await unplug();
+      }
+    }),
+  );
+}
+
+async function attach(connections: readonly HostConnection[], limitMs: number): Promise<Watching> {
+  const end = new AbortController();
+  const hosts = connections.map(({ target }, number): AttemptHost => ({
+    target: { ...target, index: number },
+    number,
+  }));
+  let asked = 0;
+  const ask = (host: AttemptHost): ReturnType<HostConnection['runStatus']> => {
+    asked += 1;
+    return (connections[host.number] as HostConnection).runStatus(RUN);
+  };
+  const watch = new SilenceWatch(limitMs, hosts, ask, end.signal);
+  for (const [number, connection] of connections.entries()) {
+    const host = hosts[number] as AttemptHost;
+    let position = 0;
+    watch.reading(host, await connection.runStatus(RUN), () => position);
+    const read = connection.followOutput(
+      RUN,
+      0,
+      (chunk) => {
+        watch.heard(host, chunk.length);
+        position += chunk.length;
+      },
+      end.signal,
+    );
+    void read.then(async () => watch.said(host, await connection.runStatus(RUN))).catch(() => undefined);
+  }
+  let verdict: Silence | undefined;
+  const silent = watch.silent().then((silence) => (verdict = silence));
+  silent.catch(() => undefined);
+  return { silent, verdict: () => verdict, asked: () => asked, end: () => end.abort(new Error('the test is over')) };
+}
+
+const file = ({ host }: HostSession, name: string): string => join(host.home, '.jobctl/runs', RUN, name);
+
+/** As if the host's command had begun two hours ago, and printed last an hour ago. */
+function silentForAnHour(session: HostSession): void {
+  const [at, up] = session.read(`.jobctl/runs/${RUN}/clock`).split(' ').map(Number) as [number, number];
+  writeFileSync(file(session, 'clock'), `${at - 2 * HOUR_MS} ${up - 2 * HOUR_MS}\n`);
+  const then = Date.now() / 1000 - HOUR_MS / 1000;
+  utimesSync(file(session, 'output'), then, then);
+}
+
+const PRINTS_UNTIL_TOLD = 'until [ -e ~/enough ]; do printf .; sleep 0.05; done';
+const HANGS = 'echo begun; sleep 300';
+
+describe('a watch for silence, over real hosts', function () {
+  this.timeout(30_000);
+
+  it('asks no host while one of them prints, and tells of silence when all have fallen silent', () =>
+    onTwoHosts([`${PRINTS_UNTIL_TOLD}; sleep 300`, HANGS], async ({ sessions, watch }) => {
+      const watching = await watch(1_000);
+      const dots = (): number => sessions[0].read(`.jobctl/runs/${RUN}/output`).length;
+      await until('it has printed for longer than the limit', () => dots() > 40);
+      assert.deepEqual([watching.verdict(), watching.asked()], [undefined, 0]);
+      writeFileSync(join(sessions[0].host.home, 'enough'), '');
+      const { last, quietMs } = await watching.silent;
+      assert.deepEqual(last, { what: 'output', slice: 0, host: 0 });
+      assert.ok(quietMs >= 1_000);
+    }));
+
+  it('gives those that wait for a host that was done the whole time once more', () =>
+    onTwoHosts([PRINTS_UNTIL_TOLD, HANGS], async ({ sessions, watch }) => {
+      silentForAnHour(sessions[1]);
+      const watching = await watch(1_000);
+      writeFileSync(join(sessions[0].host.home, 'enough'), '');
+      const { last, quietMs } = await watching.silent;
+      assert.deepEqual(last, { what: 'end', slice: 0, host: 0 });
+      assert.ok(quietMs >= 1_000 && quietMs < HOUR_MS);
+    }));
+
+  it('takes the word of hosts that it has not watched before: what another worker saw need not be carried', () =>
+    onTwoHosts([HANGS, HANGS], async ({ sessions, watch }) => {
+      await until('both print', () => sessions.every(({ read }) => read(`.jobctl/runs/${RUN}/output`) === 'begun\n'));
+      sessions.forEach(silentForAnHour);
+      const { quietMs } = await (await watch(HOUR_MS)).silent;
+      assert.ok(quietMs >= HOUR_MS);
+    }));
+
+  it('does not take a host that it cannot reach for a silent one', () =>
+    onTwoHosts([HANGS, HANGS], async ({ sessions, unplug, watch }) => {
+      const watching = await watch(1_000);
+      await unplug();
+      sessions.forEach(silentForAnHour);
+      await until('it was time more than once', () => watching.asked() >= 4);
+      assert.equal(watching.verdict(), undefined);
+    }));
+});
