@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellPath } from '../../domain/shell-quote.js';
+import { abortable } from './abort.js';
 import { overCuts, putFile, say } from './file-copy.js';
 import { partName, sizeScript } from './file-copy-scripts.js';
 import type { FilePlace } from './file-copy-scripts.js';
@@ -13,6 +14,8 @@ import { fetchScript, urlLine } from './store-fetch-scripts.js';
 /** Tries in a row of one way after each of which no byte more had arrived, where the store or its network is in trouble. */
 const TRIES_WITHOUT_PROGRESS = 5;
 const FIRST_PAUSE_MS = 500;
+/** For a signature that a service of Google's makes (signBlob), whose client waits for ever. */
+const SIGNING_MS = 10_000;
 /** A way that is closed to a host (no right, no metadata server) is looked at again after this long. */
 const CLOSED_MS = 10 * 60_000;
 
@@ -84,10 +87,13 @@ export class StoreFetch {
     const place: FilePlace = { path: shellPath(path), part: partName(path, sha256), mode, size, sha256 };
     let isCut = false;
     return overCuts(signal, async (progress) => {
-      if (isCut) progress(Number(await say(this.#link, path, sizeScript(place), { signal })) || size);
+      if (isCut) {
+        const there = await say(this.#link, path, sizeScript(place), { signal });
+        progress(there === 'unchanged' ? size : Number(there));
+      }
       isCut = true;
       return persistently(signal, async () => {
-        const url = way === 'signed-url' ? await signedUrl(stored) : { url: stored.url };
+        const url = way === 'signed-url' ? await signedUrl(stored, signal) : { url: stored.url };
         if ('kind' in url) return url;
         const script = fetchScript(place, way === 'service-account' ? 'service-account' : 'nobody');
         return fetchAnswer(await say(this.#link, path, script, { stdin: Buffer.from(urlLine(url.url)), signal }));
@@ -129,12 +135,16 @@ async function persistently(signal: AbortSignal, attempt: () => Promise<FetchAns
 }
 
 /** Signed when it is used. Whatever refuses it is a reason for another way, and no end of the set-up. */
-async function signedUrl(stored: StoredSource['stored']): Promise<{ readonly url: string } | FetchAnswer> {
+async function signedUrl(
+  stored: StoredSource['stored'],
+  signal: AbortSignal,
+): Promise<{ readonly url: string } | FetchAnswer> {
   try {
-    const url = await stored.signedUrl();
+    const url = await abortable(stored.signedUrl(), AbortSignal.any([signal, AbortSignal.timeout(SIGNING_MS)]));
     return url === undefined ? { kind: 'unsigned', message: "the worker's credentials cannot sign a URL" } : { url };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { kind: 'unsigned', message: `the worker may not sign a URL: ${message}` };
+    signal.throwIfAborted();
+    const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
+    return { kind: 'unsigned', message: `the worker could not sign a URL: ${message}` };
   }
 }

@@ -140,6 +140,16 @@ describe('a large file of a module that its host cannot read from the store', ()
       }),
     ));
 
+  it('for a signature that is refused: its log has the refusal in one line', () =>
+    onVm(async ({ connection }) => {
+      await store.vmsMay({ roles: [], scopes: ['logging.write'] });
+      const file = await store.file('unsigned.bin');
+      file.stored.signedUrl = () => Promise.reject(new Error('no permission\nto sign'));
+      const { output } = await applyModule(connection, file.module);
+      assert.match(output, /\(HTTP 403\); the worker could not sign a URL: no permission to sign\)\n/);
+      assert.equal(file.sent, file.size);
+    }));
+
   it('for a full disk: that is the host’s failure, and no reason to send it over SSH', async () => {
     const home = await mkdtemp(join(tmpdir(), 'hosts-test-'));
     const small = await startNamespace(`mount -t tmpfs -o size=1m tmpfs ${home}`);

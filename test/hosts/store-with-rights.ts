@@ -107,7 +107,7 @@ export class StoreWithRights {
 export class CountedSource implements StoredSource {
   readonly size: number;
   readonly sha256: string;
-  readonly stored: StoredSource['stored'];
+  readonly stored: { -readonly [K in keyof StoredSource['stored']]: StoredSource['stored'][K] };
   /** Bytes that the worker read, to send them over SSH. */
   sent = 0;
   readonly #content: Buffer;
