@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
+import { DEFAULT_STOP_SECONDS, LEAST_NO_OUTPUT_SECONDS } from '../../domain/job-file/lifetime.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 
@@ -32,8 +32,16 @@ describe('what of a job goes on beyond one end of its command', () => {
     'its command, by either word': { keys: { loop: true }, want: { loop: true } },
     "its command, by JobMan's word": { keys: { job: { loop: true } }, want: { loop: true } },
     'its times, in seconds': {
-      keys: { timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', run: '1.5m' } },
-      want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, run: 90 } },
+      keys: { timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', run: '1.5m', no_output: '30m' } },
+      want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, run: 90, noOutput: 1800 } },
+    },
+    'the shortest silence that is found': {
+      keys: { timeouts: { no_output: 5 } },
+      want: { timeouts: { noOutput: LEAST_NO_OUTPUT_SECONDS } },
+    },
+    'no limit of silence, by the only value that version 0.1.0 took': {
+      keys: { timeouts: { run: 9, no_output: false } },
+      want: { timeouts: { run: 9 } },
     },
   };
   for (const [name, { keys, want }] of Object.entries(cases))
@@ -47,6 +55,12 @@ describe('what of a job goes on beyond one end of its command', () => {
   it('says that a loop without a command does nothing', () => {
     assert.deepEqual(lifetimeOf({ loop: true, command: null }).warnings, [
       'loop: there is no command that could run again',
+    ]);
+  });
+
+  it('says that a silence without a command does nothing', () => {
+    assert.deepEqual(lifetimeOf({ timeouts: { no_output: '1h' }, command: null }).warnings, [
+      'timeouts.no_output: there is no command that could print',
     ]);
   });
 });

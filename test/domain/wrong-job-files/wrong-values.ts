@@ -139,6 +139,16 @@ setup: {modules: [command]}
       '  known here: stop, queue, provision, setup, run, no_output',
     ],
   },
+  'a silence that is too short to be found': {
+    text: `${TPU}timeouts: {no_output: 4s}
+`,
+    want: ["train.yaml:2:23: no_output: '4s' is shorter than 5 s", '  such as 30m'],
+  },
+  'a silence in words': {
+    text: `${TPU}timeouts: {no_output: long}
+`,
+    want: ["train.yaml:2:23: no_output: 'long' is not a number of seconds or a duration such as 90s, 5m or 1h"],
+  },
   'a bundle that is no folder, or has keys of nothing': {
     text: `${TPU}bundle: {folder: ., exclude: .git, gitignore: no}
 `,
@@ -177,15 +187,12 @@ bundle: false
   'keys that are not built': {
     text: `${TPU}loop: true
 hooks: {success: x}
-timeouts: {no_output: 1h}
 atomic: true
 `,
     want: [
       'train.yaml:3:1: hooks: not built yet in this version of jobctl',
       '  until then: trap SIGTERM in the command',
-      'train.yaml:4:12: no_output: not built yet in this version of jobctl',
-      '  until then: jobctl cancel ends a job; timeouts.run bounds how long the command runs',
-      'train.yaml:5:1: atomic: not built yet in this version of jobctl',
+      'train.yaml:4:1: atomic: not built yet in this version of jobctl',
       '  until then: slices are asked for one by one, and the job starts when all of them are there',
     ],
   },
