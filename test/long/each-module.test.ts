@@ -3,7 +3,9 @@
  * Cut off is the connection, and with it the session on the host, as a worker's death does it.
  */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { modulePlans } from '../../activities/modules/index.js';
 import type { ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
@@ -40,6 +42,15 @@ const venv = (requirements: string): ModulePlan => {
 };
 const files = (content: string, to: string): ModulePlan =>
   first({ modules: ['files'], files: [{ from: 'a', to }] }, { a: content });
+const bundle = (content: string, install?: string): ModulePlan => {
+  const folder = mkdtempSync(join(tmpdir(), 'each-bundle-'));
+  writeFileSync(join(folder, 'a.py'), content);
+  const archive = execFileSync('tar', ['-C', folder, '--mtime=@0', '-czf', '-', '.']);
+  rmSync(folder, { recursive: true });
+  const spec = { dir: '.', ...(install === undefined ? {} : { install }) };
+  const [plan] = modulePlans({ modules: ['bundle'], bundle: spec }, { files: new Map([['bundle:.', archive]]), keys });
+  return plan ?? assert.fail('no plan');
+};
 const own = (setup: { name: string; run: string }[]): ModulePlan =>
   first({ modules: ['mine'], ownModules: { mine: { check: '[ -f ~/made ]', setup, files: [] } } });
 const script = (run: string): ModulePlan => first({ modules: ['script'], script: { run, check: '[ -f ~/made ]' } });
@@ -51,6 +62,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     made: 'made',
     failing: files('x', '/proc/none'),
     failure: 'unknown',
+  },
+  bundle: {
+    plan: (content) => bundle(content, `cp a.py ~/installed`),
+    made: 'bundle/a.py',
+    failing: bundle('x', 'echo "ERROR: No matching distribution found for x"; exit 1'),
+    failure: 'permanent',
   },
   script: {
     plan: (content) => script(`echo ${content} > ~/made`),

@@ -23,6 +23,7 @@ const SABOTAGE = `
           shim chmod '*" 700 "*' ssh
           shim cp '*jobctl-new*' files
           shim findmnt '*" -M "*' gcsfuse
+          shim tar '*bundle.tar.gz*' bundle
           shim python3 '*venv*' venv
           ! command -v uv || shim uv '*venv*' venv
           for file in ~/.bash_profile ~/.bash_login ~/.profile; do [ ! -e $file ] || break; done
@@ -31,8 +32,9 @@ const SABOTAGE = `
 /** By the environment of the command, of which a job has one at most. */
 const JOBS: Readonly<Record<string, { readonly modules: readonly string[]; readonly section: string }>> = {
   venv: {
-    modules: ['ssh', 'gcsfuse', 'files', 'script', 'mine', 'venv'],
-    section: 'venv: { name: train, requirements_file: requirements.txt }',
+    modules: ['ssh', 'gcsfuse', 'files', 'script', 'mine', 'venv', 'bundle'],
+    section: `venv: { name: train, requirements_file: requirements.txt }
+bundle: { dir: ., exclude: [key*], install: 'test -e requirements.txt && echo "$VIRTUAL_ENV"' }`,
   },
   conda: { modules: ['conda'], section: 'conda: { name: train }' },
   docker: { modules: ['docker'], section: 'docker: { image: python }' },
