@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunContainer, RunRequest } from '../../cloud/hosts/port.js';
 import { TEST_IMAGE, useDockerDaemon } from '../hosts/docker-daemon.js';
@@ -8,6 +8,8 @@ import { ended, NOTICE, outputOf, pids, request } from '../hosts/run.js';
 import type { HostSession } from '../hosts/session.js';
 import { isAlive, withHost } from '../hosts/session.js';
 import { until } from '../until.js';
+
+const HOUR_MS = 3_600_000;
 
 describe('the on-host runner: a command in a container', function () {
   this.timeout(40_000);
@@ -23,6 +25,25 @@ describe('the on-host runner: a command in a container', function () {
   const containers = (): string[] => daemon().docker('ps', '-a', '--format', '{{.Names}}').split('\n').filter(Boolean);
   const up = (session: HostSession, word = 'up'): Promise<true> =>
     until(word, () => (session.read('.jobctl/runs/train-x1-a1/output').includes(word) ? true : undefined));
+
+  it('is quiet for as long as nothing inside prints', () =>
+    onHost(async (session) => {
+      const { host, connection } = session;
+      const run = join(host.home, '.jobctl/runs/train-x1-a1');
+      const script = 'echo up; until [ -e "$JOBCTL_RUN_DIR/go" ]; do sleep 0.1; done; printf more; sleep 300';
+      await connection.startRun(inside(script));
+      await up(session);
+      const [at, booted] = session.read('.jobctl/runs/train-x1-a1/clock').split(' ').map(Number) as [number, number];
+      writeFileSync(join(run, 'clock'), `${at - HOUR_MS} ${booted - HOUR_MS}\n`);
+      utimesSync(join(run, 'output'), Date.now() / 1000 - 1800, Date.now() / 1000 - 1800);
+      const quiet = await connection.runStatus('train-x1-a1');
+      assert.ok(quiet.kind === 'running' && (quiet.quietMs ?? 0) >= HOUR_MS / 2 - 100, JSON.stringify(quiet));
+      writeFileSync(join(run, 'go'), '');
+      await up(session, 'more');
+      const heard = await connection.runStatus('train-x1-a1');
+      assert.ok(heard.kind === 'running' && (heard.quietMs ?? HOUR_MS) < HOUR_MS / 4, JSON.stringify(heard));
+      await connection.stopRun('train-x1-a1', 0, NOTICE);
+    }));
 
   it('has its environment byte for byte, mounts, workdir and flags, is root there, and its code is the run’s', () =>
     onHost(async (session) => {
