@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { hostKeyObject } from '../../domain/store-layout.js';
 import { until } from '../until.js';
+import { hasOpenSshd, startOpenSshd } from '../hosts/open-sshd.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import { TestStack, writeKeyPair } from '../end-to-end/test-stack.js';
@@ -107,7 +108,10 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     assert.equal(back.exitCode, 0, back.stderr);
     for (const name of ['a.bin', "sub/a b'c.txt"])
       assert.ok(readFileSync(join(folder, 'back', name)).equals(readFileSync(join(folder, 'src', name))), name);
-    assert.deepEqual([missing.exitCode, /host 0: .*nope.*No such file/.test(missing.stderr)], [1, true]);
+    assert.equal(missing.exitCode, 1);
+    assert.match(missing.stderr, /host 0: .*nope.*No such file/);
+    const same = await run('cp', `${id}:1:work/src`, folder);
+    assert.equal(same.stderr, `0 files (0 bytes) from 1 of 1 host of ${id}, 2 there already\n`);
   });
 
   it('setup makes a module ready again beside the command: unchanged it stays, forced it is done, an unknown one is refused', async () => {
@@ -193,6 +197,44 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     );
     assert.ok(hostKeys.every(({ publicKey }) => /^ssh-ed25519 AAAA\S+$/.test(publicKey)));
   });
+
+  // Google's answer cannot be had here: the record of a host that let another user in, and an sshd that knows that one alone.
+  (hasOpenSshd ? it : it.skip)(
+    'with OS Login all of them log in as the user that the host let in, and as no other',
+    async () => {
+      const pair = readFileSync(join(folder, 'id_ed25519.pub'), 'utf8').trim();
+      const sshd = await startOpenSshd({
+        authorized: { private: '', public: pair },
+        address: '127.205.0.3',
+        port: 24_207,
+      });
+      const { slices } = await stack.jobs.describe(id);
+      const name = hostKeyObject(slices[0]?.nodeId ?? '', 2);
+      const earlier = String(await stack.store.read(name));
+      const plant = (user: string): Promise<unknown> => {
+        const record = { ...(JSON.parse(earlier) as object), publicKey: sshd.hostKey, user };
+        return stack.store.replace(name, JSON.stringify(record), 'application/json');
+      };
+      const pipe = `const to = require("net").connect(${sshd.port}, "${sshd.address}"); process.stdin.pipe(to); to.pipe(process.stdout)`;
+      const there = (verb: string, ...words: string[]) => run(verb, '--proxy-command', `node -e '${pipe}'`, ...words);
+      try {
+        await plant(sshd.user);
+        const ssh = await there('ssh', id, '--host', '2', '--', '-o', 'BatchMode=yes', 'echo "$HOME of $(id -un)"');
+        assert.deepEqual([ssh.exitCode, ssh.stdout], [0, `${sshd.home} of ${sshd.user}\n`], ssh.stderr);
+        const exec = await there('exec', id, '--host', '2', '--', 'id -un > ~/who; cat ~/who');
+        assert.deepEqual([exec.exitCode, exec.stdout], [0, `${sshd.user}\n`], exec.stderr);
+        const cp = await there('cp', `${id}:2:who`, join(folder, 'who'));
+        assert.deepEqual([cp.exitCode, readFileSync(join(folder, 'who'), 'utf8')], [0, `${sshd.user}\n`], cp.stderr);
+        await plant('nobody-here');
+        const other = await there('ssh', id, '--host', '2', '--', '-o', 'BatchMode=yes', 'true');
+        assert.equal(other.exitCode, 255);
+        assert.match(other.stderr, /nobody-here@.*: Permission denied/);
+      } finally {
+        await stack.store.replace(name, earlier, 'application/json');
+        await sshd.stop();
+      }
+    },
+  );
 
   // Last: it makes the record wrong.
   it('a host that shows another key than the recorded one gets nothing, from OpenSSH and from the fleet', async () => {

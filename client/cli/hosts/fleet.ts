@@ -1,8 +1,12 @@
-import { type HostConnection, HostKeyMismatch, HostUnreachable } from '../../../cloud/hosts/port.js';
+import type { HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import { type HostConnection, HostKeyMismatch, type HostsPort, HostUnreachable } from '../../../cloud/hosts/port.js';
 import { Semaphore } from '../../../cloud/hosts/semaphore.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';
 import { pinnedTo } from './recorded-keys.js';
+import type { Route } from './route.js';
 
 /** Hosts at one time: of a pod's hundreds of hosts each answer is held in memory here until it is written. */
 const HOSTS_AT_ONCE = 64;
@@ -23,10 +27,7 @@ export async function onEachHost<T>(
   signal: AbortSignal,
   work: (connection: HostConnection, host: JobHost) => Promise<T>,
 ): Promise<readonly HostResult<T>[]> {
-  const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');
-  const { proxyCommand, port, address } = route;
-  const hostKeys = pinnedTo(keys, store);
-  const fleet = createSshHosts({ port, address, hostKeys, ...(proxyCommand === undefined ? {} : { proxyCommand }) });
+  const fleet = await fleetBy(route, pinnedTo(keys, store));
   const permits = new Semaphore(HOSTS_AT_ONCE);
   const onOne = async (host: JobHost): Promise<HostResult<T>> => {
     try {
@@ -45,5 +46,15 @@ export async function onEachHost<T>(
     return await Promise.all(hosts.map((host) => permits.run(() => onOne(host))));
   } finally {
     fleet.release();
+  }
+}
+
+/** @throws CliError for a proxy command with words that are none */
+async function fleetBy({ port, address, proxyCommand }: Route, hostKeys: HostKeyPins): Promise<HostsPort> {
+  const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');
+  try {
+    return createSshHosts({ port, address, hostKeys, ...(proxyCommand === undefined ? {} : { proxyCommand }) });
+  } catch (error) {
+    throw new CliError(ExitCode.Usage, `--proxy-command: ${(error as Error).message}`);
   }
 }

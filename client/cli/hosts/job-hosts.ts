@@ -1,3 +1,4 @@
+import { JobPhase } from '../../../domain/job-state.js';
 import type { HostTarget } from '../../../cloud/hosts/port.js';
 import type { HostLogin, JobView } from '../../../workflows/messages.js';
 import type { JobClient } from '../../job-client.js';
@@ -46,7 +47,9 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
   throw new CliError(
     ExitCode.Refused,
     `${job} has no hosts now: it is ${view.phase}${view.why === undefined ? '' : ` (${view.why})`}`,
-    `see what it waits for: jobctl why ${job}`,
+    view.phase === JobPhase.Released
+      ? `it asks for some again: jobctl resume ${job}`
+      : `see what it waits for: jobctl why ${job}`,
   );
 }
 

@@ -63,13 +63,18 @@ async function lookAtPrivateKey(key: KeyReference): Promise<PairLook> {
   const file = expandHome(path);
   const content = readNamedFile(file);
   if (typeof content === 'string') return wrong(content, `looked for at ${file}; it is a file of the submitter's`);
+  const { readPrivateKey } = await import('../../../cloud/hosts/private-key.js');
+  const reading = readPrivateKey(Buffer.from(content).toString());
+  // What it is comes first: a public key may be everybody's to read, and no chmod makes it the other half.
+  if (reading.kind === 'no-key')
+    return wrong(
+      `is ${reading.what}`,
+      'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase',
+    );
   const { mode } = statSync(file);
   if ((mode & 0o077) !== 0)
     return wrong(`can be reached by others (mode ${(mode & 0o777).toString(8)})`, `chmod 600 ${file}`);
-  const { readPrivateKey } = await import('../../../cloud/hosts/private-key.js');
-  const reading = readPrivateKey(Buffer.from(content).toString());
-  if (reading.kind === 'key') return { fingerprint: reading.fingerprint, problems: [] };
-  return wrong(`is ${reading.what}`, 'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase');
+  return { fingerprint: reading.fingerprint, problems: [] };
 }
 
 /** What is wrong with the public half that is named, or lies beside the private one: hosts would let nobody in by it. */

@@ -35,7 +35,14 @@ export async function loginKey({ job, view, login }: JobHosts, route: Route, con
   const secret = route.keyFile === undefined ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
   const reading = readPrivateKey(key.text);
-  if (reading.kind === 'no-key') throw new CliError(ExitCode.Usage, `${named}: is ${reading.what}`);
+  if (reading.kind === 'no-key') {
+    throw new CliError(
+      ExitCode.Usage,
+      `${named}: is ${reading.what}`,
+      'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase',
+    );
+  }
+  if ('file' in key) mustBeOursAlone(key.file);
   if (reading.fingerprint === wanted) return key;
   throw new CliError(
     ExitCode.Usage,
@@ -44,21 +51,24 @@ export async function loginKey({ job, view, login }: JobHosts, route: Route, con
   );
 }
 
-/** @throws CliError where it cannot be read, or others can: OpenSSH refuses such a key too */
+/** @throws CliError where it cannot be read */
 function keyInFile(file: string): { readonly text: string; readonly file: string } {
   try {
-    const { mode } = statSync(file);
-    const text = readFileSync(file, 'utf8');
-    if ((mode & 0o077) === 0) return { text, file };
-    throw new CliError(
-      ExitCode.Usage,
-      `${file}: others can reach this private key (mode ${(mode & 0o777).toString(8)})`,
-      `chmod 600 ${file}`,
-    );
+    return { text: readFileSync(file, 'utf8'), file };
   } catch (error) {
-    if (error instanceof CliError) throw error;
     throw new CliError(ExitCode.Usage, `${file}: this private key cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** @throws CliError where others can read it: OpenSSH refuses such a key too */
+function mustBeOursAlone(file: string): void {
+  const { mode } = statSync(file);
+  if ((mode & 0o077) === 0) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `${file}: others can reach this private key (mode ${(mode & 0o777).toString(8)})`,
+    `chmod 600 ${file}`,
+  );
 }
 
 async function keyInStore(name: string, { secretStore }: CliContext): Promise<string> {

@@ -1,12 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { once } from 'node:events';
-import { basename, dirname, join, posix } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type CopyPlan, copyPlan, type RemotePlace } from '../hosts/copy-places.js';
+import { fetchFile } from '../hosts/fetched-file.js';
 import { type HostResult, onEachHost } from '../hosts/fleet.js';
 import { fileSource } from '../file-on-disk.js';
 import { type LocalFile, localFiles } from '../hosts/local-files.js';
@@ -101,16 +99,14 @@ async function get(
     const done = { copied: 0, unchanged: 0, bytes: 0 };
     try {
       for (const { path: named } of sources) {
-        for (const { path, name } of await remoteFiles(connection, named, signal)) {
-          const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
-          const below = name.split('/').slice(1);
-          done.bytes += await fetchFile(
-            connection,
-            path,
-            isNamed ? join(folder, ...below) : join(folder, name),
-            signal,
-          );
-          done.copied += 1;
+        const isNamed = !isSeveral && !isInto && sources.length === 1 && !target.endsWith('/');
+        for (const file of await remoteFiles(connection, named, signal)) {
+          const to = isNamed ? join(folder, ...file.name.split('/').slice(1)) : join(folder, file.name);
+          if ((await fetchFile(connection, file, to, signal)) === 'unchanged') done.unchanged += 1;
+          else {
+            done.copied += 1;
+            done.bytes += file.size;
+          }
         }
       }
       return done;
@@ -119,37 +115,6 @@ async function get(
     }
   });
   return report(reach, results, 'from', flags);
-}
-
-/** Whole or not at all. @returns bytes */
-async function fetchFile(connection: HostConnection, path: string, to: string, signal: AbortSignal): Promise<number> {
-  await mkdir(dirname(to), { recursive: true });
-  const draft = join(dirname(to), `.${basename(to)}.${randomBytes(4).toString('hex')}`);
-  const file = createWriteStream(draft, { mode: 0o600 });
-  try {
-    await once(file, 'open');
-    const { size, mode } = await connection.getFile(
-      path,
-      async (chunk) => {
-        if (!file.write(chunk)) await once(file, 'drain');
-      },
-      signal,
-    );
-    file.end();
-    await once(file, 'finish');
-    await setMode(draft, mode);
-    await rename(draft, to);
-    return size;
-  } catch (error) {
-    file.destroy();
-    await rm(draft, { force: true });
-    throw error;
-  }
-}
-
-async function setMode(path: string, mode: number): Promise<void> {
-  const { chmod } = await import('node:fs/promises');
-  await chmod(path, mode & 0o777);
 }
 
 /** The host's or this computer's own answer; anything else is no matter of one file. */
