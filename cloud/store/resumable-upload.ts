@@ -49,7 +49,7 @@ type Progress = 'more' | 'uploaded' | 'exists' | 'lost' | 'unknown';
  * Sends a source by Cloud Storage's resumable protocol (cloud.google.com/storage/docs/performing-resumable-uploads, 2026-11). After
  * a cut the store is asked what it has, and the rest of that chunk is sent; each byte is read once. Google's own client is not
  * used: it counts repeats over the whole upload, ends them at a total time, and has no timeout for a request (7.22;
- * docs/adr/0029-uploads-in-chunks.md).
+ * docs/adr/0030-uploads-in-chunks.md).
  * @throws SourceChanged; errors with `status` where the store refused, without where it did not answer
  */
 export async function uploadInChunks(wish: UploadWish): Promise<'uploaded' | 'exists'> {

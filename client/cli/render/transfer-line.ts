@@ -22,7 +22,7 @@ export class TransferLine {
   readonly #now: () => number;
   readonly #files = new Map<string, UploadProgress>();
   #begunAt: number | undefined;
-  #shownAt = 0;
+  #shownAt = -Infinity;
   #isDrawn = false;
 
   /** @param verb `uploading` */
