@@ -7,7 +7,7 @@ export type Reader = 'service-account' | 'nobody';
 /** Seconds until it is known that nobody answers. */
 const CONNECT_SECONDS = 5;
 /** Seconds without a byte after which a transfer is broken off; the next one goes on from there. */
-const STALL_SECONDS = 20;
+const STALL_SECONDS = 10;
 
 /**
  * Reads the rest of an object into the file's part: one try. curl's configuration, with the URL, comes on stdin and goes on to curl by

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { fetchAnswer } from '../../cloud/hosts/store-fetch-answer.js';
 
-const STALL = 'curl: (28) Operation too slow. Less than 1 bytes/sec transferred the last 20 seconds';
+const STALL = 'curl: (28) Operation too slow. Less than 1 bytes/sec transferred the last 10 seconds';
 
 /** curl's own words (7.88), and what becomes of each. */
 const cases: Record<string, { readonly said: string; readonly want: object }> = {

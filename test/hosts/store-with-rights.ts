@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostTarget, ModulePlan, StoredSource } from '../../cloud/hosts/port.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import type { PrincipalRequest } from '../../rehearsal/index.js';
 import { AuthenticatedCloud } from '../rehearsal/authenticated-cloud.js';
 import { PARENT } from '../rehearsal/cloud-under-test.js';
+import { until } from '../until.js';
 import type { TestHost } from './ssh-host.js';
 import { makeKeyPair } from './ssh-host.js';
 
@@ -153,4 +154,13 @@ export async function asWorker(credentials: string, work: () => Promise<void>): 
       else process.env[name] = value;
     }
   }
+}
+
+/** Waits until so many bytes of a file are on a host, which has no other file under way. */
+export async function partOf({ home }: TestHost, bytes: number): Promise<void> {
+  const folder = join(home, '.jobctl/files');
+  await until(`${bytes} bytes in ${folder}`, () => {
+    const part = readdirSync(folder).find((name) => name.endsWith('.part'));
+    return part !== undefined && statSync(join(folder, part)).size >= bytes;
+  });
 }

@@ -9,8 +9,6 @@ export interface TcpCutter {
   /** Resets every open connection; with `afterBytes`, each connection from now on once so many bytes went to the host. */
   cut(): void;
   cutAfter(bytesToHost: number | undefined): void;
-  /** Resets, once, the first connection to which so many bytes came from the host. */
-  cutAnswerAfter(bytesFromHost: number): void;
   /** Passes no more on, and closes nothing, on the first connection to which so many bytes came from the host. */
   holdAnswerAfter(bytesFromHost: number): void;
   /** Bytes that came from the host so far, on all connections. */
@@ -24,7 +22,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   const open = new Set<Socket>();
   let accepted = 0;
   let limit: number | undefined;
-  let answerLimit: { readonly bytes: number; readonly act: (near: Socket, far: Socket) => void } | undefined;
+  let answerLimit: number | undefined;
   let answered = 0;
   const server = createServer((near) => {
     accepted += 1;
@@ -38,9 +36,9 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     far.on('data', (chunk: Buffer) => {
       fromHost += chunk.length;
       answered += chunk.length;
-      if (answerLimit === undefined || fromHost < answerLimit.bytes) return;
-      answerLimit.act(near, far);
+      if (answerLimit === undefined || fromHost < answerLimit) return;
       answerLimit = undefined;
+      far.unpipe().pause();
     });
     near.pipe(far).pipe(near);
     for (const [socket, other] of [
@@ -63,8 +61,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     connections: () => accepted,
     cut,
     cutAfter: (bytes) => void (limit = bytes),
-    cutAnswerAfter: (bytes) => void (answerLimit = { bytes, act: (near) => near.resetAndDestroy() }),
-    holdAnswerAfter: (bytes) => void (answerLimit = { bytes, act: (_near, far) => far.unpipe().pause() }),
+    holdAnswerAfter: (bytes) => void (answerLimit = bytes),
     bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
     close: async () => {
