@@ -147,7 +147,7 @@ function readAll(
   let bytes = 0;
   return new Promise((resolve, reject) => {
     let handled = Promise.resolve();
-    stream.on('data', (chunk: Buffer) => {
+    const take = (chunk: Buffer): void => {
       if (!onChunk) {
         kept.push(chunk);
         bytes += chunk.length;
@@ -157,7 +157,14 @@ function readAll(
       stream.pause();
       handled = handled.then(() => onChunk(chunk)).then(() => void stream.resume());
       handled.catch(reject);
+    };
+    stream.on('data', take);
+    channel.once('close', () => {
+      // What arrived while a chunk was being handled is still in the stream: it would come after our answer, and be lost.
+      stream.off('data', take);
+      const rest = stream.read() as Buffer | null;
+      if (rest !== null) take(rest);
+      void handled.then(() => resolve(Buffer.concat(kept)), reject);
     });
-    channel.once('close', () => void handled.then(() => resolve(Buffer.concat(kept)), reject));
   });
 }
