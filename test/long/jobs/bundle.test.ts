@@ -123,6 +123,16 @@ grace: 1
     await prints(5, 0, 'train two, model 2 after attempts [] in');
   });
 
+  it('a stopped job goes on with another folder too, and with what is set for it', async () => {
+    await done('stop', id);
+    await until('it is paused', async () => (await stack.jobs.row(id)).phase === 'paused', 60_000);
+    write('proj/train.py', TRAIN('three'));
+    const { stderr } = await done('resume', id, '--bundle', join(mine, 'proj'), '--set', 'bundle.exclude=[venv, old*]');
+    assert.match(stderr, /^bundle: 2 files of .*; venv\/ stays behind\n/);
+    await prints(6, 0, "train three, model 2 after attempts ['5'] in");
+    assert.deepEqual((await stack.jobs.describe(id)).spec.bundle?.exclude, ['venv', 'old*']);
+  });
+
   it('a bundle that cannot be, or that nobody would pack, is refused, and the job goes on', async () => {
     const refusals: Record<string, [args: string[], says: RegExp]> = {
       'no folder': [['--bundle', join(mine, 'nowhere')], /^--bundle: .*\/nowhere does not exist\n/],
