@@ -153,7 +153,10 @@ grace: 1
     }
     const { code, stderr } = await user.run('submit', join(mine, 'train.yaml'), '--set', 'bundle.dir=nowhere');
     assert.equal(code, 2);
-    assert.match(stderr, /--set bundle\.dir=nowhere: bundle\.dir: 'nowhere' does not exist\n.*looked for at .*\/nowhere/);
+    assert.match(
+      stderr,
+      /--set bundle\.dir=nowhere: bundle\.dir: 'nowhere' does not exist\n.*looked for at .*\/nowhere/,
+    );
     assert.equal((await stack.jobs.row(id)).phase, 'running');
   });
 
