@@ -13,7 +13,7 @@ describe('local files of a job', () => {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'local-files-test-'));
     mkdirSync(join(folder, 'with a pipe'));
-    execFileSync('mkfifo', [join(folder, 'pipe'), join(folder, 'with a pipe/p')]);
+    execFileSync('/usr/bin/mkfifo', [join(folder, 'pipe'), join(folder, 'with a pipe/p')]);
     writeFileSync(join(folder, 'large'), '');
     truncateSync(join(folder, 'large'), 50 * 1024 ** 3 + 1);
     mkdirSync(join(folder, 'with large'));

@@ -41,6 +41,19 @@ describe('our adapters on a rehearsal with TLS and authentication', function () 
     assert.deepEqual(await withLogin.call('audit'), []);
   });
 
+  it('upload in chunks, with a token for each, and are told which right is missing', async () => {
+    for (const client of [onVm, withLogin]) {
+      const name = client === onVm ? 'from a VM' : 'from a login';
+      assert.equal(await client.call('upload', name, '20000000'), 'uploaded');
+      assert.equal(await client.call('upload', name, '20000000'), 'exists');
+    }
+    await cloud.become({ ...owner, denied: ['storage.objects.create'] });
+    await assert.rejects(onVm.call('upload', 'denied', '2000000'), {
+      name: 'StoreRefused',
+      message: /gs:\/\/clients\/denied.*storage\.objects\.create/,
+    });
+  });
+
   it('are told which permission is missing, on what', async () => {
     await cloud.become({ ...owner, denied: ['tpu.nodes.get', 'tpu.nodes.list', 'storage.objects.get'] });
     const node = 'projects/p/locations/us-central1-a/nodes/none';

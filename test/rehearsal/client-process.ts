@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { listEverything } from '../../cloud/tpu/audit.js';
 import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import type { FileSource } from '../../domain/file-source.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
 import { slicePlan } from '../cloud/slice-plan.js';
 
@@ -24,8 +26,16 @@ const VERBS: Readonly<Record<string, (...given: string[]) => Promise<unknown>>> 
   makeBucket: () => ensureBucket(bucket),
   write: async (name = '', text = '') => (await store.write(name, text, 'absent')).kind,
   read: async (name = '') => (await store.read(name))?.toString(),
+  upload: async (name = '', size = '') => store.upload(name, sourceOf(Buffer.alloc(Number(size), 'large '))),
   audit: () => listEverything({ restEndpoint: endpoints.rest, googleProject: 'p' }),
 };
+
+function sourceOf(content: Buffer): FileSource {
+  const read = async function* (start: number): AsyncGenerator<Buffer> {
+    yield content.subarray(start);
+  };
+  return { size: content.length, sha256: createHash('sha256').update(content).digest('hex'), read };
+}
 
 for await (const line of createInterface({ input: process.stdin })) {
   const [verb = '', ...given] = JSON.parse(line) as string[];
