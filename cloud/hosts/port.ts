@@ -113,7 +113,8 @@ export type RunContainer = DockerSpec;
 export interface StopNotice {
   /**
    * `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice
-   * failed. `stop`: a person stopped, restarted or requeued it, and it will run again when they say so.
+   * failed, or no host has printed anything for `timeouts.no_output`. `stop`: a person stopped, restarted or requeued it, and
+   * it will run again when they say so.
    */
   readonly cause: 'quota' | 'cancel' | 'attempt' | 'stop';
   /** One sentence. */

@@ -139,7 +139,7 @@ export class JobEnds {
         return this.#afterStop(`the command ran for ${allowed}, as long as timeouts.run allows`);
       }
       case 'no-output':
-        return this.#afterStop(silenceText(result, terms.spec), { slice: result.last.slice, host: result.last.host });
+        return this.#afterStop(silenceText(result, terms.spec));
       case 'set-up-timed-out':
         return this.#setUpInVain(result.unready);
       case 'run-lost':
@@ -170,11 +170,11 @@ export class JobEnds {
   }
 
   /** `timeouts.run` is over, or `timeouts.no_output`, and the command was stopped. */
-  async #afterStop(message: string, place: Pick<OutcomeCause, 'slice' | 'host'> = {}): Promise<Outcome | undefined> {
+  async #afterStop(message: string): Promise<Outcome | undefined> {
     const { loop, retries } = this.#parts.terms.spec;
-    if (loop) return this.#loopAgain(message, place, undefined);
+    if (loop) return this.#loopAgain(message, {}, undefined);
     if (this.#spent.task < retries.task) return this.#spend('task', message, []);
-    return this.outcome('failed', { by: 'task', message, ...place });
+    return this.outcome('failed', { by: 'task', message });
   }
 
   /** `timeouts.setup` is over, and the set-up was ended. */
