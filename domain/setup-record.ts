@@ -8,6 +8,8 @@ export interface SetUpStepRecord {
   /** `check` for a module that was found unchanged; of the module `connect`: the wait until the host answered. */
   readonly step: string;
   readonly startedAt: EpochMs;
+  /** Of its first try, where there were several. */
+  readonly firstStartedAt?: EpochMs;
   /** Absent while it runs. */
   readonly endedAt?: EpochMs;
   readonly code?: number;

@@ -2,7 +2,6 @@ import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
-import type { EpochMs } from '../../domain/units.js';
 import type { AttemptInput } from '../contract.js';
 import { messageOf } from '../failures.js';
 import { hostsOf } from './attempt-hosts.js';
@@ -27,8 +26,6 @@ export interface JournalOptions {
 export class SetUpJournal {
   readonly #options: JournalOptions;
   readonly #rows = new Map<string, SetUpStepRecord>();
-  /** When each step was begun first, as far as this worker knows; a row has its last try's. */
-  readonly #firstBegun = new Map<string, EpochMs>();
   readonly #ready = new Map<string, Set<number>>();
   readonly #startedAt: number;
   readonly #hosts: number;
@@ -63,11 +60,9 @@ export class SetUpJournal {
   }
 
   began(host: number, module: string, step: string): void {
-    const tries = this.tries(host, module, step) + 1;
-    const row = { host, module, step, startedAt: Date.now(), tries };
-    const key = keyOf(host, module, step);
-    this.#firstBegun.set(key, this.#firstBegun.get(key) ?? this.#rows.get(key)?.startedAt ?? row.startedAt);
-    this.#set(row);
+    const earlier = this.#rows.get(keyOf(host, module, step));
+    const again = earlier && { firstStartedAt: earlier.firstStartedAt ?? earlier.startedAt };
+    this.#set({ host, module, step, startedAt: Date.now(), ...again, tries: (earlier?.tries ?? 0) + 1 });
   }
 
   ended(host: number, module: string, step: string, code: number): void {
@@ -113,8 +108,8 @@ export class SetUpJournal {
 
   #atStep(row: SetUpStepRecord | undefined, module: string): Omit<UnreadyHost, 'slice' | 'host'> {
     if (row === undefined) return { module, step: module, forMs: Date.now() - this.#startedAt, tries: 1 };
-    const { host, step, tries, outcome, code } = row;
-    const since = this.#firstBegun.get(keyOf(host, module, step)) ?? row.startedAt;
+    const { step, tries, outcome, code } = row;
+    const since = row.firstStartedAt ?? row.startedAt;
     const failed = outcome === 'failed' && code !== undefined ? { code } : {};
     return { module, step, forMs: Date.now() - since, tries, ...failed };
   }

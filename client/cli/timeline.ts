@@ -122,7 +122,7 @@ function moduleSpan(module: string, steps: readonly SetUpStepRecord[], end: Epoc
       : 'done';
   return {
     module,
-    startedAt: Math.min(...steps.map(({ startedAt }) => startedAt)),
+    startedAt: Math.min(...steps.map(({ startedAt, firstStartedAt }) => firstStartedAt ?? startedAt)),
     endedAt: Math.max(...steps.map(({ endedAt }) => endedAt ?? end)),
     outcome: isRunning ? 'running' : outcome,
     steps,

@@ -1,3 +1,4 @@
+import type { SetUpStepRecord } from '../../../domain/setup-record.js';
 import type { HostSpans, ModuleSpan, SetUpSpans, Span, Timeline } from '../timeline.js';
 import { formatExactDuration } from './duration.js';
 import { count } from './job-header.js';
@@ -72,11 +73,13 @@ function summary({ attempt, isOver, hosts, ...span }: SetUpSpans): string {
 
 const length = ({ startedAt, endedAt }: Span): number => endedAt - startedAt;
 
+/** With all its tries. */
+const stepLength = ({ startedAt, firstStartedAt, endedAt }: SetUpStepRecord): number =>
+  (endedAt ?? Infinity) - (firstStartedAt ?? startedAt);
+
 function moduleWords(span: ModuleSpan): string {
-  const step = span.steps.toSorted(
-    (a, b) => (b.endedAt ?? Infinity) - b.startedAt - ((a.endedAt ?? Infinity) - a.startedAt),
-  )[0];
-  const tries = span.tries > 1 ? `, ${span.tries} tries` : '';
+  const step = span.steps.toSorted((a, b) => stepLength(b) - stepLength(a))[0];
+  const tries = step !== undefined && step.tries > 1 ? `, ${step.tries} tries` : '';
   const failed = span.outcome === 'failed' ? ', failed' : '';
   return `${span.module}: ${lasted(span)}, step ${step?.step ?? '?'}${tries}${failed}`;
 }
