@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { until } from '../../until.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import { TestStack } from '../end-to-end/test-stack.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
 
 const HANGS = 'echo begun; sleep 1000';
 const SILENT = /^its command printed nothing for \d+ s on any of its hosts \(timeouts\.no_output\); /;
