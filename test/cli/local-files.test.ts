@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { readLocalFile } from '../../client/cli/local-files.js';
 import { TransferLine } from '../../client/cli/render/transfer-line.js';
 import { uploadFiles } from '../../client/uploads.js';
+import { until } from '../until.js';
 import { SourceChanged, type StorePort } from '../../cloud/store/port.js';
 
 describe('local files of a job', () => {
@@ -83,15 +84,19 @@ describe('uploads of a submission', () => {
   });
 
   it('end with the first that fails, and a file that changed is named', async () => {
-    let begun = 0;
+    let [begun, ended] = [0, 0];
     const store = storeOf(async () => {
       begun += 1;
-      throw new SourceChanged('its bytes are others now');
+      if (begun === 1) throw new SourceChanged('its bytes are others now');
+      await new Promise((resolve) => setImmediate(resolve));
+      ended += 1;
+      return 'uploaded';
     });
     await assert.rejects(uploadFiles(files, { store }), {
       name: 'JobInvalid',
       message: 'f0: changed while it was uploaded: its bytes are others now; nothing was submitted',
     });
+    await until('the three others are through', () => ended === 3);
     assert.equal(begun, 4);
     await assert.rejects(uploadFiles(files, { store: undefined }), { name: 'JobInvalid', message: /no store/ });
   });
