@@ -191,30 +191,6 @@ describe('job file: defaults', () => {
     const text = `command: {run: x}\nvenv: {name: a}\nssh: {private_key: k}\n${TPU}`;
     assert.deepEqual(specOf(text).modules, ['venv', 'command']);
   });
-  it('a bundle comes behind the environment, wherever a list of modules does not name it', () => {
-    const modulesOf = (text: string): readonly string[] => specOf(`${TPU}command: {run: x}\n${text}`).modules;
-    const sections = 'venv: {name: a}\nscript: {run: y}\nbundle: .\n';
-    assert.deepEqual(modulesOf(sections), ['venv', 'bundle', 'script', 'command']);
-    const listed = (list: string): readonly string[] => modulesOf(`${sections}setup: {modules: [${list}]}\n`);
-    assert.deepEqual(listed('script, venv, command'), ['script', 'venv', 'bundle', 'command']);
-    assert.deepEqual(listed('bundle, venv, command'), ['bundle', 'venv', 'command']);
-    assert.deepEqual(listed('script, command'), ['bundle', 'script', 'command']);
-    assert.deepEqual(modulesOf('bundle: false\n'), ['command']);
-  });
-  it('a bundle is a folder, or says what stays behind and what installs it; --set changes one key of either', () => {
-    const bundleOf = (text: string, set: readonly string[] = []): unknown =>
-      accepted(parse(`${TPU}command: {run: x}\nbundle: ${text}\n`, { set })).spec.bundle;
-    assert.deepEqual(bundleOf('src'), { dir: 'src' });
-    assert.deepEqual(bundleOf('{dir: ., exclude: [data], gitignore: false, install: pip install .}'), {
-      dir: '.',
-      exclude: ['data'],
-      withIgnored: true,
-      install: 'pip install .',
-    });
-    assert.deepEqual(bundleOf('src', ['bundle.install=make']), { dir: 'src', install: 'make' });
-    assert.deepEqual(bundleOf('false', ['bundle.dir=src']), { dir: 'src' });
-    assert.deepEqual(bundleOf('{dir: ., install: make}', ['bundle=false']), undefined);
-  });
 });
 
 describe('job file: warnings', () => {
