@@ -4,7 +4,6 @@ import { lstat, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Header, Pack, ReadEntry } from 'tar';
 import type { FileSource } from '../../../domain/file-source.js';
 import { scratchPath } from './scratch-folder.js';
 
@@ -85,11 +84,9 @@ export const isUtf8 = (name: Buffer): boolean => Buffer.from(name.toString()).eq
 export const shown = (name: Buffer): string =>
   name.toString('latin1').replace(/[^ -~]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-async function writeArchive(
-  path: string,
-  { root, entries, texts = [], gzip }: Tree,
-  onPacked: (bytes: number) => void,
-): Promise<FileSource> {
+async function openPack({ root, entries, texts = [], gzip }: Tree): Promise<AsyncIterable<Buffer>> {
+  // Loaded here: most jobs have nothing to pack.
+  const { Header, Pack, ReadEntry } = await import('tar');
   const pack = new Pack({
     cwd: root,
     portable: true,
@@ -104,8 +101,17 @@ async function writeArchive(
   });
   // By `add` alone: the library's `create` takes a name that begins with @ for an archive to be read.
   for (const entry of entries) pack.add(entry);
-  for (const text of texts) pack.write(textEntry(text));
+  for (const { name, text } of texts) {
+    const bytes = Buffer.from(text);
+    const entry = new ReadEntry(new Header({ path: name, type: 'File', mode: 0o644, size: bytes.length }));
+    entry.end(bytes);
+    pack.write(entry);
+  }
   pack.end();
+  return pack as AsyncIterable<Buffer>;
+}
+
+async function writeArchive(path: string, tree: Tree, onPacked: (bytes: number) => void): Promise<FileSource> {
   const hash = createHash('sha256');
   let size = 0;
   const hashed = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -116,16 +122,9 @@ async function writeArchive(
       yield chunk;
     }
   };
-  await pipeline(pack as AsyncIterable<Buffer>, hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
+  await pipeline(await openPack(tree), hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
   const read: FileSource['read'] = (start) => createReadStream(path, { start }) as AsyncIterable<Buffer>;
   return { size, sha256: hash.digest('hex'), read };
-}
-
-function textEntry({ name, text }: NonNullable<Tree['texts']>[number]): ReadEntry {
-  const bytes = Buffer.from(text);
-  const entry = new ReadEntry(new Header({ path: name, type: 'File', mode: 0o644, size: bytes.length }));
-  entry.end(bytes);
-  return entry;
 }
 
 function notPackable(error: unknown, root: string): unknown {
