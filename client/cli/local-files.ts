@@ -72,6 +72,7 @@ const tooLarge = (bytes: number, most: number): string => `has ${bytes} bytes; $
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined && !(error instanceof NotPackable)) throw error;
   return REASONS[code ?? ''] ?? message;
 }
 

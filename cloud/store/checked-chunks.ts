@@ -21,7 +21,7 @@ export async function* checkedChunks(source: FileSource, most: number): AsyncGen
   let [start, filled] = [0, 0];
   // A new one each: of the one before, a request that was given up may still hold a piece.
   let bytes = Buffer.allocUnsafeSlow(Math.min(most, source.size));
-  for await (let part of source.read(0)) {
+  for await (let part of readable(source)) {
     if (start + filled + part.length > source.size) throw new SourceChanged('it has more bytes now');
     sha256.update(part);
     md5.update(part);
@@ -40,4 +40,20 @@ export async function* checkedChunks(source: FileSource, most: number): AsyncGen
   if (start + filled < source.size) throw new SourceChanged('it has fewer bytes now');
   if (sha256.digest('hex') !== source.sha256) throw new SourceChanged('its bytes are others now');
   if (filled > 0) yield { start, bytes, md5: md5.digest('base64') };
+}
+
+/** What goes wrong while it is read is the source's matter, and says nothing of the store. */
+async function* readable(source: FileSource): AsyncGenerator<Buffer> {
+  const pieces = source.read(0)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await pieces.next().catch((error: unknown) => {
+        throw new SourceChanged(`it cannot be read any more: ${(error as Error).message}`);
+      });
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await pieces.return?.();
+  }
 }

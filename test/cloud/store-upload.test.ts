@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -24,6 +25,8 @@ function sourceOf(size: number, actual?: Buffer): FileSource & { readonly conten
   };
   return source;
 }
+
+const gone = (): AsyncIterable<Buffer> => createReadStream('/nowhere/at/all') as AsyncIterable<Buffer>;
 
 describe('an upload', () => {
   let cloud: RehearsedCloud;
@@ -79,6 +82,7 @@ describe('an upload', () => {
       'fewer bytes': [sourceOf(9 * MIB, same.content.subarray(1)), /fewer bytes/],
       'no bytes': [sourceOf(9 * MIB, Buffer.alloc(0)), /fewer bytes/],
       'more bytes': [sourceOf(9 * MIB, Buffer.concat([same.content, Buffer.alloc(1)])), /more bytes/],
+      'it is gone': [{ ...sourceOf(9 * MIB), read: gone }, /it cannot be read any more: ENOENT/],
       'a small one': [sourceOf(100, Buffer.alloc(100, 1)), /its bytes are others now/],
     };
     for (const [name, [source, message]] of Object.entries(cases)) {
