@@ -38,7 +38,7 @@ export async function withBundle(
   return {
     ...edit,
     set: [...set, { path: ['bundle', 'dir'], value: dir }],
-    files: { ...edit.files, [bundleOf(dir)]: content },
+    files: { ...edit.files, ...(content && { [bundleOf(dir)]: content }) },
   };
 }
 

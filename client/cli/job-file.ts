@@ -16,6 +16,7 @@ import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
+import type { PackingOptions } from './packing/bundle.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { TransferLine } from './render/transfer-line.js';
 
@@ -62,7 +63,7 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
     const content =
       local.kind === 'bundle' && spec.bundle
-        ? await bundleContent(place, spec.bundle)
+        ? await bundleContent(place, spec.bundle, { isDry, onRead })
         : await readLocalFile(local, place, { isDry, onRead });
     if (typeof content === 'string') problems.push(placed(written, unreadable(written.file, local, content)));
     else if (content !== undefined) contents.set(...content);
@@ -72,9 +73,13 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
   return Object.fromEntries(contents);
 }
 
-async function bundleContent(place: string, bundle: BundleSpec): Promise<[string, FileSource] | string> {
-  const content = await packedBundle(place, bundle);
-  return typeof content === 'string' ? content : [bundleOf(bundle.dir), content];
+async function bundleContent(
+  place: string,
+  bundle: BundleSpec,
+  options: PackingOptions,
+): Promise<[string, FileSource] | string | undefined> {
+  const content = await packedBundle(place, bundle, options);
+  return typeof content === 'object' ? [bundleOf(bundle.dir), content] : content;
 }
 
 /** @throws CliError where it cannot be read; `wanted` says what is */

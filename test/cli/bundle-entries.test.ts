@@ -114,6 +114,7 @@ describe('what goes into a bundle', function () {
 
   const listed = async (bundle: Partial<BundleSpec> = {}) => {
     const { packed, says, warnings } = await packBundle(top, { dir: '.', ...bundle });
+    assert.ok(packed);
     const chunks: Buffer[] = [];
     for await (const chunk of packed.source.read(0)) chunks.push(chunk);
     const archive = Buffer.concat(chunks);

@@ -3,7 +3,7 @@ import type { BundleSpec } from '../../../domain/setup-spec.js';
 import { bundleEntries, type BundleEntries } from './bundle-entries.js';
 import { gitFiles } from './git.js';
 import { sizeText } from '../render/size.js';
-import { NotPackable, packTree, type PackedTree } from './pack-tree.js';
+import { checkTree, NotPackable, packTree, type PackedTree } from './pack-tree.js';
 
 /** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
 const MOST_BYTES = 2 * 1000 ** 3;
@@ -11,22 +11,34 @@ const MOST_BYTES = 2 * 1000 ** 3;
 const SHOWN = 5;
 
 export interface PackedBundle {
-  readonly packed: PackedTree;
+  /** Undefined: it was looked at, and not packed. */
+  readonly packed: PackedTree | undefined;
   /** What it holds and what stays behind, for the person who submits. */
   readonly says: string;
   readonly warnings: readonly string[];
 }
 
+export interface PackingOptions {
+  /** It is looked at, and not packed. */
+  readonly isDry?: boolean;
+  readonly onRead?: (packed: number, size: number) => void;
+}
+
 /** A folder as a bundle: tar.gz, the same bytes for the same files. @throws NotPackable */
-export async function packBundle(folder: string, bundle: BundleSpec): Promise<PackedBundle> {
+export async function packBundle(
+  folder: string,
+  bundle: BundleSpec,
+  { isDry, onRead }: PackingOptions = {},
+): Promise<PackedBundle> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new NotPackable(found === undefined ? 'does not exist' : 'is no folder');
   const [entries, texts] = await Promise.all([bundleEntries(folder, bundle), gitFiles(folder)]);
   refuseUnfit(entries);
   const names = new Set(texts.map(({ name }) => name));
-  const paths = entries.paths.filter((path) => !names.has(path));
-  const packed = await packTree({ root: folder, entries: paths, texts, gzip: true });
-  return { packed, says: whatItHolds(folder, entries, packed.source.size), warnings: warningsOf(entries) };
+  const tree = { root: folder, entries: entries.paths.filter((path) => !names.has(path)) };
+  if (isDry === true) await checkTree(tree);
+  const packed = isDry === true ? undefined : await packTree({ ...tree, texts, gzip: true, ...(onRead && { onRead }) });
+  return { packed, says: whatItHolds(folder, entries, packed?.source.size), warnings: warningsOf(entries) };
 }
 
 function refuseUnfit({ count, bytes, bytesOf, leftOut }: BundleEntries): void {
@@ -43,11 +55,16 @@ function refuseUnfit({ count, bytes, bytesOf, leftOut }: BundleEntries): void {
   );
 }
 
-function whatItHolds(folder: string, { count, bytes, leftOut }: BundleEntries, packedBytes: number): string {
+function whatItHolds(
+  folder: string,
+  { count, bytes, leftOut }: BundleEntries,
+  packedBytes: number | undefined,
+): string {
   const behind =
     leftOut.length === 0 ? '' : `; ${shownNames(leftOut)} ${leftOut.length === 1 ? 'stays' : 'stay'} behind`;
   const files = count === 1 ? '1 file' : `${count} files`;
-  return `bundle: ${files} of ${folder}, ${sizeText(bytes)} (${sizeText(packedBytes)} packed)${behind}`;
+  const packed = packedBytes === undefined ? '' : ` (${sizeText(packedBytes)} packed)`;
+  return `bundle: ${files} of ${folder}, ${sizeText(bytes)}${packed}${behind}`;
 }
 
 function warningsOf({ linksOut }: BundleEntries): readonly string[] {

@@ -1,17 +1,21 @@
 import type { FileSource } from '../../../domain/file-source.js';
 import type { BundleSpec } from '../../../domain/setup-spec.js';
-import { packBundle } from './bundle.js';
+import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';
 
 /**
- * A folder as a bundle, or what is wrong with it. What it holds is told on stderr: who submits can see at once that the wrong
- * folder goes, or half of it. The archive is removed with the process.
+ * A folder as a bundle, or what is wrong with it; undefined where it is only looked at. What it holds is told on stderr: who
+ * submits can see at once that the wrong folder goes, or half of it. The archive is removed with the process.
  */
-export async function packedBundle(folder: string, bundle: BundleSpec): Promise<FileSource | string> {
+export async function packedBundle(
+  folder: string,
+  bundle: BundleSpec,
+  options?: PackingOptions,
+): Promise<FileSource | string | undefined> {
   try {
-    const { packed, says, warnings } = await packBundle(folder, bundle);
+    const { packed, says, warnings } = await packBundle(folder, bundle, options);
     for (const line of [says, ...warnings.map((warning) => `warning: ${warning}`)]) process.stderr.write(`${line}\n`);
-    return packed.source;
+    return packed?.source;
   } catch (error) {
     if (error instanceof NotPackable) return error.message;
     throw error;
