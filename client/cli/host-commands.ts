@@ -88,6 +88,7 @@ function registerCp(program: Command, invocation: Invocation): void {
     .usage('SOURCE.. TARGET [options]')
     .argument('<source>', 'a path here, or JOB:[HOSTS:]PATH')
     .argument('<more...>', 'more sources, and last the target')
+    .option('-r, --recursive', 'as with scp; folders are copied whole without it too')
     .addOption(outputOption())
     .addHelpText('after', CP_NOTES);
   withRoute(command).action(async (source: string, more: readonly string[], flags: CpFlags) => {

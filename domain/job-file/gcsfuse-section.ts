@@ -48,7 +48,9 @@ function resolveMount(mount: MountForm, path: Path, places: Map<string, Path>, r
 
 function checkPlace(place: string, path: Path, places: Map<string, Path>, report: Report): void {
   const plain = place.replace(/\/+$/, '');
-  if (!/^(\/|~\/.)/.test(place) || place.includes('\n') || /(^|\/)\.\.(\/|$)/.test(place) || plain === '') {
+  if (plain === '')
+    report.wrong(path, place, "the host's whole file system", 'a folder of its own, such as /mnt/bucket');
+  else if (!/^(\/|~\/.)/.test(place) || place.includes('\n') || /(^|\/)\.\.(\/|$)/.test(place)) {
     report.wrong(
       path,
       place,

@@ -77,7 +77,8 @@ function usualModules(file: JobFile, report: Report): readonly string[] {
     ...environments.slice(0, 1),
     ...has('bundle'),
     ...has('script'),
-    ...Object.keys(file.modules ?? {}),
+    // One under the name of a module of jobctl's is a problem of its own.
+    ...Object.keys(file.modules ?? {}).filter((name) => !isBuiltIn(name)),
     ...has('command'),
   ];
 }

@@ -26,6 +26,8 @@ describe('keys and secrets that a job names are looked at before anything is sen
     environment = { ...process.env };
     for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
     process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+    // Nobody is there, whatever listens on Temporal's own port of this computer.
+    process.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1';
     process.env['JOBCTL_SECRET_STORE'] = pathToFileURL(join(folder, 'secrets')).href;
     await openSecretStore(process.env['JOBCTL_SECRET_STORE']).put('hf', 'value\n');
     writeKeyPair(folder);

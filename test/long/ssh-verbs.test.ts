@@ -62,6 +62,19 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('logs of a host or a module that the job has not is an error that says what it has', async () => {
+    const refusals: Record<string, RegExp> = {
+      '--host 4': /^--host 4: .* has no such host\n {2}it has 4: 0 to 3\n$/,
+      '--module nope': /^--module nope: .* has no such module\n {2}its modules are mark\n$/,
+    };
+    for (const [flags, says] of Object.entries(refusals)) {
+      const { exitCode, stderr } = await run('logs', id, ...flags.split(' '));
+      assert.match(stderr, says);
+      assert.equal(exitCode, 3);
+    }
+    assert.equal((await run('logs', id, '--host', '3')).exitCode, 0);
+  });
+
   it('exec runs on all hosts, labels their lines, and exits with the worst code', async () => {
     const { exitCode, stdout, stderr } = await run('exec', id, '--', 'echo on $(hostname); exit ${HOSTNAME##*-}');
     const lines = stdout.trimEnd().split('\n').toSorted();

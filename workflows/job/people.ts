@@ -115,10 +115,11 @@ function requeue({ id, wishes }: JobInView, { by }: HumanCall): Answer {
 function restart(job: JobInView, call: EditCall): Answer {
   const edit = editOf(job, call);
   job.wishes.restart(call.by, edit);
-  const { graceSeconds } = job.terms.spec;
-  const how = job.isRunning()
-    ? `its command has ${graceSeconds} s to save, then it starts again on the same slices`
-    : 'its next attempt starts anew';
+  const { graceSeconds, command } = job.terms.spec;
+  const how =
+    job.isRunning() && command !== undefined
+      ? `its command has ${graceSeconds} s to save, then it starts again on the same slices`
+      : 'its next attempt starts anew';
   return { message: `job ${job.id} is being restarted: ${how}${changedText(edit)}` };
 }
 
@@ -162,7 +163,9 @@ const READY_FOR_SET_UP: readonly JobPhase[] = [JobPhase.Running, JobPhase.Paused
 function mustBeReadyForSetUp({ id, phase, holdsSlices, again }: JobInView): void {
   const now = phase();
   if (!READY_FOR_SET_UP.includes(now) || !holdsSlices())
-    throw refusal(`job ${id} is ${now}: its hosts can be set up again while it is ${READY_FOR_SET_UP.join(', ')}`);
+    throw refusal(
+      `job ${id} is ${now}: its hosts can be set up again while it is ${READY_FOR_SET_UP.slice(0, -1).join(', ')} or ${READY_FOR_SET_UP.at(-1)}`,
+    );
   if (again.isUnderWay)
     throw refusal(`job ${id} is being set up again already; \`jobctl logs ${id} --job -f\` shows its end`);
 }

@@ -49,7 +49,7 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
   const since =
     endedAt === undefined
       ? `for ${formatDuration(now - phaseSince)}`
-      : `in ${formatExactDuration(endedAt - submittedAt)}`;
+      : `in ${formatExactDuration((outcome?.endedAt ?? endedAt) - submittedAt)}`;
   return [
     ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
     ...(place === '' ? [] : [['why', `jobctl why ${row.id}   every reason, and the earliest time`] as const]),

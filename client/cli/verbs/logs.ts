@@ -1,5 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
+import type { SetUpRecord } from '../../../domain/setup-record.js';
+import { setUpObject } from '../../../domain/store-layout.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
@@ -33,12 +35,30 @@ export async function logs(job: string, flags: LogsFlags): Promise<number> {
     const row = await client.row(job);
     if (flags.job === true) return printJobLog(client, store, row, flags);
     const stream = flags.module ?? 'command';
+    await refuseUnknown(store, row, flags);
     const screen = new PlainScreen(process.stdout, process.stderr, lookOf(process.stdout, process.env));
     const sink = isRaw(row, flags) ? rawSink(screen) : prefixedSink(screen);
     if (flags.follow === true && row.endedAt === undefined)
       return follow(client, store, row, stream, flags, screen, sink);
     return printStored(store, row, stream, flags, sink);
   });
+}
+
+/** By what the set-up of the attempt noted. @throws CliError for a host or a module that the job has not */
+async function refuseUnknown(store: StoreReader, { id, attempts }: JobRow, flags: LogsFlags): Promise<void> {
+  const { host, module, attempt = attempts } = flags;
+  if (attempt === 0 || (host === undefined && module === undefined)) return;
+  const stored = await store.read(setUpObject(id, attempt));
+  if (stored === undefined) return;
+  const { hosts, modules } = JSON.parse(stored.toString()) as SetUpRecord;
+  if (host !== undefined && host >= hosts) {
+    const has = hosts === 1 ? 'it has one, with index 0' : `it has ${hosts}: 0 to ${hosts - 1}`;
+    throw new CliError(ExitCode.NotFound, `--host ${host}: ${id} has no such host`, has);
+  }
+  if (module !== undefined && !modules.includes(module)) {
+    const has = modules.length === 0 ? 'it has none' : `its modules are ${modules.join(', ')}`;
+    throw new CliError(ExitCode.NotFound, `--module ${module}: ${id} has no such module`, has);
+  }
 }
 
 /** One host's output is given byte for byte. */

@@ -26,6 +26,19 @@ command: {run: x}
       '  one bucket at each place',
     ],
   },
+  'a mount over everything': {
+    text: `${TPU}gcsfuse: {bucket_name: a, mount_path: /}
+`,
+    want: [
+      "train.yaml:2:39: mount_path: '/' is the host's whole file system",
+      '  a folder of its own, such as /mnt/bucket',
+    ],
+  },
+  "a module of its own under the name of one of jobctl's, and nothing else": {
+    text: `${TPU}modules: {ssh: {setup: [{run: x}]}}
+`,
+    want: ["train.yaml:2:16: ssh: ssh is a module of jobctl's", '  give yours another name'],
+  },
   'options of a mount of the wrong type': {
     text: `${TPU}gcsfuse:
   mount_path: /m
