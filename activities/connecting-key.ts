@@ -90,29 +90,32 @@ async function readKeyFile(path: string, field: string): Promise<string> {
 }
 
 /**
- * The key that the submitter has under the path that the job names must be the one that this worker reads there: the same
- * path on two computers is two files.
+ * The key that the submitter has under a path that the job names must be the one that this worker reads there: the same path on
+ * two computers is two files.
+ * @param field where the job file names it, for messages
  * @param claimed fingerprint of the submitter's file; absent: nobody compared
  * @throws InvalidJob with both fingerprints
  */
 export function refuseOtherKey(
   { keys }: Pick<Installation, 'keys'>,
-  ssh: JobSpec['ssh'],
+  named: { readonly field: string; readonly path: string },
   { privateKey }: SshKey,
   claimed: string | undefined,
 ): void {
-  if (!ssh || claimed === undefined || secretNamed(ssh.privateKey) !== undefined) return;
+  const { field, path } = named;
+  if (claimed === undefined || secretNamed(path) !== undefined) return;
   const reading = keys.privateKey(privateKey);
   if (reading.kind === 'key' && reading.fingerprint === claimed) return;
   const ours = reading.kind === 'key' ? reading.fingerprint : reading.what;
   throw invalidJob(
-    `ssh.private_key: '${ssh.privateKey}' is ${claimed} where the job was submitted, and ${ours} on the worker's computer ${hostname()}\n${remedy(ssh.privateKey, 'ssh.private_key')}`,
+    `${field}: '${path}' is ${claimed} where the job was submitted, and ${ours} on the worker's computer ${hostname()}\n${remedy(path, field)}`,
   );
 }
 
 function remedy(path: string, field: string): string {
+  const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the installation's own key" : '';
   return (
     `  the worker reads it in place; give it yours: jobctl secret put my-key --from-file ${path}\n` +
-    `  and write ${field}: secret:my-key; or leave 'ssh' out to connect with the installation's own key`
+    `  and write ${field}: secret:my-key${without}`
   );
 }

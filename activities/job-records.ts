@@ -60,10 +60,13 @@ async function acceptJob(
   const tpu = await completeTpu(pools, spec.pool, job, input);
   const project = projectOf(config, user, spec, tpu.zones);
   const key = await connectingKey(installation, spec.ssh);
-  refuseOtherKey(installation, spec.ssh, key, input.sshKey);
+  if (spec.ssh) {
+    const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
+    refuseOtherKey(installation, named, key, input.sshKey);
+  }
   // For the refusal alone: each start of the command reads them anew.
   await secretVariables(installation, spec);
-  await checkSetUpInputs(installation, spec, input.files ?? {});
+  await checkSetUpInputs(installation, spec, input);
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   // Before any slice is asked for: from now on somebody looks for what is ours there.

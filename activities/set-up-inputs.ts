@@ -1,22 +1,28 @@
 import type { JobSpec } from '../domain/job-spec.js';
 import { filesNotGiven, namesOf } from '../domain/local-files.js';
 import { formatPath } from '../domain/problem.js';
+import type { JobInput } from '../workflows/messages.js';
+import { refuseOtherKey } from './connecting-key.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
-import { identityKeys } from './modules/index.js';
+import { fieldOf, identityKeys } from './modules/index.js';
 
 /**
  * What the set-up will need of the submitter is here: keys that this worker can read, and the content of every file that the job
  * names. Looked at when the job is accepted, before any slice is asked for.
- * @param files paths as the job has them -> SHA-256
+ * @param input what was submitted: hashes of files, and fingerprints of keys that are files there
  * @throws InvalidJob naming the first that is not
  */
 export async function checkSetUpInputs(
   installation: Installation,
   spec: JobSpec,
-  files: Readonly<Record<string, string>>,
+  { files = {}, identityKeys: claimed = {} }: Pick<JobInput, 'files' | 'identityKeys'>,
 ): Promise<void> {
-  await identityKeys(installation, spec);
+  const keys = await identityKeys(installation, spec);
+  spec.identities?.forEach((identity, index) => {
+    const named = { field: fieldOf(identity, 'private_key'), path: identity.privateKey };
+    if (keys[index]) refuseOtherKey(installation, named, keys[index], claimed[identity.privateKey]);
+  });
   const [missing] = filesNotGiven(spec, files);
   if (missing === undefined) return;
   throw invalidJob(

@@ -22,6 +22,8 @@ export interface Submission {
   readonly files?: LocalContents;
   /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
   readonly sshKey?: string;
+  /** The same of identities: path as the job has it -> fingerprint. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
 export interface Submitted {
@@ -62,6 +64,7 @@ export class Submissions {
       ...(submission.source === undefined ? {} : { source: submission.source }),
       ...(submission.user === undefined ? {} : { user: submission.user }),
       ...(submission.sshKey === undefined ? {} : { sshKey: submission.sshKey }),
+      ...(submission.identityKeys === undefined ? {} : { identityKeys: submission.identityKeys }),
       ...(Object.keys(files).length === 0 ? {} : { files }),
     };
     const hash = contentHash({ job: submission.job, files });

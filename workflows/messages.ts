@@ -60,6 +60,8 @@ export interface JobInput {
   readonly files?: Readonly<Record<string, string>>;
   /** Public fingerprint (`SHA256:..`) of the submitter's file that `ssh.private_key` names: a worker uses no other key. */
   readonly sshKey?: string;
+  /** The same of the private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
   /** Set by the workflow itself when it continues as new (workflows/job/carry.ts). */
   readonly carry?: unknown;
 }

@@ -14,7 +14,7 @@ import { activateLine, venvModule, type VenvSpec } from './venv.js';
 
 export { commandContainer, commandScript } from './command.js';
 export type { ModuleFiles } from './sources.js';
-export { identityKeys } from './ssh.js';
+export { fieldOf, identityKeys } from './ssh.js';
 export { venvModule } from './venv.js';
 
 type SetUpSpec = Pick<

@@ -14,12 +14,15 @@ export function identityKeys(
   { identities = [] }: Pick<JobSpec, 'identities'>,
 ): Promise<KeyPair[]> {
   return Promise.all(
-    identities.map((identity) => {
-      const section = identity.isBetweenHosts ? 'ssh.tpu_' : 'ssh.identities: ';
-      return namedKeyPair(installation, identity, [`${section}private_key`, `${section}public_key`]);
-    }),
+    identities.map((identity) =>
+      namedKeyPair(installation, identity, [fieldOf(identity, 'private_key'), fieldOf(identity, 'public_key')]),
+    ),
   );
 }
+
+/** Where the job file names one half of it. */
+export const fieldOf = ({ isBetweenHosts }: SshIdentity, key: 'private_key' | 'public_key'): string =>
+  `${isBetweenHosts ? 'ssh.tpu_' : 'ssh.identities: '}${key}`;
 
 const FORMAT = 1;
 const BEGIN = '# >>> jobctl: these lines are written anew with each set-up';

@@ -10,6 +10,8 @@ import { placed } from './job-file.js';
 export interface JobKeys {
   /** Of the submitter's file that `ssh.private_key` names. */
   readonly sshKey?: string;
+  /** Of those that identities name: path as the job has it -> fingerprint. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
 }
 
@@ -36,8 +38,16 @@ export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context
   const connecting = pairs.findIndex(({ privateKey }) => privateKey.value === spec.ssh?.privateKey);
   const sshKey = looks[connecting]?.fingerprint;
   const files = pairs.filter((_, at) => looks[at]?.fingerprint !== undefined);
+  const identityKeys = Object.fromEntries(
+    pairs.flatMap(({ privateKey: { value } }, at) => {
+      const { fingerprint } = looks[at] ?? {};
+      const isIdentity = spec.identities?.some(({ privateKey }) => privateKey === value) === true;
+      return isIdentity && fingerprint !== undefined ? [[value, fingerprint] as const] : [];
+    }),
+  );
   return {
     ...(sshKey === undefined ? {} : { sshKey }),
+    ...(Object.keys(identityKeys).length === 0 ? {} : { identityKeys }),
     // A local stack's worker is on this computer; of another one nothing is known here.
     warnings: context.ssh === undefined ? files.map(({ privateKey }) => elsewhere(privateKey)) : [],
   };

@@ -1,5 +1,5 @@
 import ssh2 from 'ssh2';
-import type { KeyReader, PrivateKeyReading } from './port.js';
+import type { KeyReader, PrivateKeyReading } from './key-reader.js';
 import type { SshKey } from './port.js';
 import { fingerprintOf } from './ssh-key.js';
 

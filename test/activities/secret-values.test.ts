@@ -6,9 +6,11 @@ import { pathToFileURL } from 'node:url';
 import { connectingKey, refuseOtherKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
 import { secretVariables } from '../../activities/secret-values.js';
+import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
 import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
+import type { JobSpec } from '../../domain/job-spec.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 
 describe('secrets as a worker reads them', () => {
@@ -84,13 +86,13 @@ describe('secrets as a worker reads them', () => {
   });
 
   it("another key under the submitter's path is refused with both fingerprints and what to write instead", () => {
-    const ssh = { privateKey: own.privateKeyFile };
+    const named = { field: 'ssh.private_key', path: own.privateKeyFile };
     const key = { privateKey: textOf(own.privateKeyFile) };
-    refuseOtherKey(installation, ssh, key, undefined);
-    refuseOtherKey(installation, ssh, key, fingerprintOf(own.privateKeyFile));
-    refuseOtherKey(installation, { privateKey: 'secret:a' }, key, fingerprintOf(other.privateKeyFile));
+    refuseOtherKey(installation, named, key, undefined);
+    refuseOtherKey(installation, named, key, fingerprintOf(own.privateKeyFile));
+    refuseOtherKey(installation, { ...named, path: 'secret:a' }, key, fingerprintOf(other.privateKeyFile));
     assert.throws(
-      () => refuseOtherKey(installation, ssh, key, fingerprintOf(other.privateKeyFile)),
+      () => refuseOtherKey(installation, named, key, fingerprintOf(other.privateKeyFile)),
       (error: Error) => {
         for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
         assert.match(
@@ -99,6 +101,17 @@ describe('secrets as a worker reads them', () => {
         );
         return true;
       },
+    );
+  });
+
+  it('a job whose identity is another file on the computer of the worker is refused before anything is asked for', async () => {
+    const spec = { identities: [{ privateKey: own.privateKeyFile }] } as unknown as JobSpec;
+    const claimed = (file: string) => ({ identityKeys: { [own.privateKeyFile]: fingerprintOf(file) } });
+    await checkSetUpInputs(installation, spec, {});
+    await checkSetUpInputs(installation, spec, claimed(own.privateKeyFile));
+    await assert.rejects(
+      checkSetUpInputs(installation, spec, claimed(other.privateKeyFile)),
+      /^ApplicationFailure: ssh\.identities: private_key: '.*' is SHA256:.* where the job was submitted, and SHA256:[\s\S]*write ssh\.identities: private_key: secret:my-key$/,
     );
   });
 });

@@ -5,7 +5,7 @@ import { inputProblems } from '../../workflows/job/check-input.js';
 const JOB = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' } };
 const EXAMPLE = '  start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
 const VERSIONS = '  known: 1, a whole number; a later one needs later workers (docs/contract.md, "Versions")';
-const KEYS = '  known here: v, job, source, user, files, sshKey';
+const KEYS = '  known here: v, job, source, user, files, sshKey, identityKeys';
 
 /** What another service may send, in whatever language, and every word that its author is told. */
 const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: readonly string[] }>> = {
@@ -35,6 +35,10 @@ const WRONG: Readonly<Record<string, { readonly input: unknown; readonly want: r
   'a user that no search attribute takes': {
     input: { v: 1, job: JOB, user: 'a\nb' },
     want: ["input.user: 'a\\nb' is no user", '  1 to 100 characters, none of them a control character'],
+  },
+  'keys that are no fingerprints': {
+    input: { v: 1, job: JOB, identityKeys: { '~/k': 'abc' } },
+    want: ["input.identityKeys.~/k: 'abc' is no fingerprint of a key", '  as `ssh-keygen -l` shows it'],
   },
   'files that are a list': {
     input: { v: 1, job: JOB, files: ['a'] },

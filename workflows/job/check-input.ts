@@ -12,6 +12,7 @@ const KNOWN_KEYS = [
   'user',
   'files',
   'sshKey',
+  'identityKeys',
   'carry',
 ] as const satisfies readonly (keyof JobInput)[];
 const EXAMPLE = 'start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
@@ -35,6 +36,7 @@ export function inputProblems(input: unknown): readonly Problem[] {
     ...(isAbsent(input['job']) ? [problem(['job'], undefined, 'is missing', EXAMPLE)] : []),
     ...textProblems(input),
     ...fileProblems(input['files']),
+    ...keyProblems(input['identityKeys']),
   ];
 }
 
@@ -57,11 +59,7 @@ function unknownKey(key: string, value: unknown): Problem[] {
 }
 
 function textProblems({ source, user, sshKey }: Readonly<Record<string, unknown>>): Problem[] {
-  const problems: Problem[] = [];
-  if (!isAbsent(sshKey) && !(typeof sshKey === 'string' && FINGERPRINT.test(sshKey)))
-    problems.push(
-      problem(['sshKey'], sshKey, `${showValue(sshKey)} is no fingerprint of a key`, 'as `ssh-keygen -l` shows it'),
-    );
+  const problems: Problem[] = [...fingerprintProblems(['sshKey'], sshKey)];
   if (!isAbsent(source) && typeof source !== 'string')
     problems.push(problem(['source'], source, `${showValue(source)} is not text`));
   if (isAbsent(user)) return problems;
@@ -81,6 +79,18 @@ function fileProblems(files: unknown): Problem[] {
       ? []
       : [problem(['files', path], sha256, `${showValue(sha256)} is no SHA-256`, '64 hex digits, in small letters')],
   );
+}
+
+function keyProblems(keys: unknown): Problem[] {
+  if (isAbsent(keys)) return [];
+  if (isMapping(keys))
+    return Object.entries(keys).flatMap(([path, key]) => fingerprintProblems(['identityKeys', path], key));
+  return [problem(['identityKeys'], keys, `${showValue(keys)} is not a section of PATH: fingerprint`)];
+}
+
+function fingerprintProblems(path: readonly string[], value: unknown): Problem[] {
+  if (isAbsent(value) || (typeof value === 'string' && FINGERPRINT.test(value))) return [];
+  return [problem(path, value, `${showValue(value)} is no fingerprint of a key`, 'as `ssh-keygen -l` shows it')];
 }
 
 /** `null`, Python's None, counts as absent, as in a job file. */

@@ -73,7 +73,7 @@ async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
   return localContext(stack, flags);
 }
 
-interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey'> {
+interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly file: string;
   /** Warnings; it never rejects. */
   readonly farAway: Promise<readonly string[]>;
@@ -89,6 +89,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
       user: userInfo().username,
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
+      ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
       ...(name === undefined ? {} : { name }),
     })
     .finally(() => job.uploading.end());
