@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setUpObject } from '../../../domain/store-layout.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { JobctlUser, type Finished } from '../../end-to-end/jobctl-process.js';
@@ -10,6 +11,8 @@ import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack, writeKeyPair } from '../../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
+
+const EXAMPLE = fileURLToPath(new URL('../../../examples/bundle.yaml', import.meta.url));
 
 const TRAIN = (version: string): string => `import os, sys, model
 os.makedirs('out', exist_ok=True)
@@ -158,6 +161,13 @@ grace: 1
       /--set bundle\.dir=nowhere: bundle\.dir: 'nowhere' does not exist\n.*looked for at .*\/nowhere/,
     );
     assert.equal((await stack.jobs.row(id)).phase, 'running');
+  });
+
+  it('the example runs as it is', async () => {
+    const { stdout, stderr } = await done('submit', '--wait', EXAMPLE);
+    assert.match(stderr, /^bundle: 3 files of .*examples\/bundle, /);
+    for (const host of [0, 1, 2, 3])
+      assert.match(stdout, new RegExp(`host ${host}: done: y = 3\\.\\d\\d x \\+ 2\\.00`));
   });
 
   it('an install that fails ends the job with its step, its code and its last lines', async () => {
