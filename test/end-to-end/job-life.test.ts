@@ -6,11 +6,11 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { JobNameTaken } from '../../client/errors.js';
 import { attemptObject, outcomeObject, specObject } from '../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
-import { RehearsalAdmin } from './rehearsal-admin.js';
+import type { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
-import { TestStack, writeKeyPair } from './test-stack.js';
+import { type TestStack, writeKeyPair } from './test-stack.js';
+import { withStack } from './with-stack.js';
 import { cloudIsEmpty } from './nothing-left.js';
 import { until } from '../until.js';
 
@@ -19,12 +19,9 @@ describe('a job, from submit to its outcome', function () {
   let stack: TestStack;
   let admin: RehearsalAdmin;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  withStack((...own) => {
+    [stack, admin] = own;
   });
-  after(() => stack.stop());
 
   const log = (id: string, attempt: number, host: number): Promise<string> =>
     storedLog(stack.store, { id, stream: 'command', host, attempt });

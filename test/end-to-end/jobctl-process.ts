@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { TestStack } from './test-stack.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
 
@@ -27,6 +28,20 @@ export class JobctlUser {
   /** @param env beside what this process has */
   constructor(env: Readonly<Record<string, string>> = {}) {
     this.#env = env;
+  }
+
+  /** Of a test's stack. @param env beside where the stack is */
+  static of(stack: TestStack, env: Readonly<Record<string, string>> = {}): JobctlUser {
+    return new JobctlUser({
+      TEMPORAL_ADDRESS: stack.server.address,
+      TEMPORAL_NAMESPACE: stack.server.namespace,
+      JOBCTL_TASK_QUEUE: stack.taskQueue,
+      JOBCTL_BUCKET: stack.store.bucket,
+      JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
+      JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
+      LANG: 'C.UTF-8',
+      ...env,
+    });
   }
 
   start(...args: string[]): Started {

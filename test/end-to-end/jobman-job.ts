@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { readJobFile } from '../../client/cli/job-file.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { storedLog } from './stored-log.js';
-import type { TestStack } from './test-stack.js';
+import { needsConfinement } from '../rehearsal/needs-confinement.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { TestStack } from './test-stack.js';
 
 /** Job files of JobMan's users as they stand on a disk, beside the files that they name, and what their jobs print. */
 export class JobmanFolder {
@@ -37,4 +39,24 @@ export class JobmanFolder {
   remove(): void {
     rmSync(this.path, { recursive: true });
   }
+}
+
+/**
+ * Hooks of a `describe`: a stack of its own and a folder on it. Where VMs cannot be confined its tests are skipped.
+ * @param use gets both when they are there
+ */
+export function withJobmanFolder(use: (stack: TestStack, folder: JobmanFolder) => void | Promise<void>): void {
+  let stack: TestStack | undefined;
+  let folder: JobmanFolder | undefined;
+  before(async function () {
+    needsConfinement(this);
+    this.timeout(TEMPORAL_START_MS);
+    stack = await TestStack.start();
+    folder = new JobmanFolder(stack);
+    await use(stack, folder);
+  });
+  after(async () => {
+    await stack?.stop();
+    folder?.remove();
+  });
 }

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict';
 import { attemptObject } from '../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { jobFile } from './job-files.js';
 import { cloudIsEmpty } from './nothing-left.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { storedLog } from './stored-log.js';
-import { TestStack } from './test-stack.js';
+import type { TestStack } from './test-stack.js';
+import { withStack } from './with-stack.js';
 
 describe('a job whose command falls silent', function () {
   this.timeout(90_000);
   let stack: TestStack;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
+  withStack((own) => {
+    stack = own;
   });
-  after(() => stack.stop());
 
   it('is told so, stopped with its grace on all hosts, begun again by retries.task, and says why', async () => {
     const hangs = `trap 'cat $JOBCTL_NOTICE_FILE; exit 0' TERM; sleep 300 & wait $!`;

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { fileObject } from '../../domain/store-layout.js';
-import { JobmanFolder } from '../end-to-end/jobman-job.js';
-import { TestStack } from '../end-to-end/test-stack.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { type JobmanFolder, withJobmanFolder } from '../end-to-end/jobman-job.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
 
 const BYTES = 64 * 1024 * 1024;
 const HOSTS = 4;
@@ -20,15 +18,8 @@ describe('a file of 64 MiB on four hosts', function () {
   let stack: TestStack;
   let folder: JobmanFolder;
 
-  before(async function () {
-    needsConfinement(this);
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    folder = new JobmanFolder(stack);
-  });
-  after(async () => {
-    await stack?.stop();
-    folder?.remove();
+  withJobmanFolder((...own) => {
+    [stack, folder] = own;
   });
 
   async function readsOf(object: string): Promise<number> {

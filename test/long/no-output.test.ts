@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { jobFile } from '../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../end-to-end/stored-log.js';
-import { TestStack } from '../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
 import { until } from '../until.js';
 
 const HANGS = 'echo begun; sleep 1000';
@@ -15,12 +15,9 @@ describe('a job with timeouts.no_output', function () {
   let stack: TestStack;
   let admin: RehearsalAdmin;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  withStack((...own) => {
+    [stack, admin] = own;
   });
-  after(() => stack.stop());
 
   const submit = async (command: string, seconds: number): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { timeouts: { no_output: seconds } }) })).id;

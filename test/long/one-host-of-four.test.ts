@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import type { SetUpRecord } from '../../domain/setup-record.js';
 import { setUpObject } from '../../domain/store-layout.js';
-import { JobmanFolder } from '../end-to-end/jobman-job.js';
-import { TestStack } from '../end-to-end/test-stack.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { type JobmanFolder, withJobmanFolder } from '../end-to-end/jobman-job.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
 
 const BAD_HOST = 2;
 
@@ -45,16 +43,9 @@ describe('a step that fails on one host of four', function () {
   let stack: TestStack;
   let folder: JobmanFolder;
 
-  before(async function () {
-    needsConfinement(this);
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    folder = new JobmanFolder(stack);
+  withJobmanFolder((...own) => {
+    [stack, folder] = own;
     folder.write('requirements.txt', '# nothing\n');
-  });
-  after(async () => {
-    await stack?.stop();
-    folder?.remove();
   });
 
   for (const [name, { modules, section }] of Object.entries(JOBS)) {

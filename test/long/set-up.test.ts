@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
-import { JobmanFolder } from '../end-to-end/jobman-job.js';
-import { TestStack } from '../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { type JobmanFolder, withJobmanFolder } from '../end-to-end/jobman-job.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
 
 const TPU =
   'tpu: { accelerator: v5litepod-8, name: me, zone: us-east1-d, version: v2-alpha-tpuv5-lite, pricing: spot }';
@@ -12,17 +10,10 @@ describe('set-ups that take minutes', function () {
   let stack: TestStack;
   let folder: JobmanFolder;
 
-  before(async function () {
-    needsConfinement(this);
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    folder = new JobmanFolder(stack);
+  withJobmanFolder((...own) => {
+    [stack, folder] = own;
     folder.write('requirements.txt', '# nothing\n');
     folder.write('environment.yml', 'name: other\ndependencies:\n  - python\n');
-  });
-  after(async () => {
-    await stack?.stop();
-    folder?.remove();
   });
 
   async function succeeded(id: string): Promise<string> {

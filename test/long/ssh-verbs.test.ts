@@ -28,17 +28,7 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     this.timeout(120_000);
     folder = mkdtempSync(join(tmpdir(), 'ssh-verbs-'));
     stack = await TestStack.start();
-    user = new JobctlUser({
-      TEMPORAL_ADDRESS: stack.server.address,
-      TEMPORAL_NAMESPACE: stack.server.namespace,
-      JOBCTL_TASK_QUEUE: stack.taskQueue,
-      JOBCTL_BUCKET: stack.store.bucket,
-      JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
-      JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
-      JOBCTL_SECRET_STORE: stack.secretStore,
-      HOME: folder,
-      LANG: 'C.UTF-8',
-    });
+    user = JobctlUser.of(stack, { JOBCTL_SECRET_STORE: stack.secretStore, HOME: folder });
     const secrets = openSecretStore(stack.secretStore);
     await secrets.put('hf', `${TOKEN}\n`);
     await secrets.put('my-key', readFileSync(writeKeyPair(folder).privateKeyFile, 'utf8'));

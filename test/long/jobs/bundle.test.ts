@@ -36,15 +36,7 @@ describe('a job with a bundle', function () {
     mine = mkdtempSync(join(tmpdir(), 'bundle-job-'));
     stack = await TestStack.start();
     admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
-    user = new JobctlUser({
-      TEMPORAL_ADDRESS: stack.server.address,
-      TEMPORAL_NAMESPACE: stack.server.namespace,
-      JOBCTL_TASK_QUEUE: stack.taskQueue,
-      JOBCTL_BUCKET: stack.store.bucket,
-      JOBCTL_STORE_ENDPOINT: stack.rehearsal.endpoints.store,
-      JOBCTL_SSH_PORT: String(stack.rehearsal.endpoints.sshPort),
-      LANG: 'C.UTF-8',
-    });
+    user = JobctlUser.of(stack);
     write('proj/train.py', TRAIN('one'));
     write('proj/model.py', 'SIZE = 1\n');
     write('proj/old.py', '');

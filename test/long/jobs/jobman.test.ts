@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { needsConfinement } from '../../rehearsal/needs-confinement.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { JobmanFolder } from '../../end-to-end/jobman-job.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
+import { type JobmanFolder, withJobmanFolder } from '../../end-to-end/jobman-job.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
 
 /** The job of JobMan's README apart from bucket, image and the command's own words: docker, gcsfuse, ssh, command. */
 const README = `
@@ -28,16 +26,9 @@ describe("JobMan's README job on the rehearsal", function () {
   let stack: TestStack;
   let folder: JobmanFolder;
 
-  before(async function () {
-    needsConfinement(this);
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    folder = new JobmanFolder(stack);
+  withJobmanFolder(async (...own) => {
+    [stack, folder] = own;
     await stack.store.write('corpus/a', 'hello', 'absent', 'text/plain');
-  });
-  after(async () => {
-    await stack?.stop();
-    folder?.remove();
   });
 
   it('runs as it is: a bucket, keys between the hosts, the command in a container', async () => {

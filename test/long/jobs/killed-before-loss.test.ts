@@ -2,19 +2,17 @@ import assert from 'node:assert/strict';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
+import { withStack } from '../../end-to-end/with-stack.js';
 import { until } from '../../until.js';
 
 describe('a gang of which the cloud takes one slice', function () {
   this.timeout(120_000);
   let stack: TestStack;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
+  withStack((own) => {
+    stack = own;
   });
-  after(() => stack.stop());
 
   it('has lost that slice also where its command was killed first: that is a preemption, and no failure of the task', async () => {
     const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);

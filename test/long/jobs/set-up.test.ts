@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { setUpObject } from '../../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
+import { withStack } from '../../end-to-end/with-stack.js';
 
 describe('the set-up of a slice of four hosts', function () {
   this.timeout(90_000);
   let stack: TestStack;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
+  withStack((own) => {
+    stack = own;
   });
-  after(() => stack.stop());
 
   const submit = async (job: object): Promise<string> => (await stack.jobs.submit({ job, user: 'alice' })).id;
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { JobRefused } from '../../../client/errors.js';
 import { attemptObject, attemptSpecObject } from '../../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
+import { withStack } from '../../end-to-end/with-stack.js';
 
 /** Runs until it is told to end, and says by what. */
 const SAVES = `trap 'echo "saved for $(cat "$JOBCTL_NOTICE_FILE")"; exit 0' TERM; echo "began after \${JOBCTL_PREVIOUS_ATTEMPT_END:-nothing}"; sleep 600 & wait $!`;
@@ -17,12 +17,9 @@ describe('a job that people stop, resume, requeue and restart', function () {
   let stack: TestStack;
   let admin: RehearsalAdmin;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  withStack((...own) => {
+    [stack, admin] = own;
   });
-  after(() => stack.stop());
 
   const log = (id: string, attempt: number): Promise<string> =>
     storedLog(stack.store, { id, stream: 'command', host: 0, attempt });

@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
 import { attemptObject, logPrefix } from '../../../domain/store-layout.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';
 import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
+import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
+import { withStack } from '../../end-to-end/with-stack.js';
 
 describe('a job that gives its parts a time', function () {
   this.timeout(90_000);
   let stack: TestStack;
   let admin: RehearsalAdmin;
 
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
-    admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+  withStack((...own) => {
+    [stack, admin] = own;
   });
-  after(() => stack.stop());
 
   const submit = async (command: string, more: object): Promise<string> =>
     (await stack.jobs.submit({ job: jobFile(command, { tpu: { accelerator: 'v5litepod-8' }, ...more }) })).id;
