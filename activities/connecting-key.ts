@@ -100,10 +100,11 @@ export function refuseOtherKey(
   { keys }: Pick<Installation, 'keys'>,
   named: { readonly field: string; readonly path: string },
   { privateKey }: SshKey,
-  claimed: string | undefined,
+  claimed: string | null | undefined,
 ): void {
   const { field, path } = named;
-  if (claimed === undefined || secretNamed(path) !== undefined) return;
+  // `null` of a service counts as absent.
+  if ((claimed ?? undefined) === undefined || secretNamed(path) !== undefined) return;
   const reading = keys.privateKey(privateKey);
   if (reading.kind === 'key' && reading.fingerprint === claimed) return;
   const ours = reading.kind === 'key' ? reading.fingerprint : reading.what;

@@ -53,6 +53,8 @@ export interface AttemptInput {
   readonly attempt: number;
   readonly slices: readonly ReadySlice[];
   readonly files: Readonly<Record<string, string>>;
+  /** As in `JobInput`. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
 }
 

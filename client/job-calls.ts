@@ -23,6 +23,8 @@ export interface JobEdit {
   readonly source?: string;
   /** Content of each local file that the new file names, by its path as written. */
   readonly files?: LocalContents;
+  /** As of `Submission`. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
 }
 
 export interface JobCallsOptions extends TemporalAccess {

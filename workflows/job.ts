@@ -20,7 +20,7 @@ import type { JobInput } from './messages.js';
  */
 export async function job(input: JobInput): Promise<Outcome> {
   const carry = carriedBy(input) ?? (await acceptOrFail(input));
-  const run = new JobRun(carry, { job: input.job, files: input.files ?? {} });
+  const run = new JobRun(carry, { job: input.job, files: input.files ?? {} }, input.identityKeys ?? undefined);
   let cancellation: unknown;
   let end: Awaited<ReturnType<JobRun['live']>>;
   try {

@@ -301,6 +301,8 @@ export interface EditCall extends HumanCall {
   readonly source?: string;
   /** Local files that the new file names, uploaded before: path as written -> SHA-256. */
   readonly files?: Readonly<Record<string, string>>;
+  /** As in `JobInput`, of the keys that the new file names. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
 }
 /** `release`: slices and lease go back too. */
 export interface StopCall extends HumanCall {

@@ -6,7 +6,8 @@ import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../contract.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
-import { identityKeys, modulePlans } from '../modules/index.js';
+import { modulePlans } from '../modules/index.js';
+import { submittersKeys } from '../set-up-inputs.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
 import { HostSilent, Patience } from './host-patience.js';
@@ -26,7 +27,7 @@ export async function setUpHosts(
   asked: AbortSignal,
 ): Promise<SetUpEnd> {
   const { installation, store, tpu } = dependencies;
-  const keys = await identityKeys(installation, input.spec);
+  const keys = await submittersKeys(installation, input.spec, input.identityKeys);
   const all = modulePlans(input.spec, { files: await submittedFiles(store, input.files), keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
   const key = await connectingKey(installation, input.spec.ssh);

@@ -13,7 +13,7 @@ import { sshModule } from './ssh.js';
 import { activateLine, venvModule, type VenvSpec } from './venv.js';
 
 export { commandContainer, commandScript } from './command.js';
-export type { ModuleFiles } from './sources.js';
+export type { KeyPair, ModuleFiles } from './sources.js';
 export { fieldOf, identityKeys } from './ssh.js';
 export { venvModule } from './venv.js';
 

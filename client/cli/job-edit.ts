@@ -58,8 +58,8 @@ async function readEdit({ file, set = [], bundle }: EditFlags, context: CliConte
   const { raw, spec, source, files, warnings } = await readJobFile(file, { set, overrides });
   tellWarnings(file, warnings);
   // What it warns of was said at submit: the worker has found the key.
-  const { sshKey } = await checkJobKeys({ file, set, source }, spec, context);
-  const edit = { job: raw, source, files };
+  const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, spec, context);
+  const edit = { job: raw, source, files, ...(identityKeys && { identityKeys }) };
   return sshKey === undefined ? { edit } : { edit, key: { path: spec.ssh?.privateKey ?? '', fingerprint: sshKey } };
 }
 

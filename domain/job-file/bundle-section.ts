@@ -22,6 +22,16 @@ export function resolveBundle(file: JobFile, modules: readonly string[], report:
     const message = 'the command runs in an image, and what is installed on the host is not in it';
     report.problem(['bundle', 'install'], install, message, 'put it before the command, or into the image');
   }
+  const environment = modules.find((module) => module === 'venv' || module === 'conda');
+  if (install !== undefined && environment !== undefined && modules.indexOf('bundle') < modules.indexOf(environment)) {
+    const message = `bundle stands before ${environment} in setup.modules, and is installed into it`;
+    report.problem(
+      ['bundle', 'install'],
+      install,
+      message,
+      `put bundle behind ${environment}, or leave it out of the list`,
+    );
+  }
   const exclude = given(form.exclude);
   const spec: BundleSpec = {
     dir: dir ?? '',

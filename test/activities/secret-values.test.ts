@@ -109,6 +109,11 @@ describe('secrets as a worker reads them', () => {
     const claimed = (file: string) => ({ identityKeys: { [own.privateKeyFile]: fingerprintOf(file) } });
     await checkSetUpInputs(installation, spec, {});
     await checkSetUpInputs(installation, spec, claimed(own.privateKeyFile));
+    // As another service may say that it has none.
+    const none = { files: null, identityKeys: null } as unknown as Parameters<typeof checkSetUpInputs>[2];
+    await checkSetUpInputs(installation, spec, none);
+    const inForm = { identityKeys: { [own.privateKeyFile]: null } } as unknown as typeof none;
+    await checkSetUpInputs(installation, spec, inForm);
     await assert.rejects(
       checkSetUpInputs(installation, spec, claimed(other.privateKeyFile)),
       /^ApplicationFailure: ssh\.identities: private_key: '.*' is SHA256:.* where the job was submitted, and SHA256:[\s\S]*write ssh\.identities: private_key: secret:my-key$/,

@@ -126,8 +126,9 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     if (!this.#isSetUp) {
-      // It takes none of this attempt's time.
-      if (this.#again.isUnderWay) await this.#again.settled(this.#interruption);
+      // It takes none of this attempt's time. Without the patch, jobs whose attempt began before there was one wait in #setUp.
+      if (this.#again.isUnderWay && patched('set-up-waits-before-its-clock'))
+        await this.#again.settled(this.#interruption);
       const clock = setUpClock(input.spec.timeouts?.setup);
       const end = await this.#setUp(input, clock).finally(() => clock.stop());
       if (end !== undefined) return end;
@@ -140,6 +141,11 @@ export class Attempts {
     while (!this.#isSetUp) {
       const interruption = this.#interruption();
       if (interruption) return { kind: interruption.end };
+      // Keeps alive jobs whose attempt began while they were set up again, with their clock running and without a word of it.
+      if (this.#again.isUnderWay) {
+        await this.#again.endedOr(this.#interruption);
+        continue;
+      }
       this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
       const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
       const end = await this.#setUpUntilInterrupted(input, summary, clock);
@@ -315,6 +321,7 @@ export class Attempts {
       attempt: this.#number,
       slices,
       files: this.#terms.files,
+      ...(Object.keys(this.#terms.identityKeys).length === 0 ? {} : { identityKeys: this.#terms.identityKeys }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
     };
   }

@@ -46,10 +46,10 @@ export class JobRun {
   /** The outcome is stored and told, and slices are kept. */
   #isConcluded = false;
 
-  constructor(carry: JobCarry, source: JobSource) {
+  constructor(carry: JobCarry, source: JobSource, identityKeys: JobInput['identityKeys']) {
     const { spec, settings } = carry;
     this.#carried = carry;
-    this.#terms = new JobTerms(spec, source, carry.edited);
+    this.#terms = new JobTerms(spec, { ...source, ...(identityKeys && { identityKeys }) }, carry.edited);
     this.#story = new JobStory(carry.story);
     this.#wishes = new Wishes(carry.wishes);
     const onChange = (): void => this.#onSlices();

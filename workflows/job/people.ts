@@ -207,11 +207,13 @@ function editOf({ id, terms, wishes }: JobInView, call: EditCall): JobEdit | und
   const checked = checkEdit({ id, job: present.job, spec: terms.spec }, request);
   if (!checked.ok) throw refusal(checked.message);
   const files = withFiles(present.files, call.files ?? {});
+  const identityKeys = { ...present.identityKeys, ...call.identityKeys };
   mustHaveFiles(checked.spec, files);
   return {
     job: checked.job,
     spec: checked.spec,
     files,
+    ...(Object.keys(identityKeys).length === 0 ? {} : { identityKeys }),
     source: source ?? `${JSON.stringify(checked.job, undefined, 2)}\n`,
   };
 }

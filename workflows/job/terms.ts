@@ -7,13 +7,15 @@ export interface EditedCarry extends Omit<JobEdit, 'spec'> {
   readonly attempt: number;
 }
 
+type Submitted = Pick<JobInput, 'job' | 'files' | 'identityKeys'>;
+
 /** What a job runs by at present: as it was submitted, or as an edit has it since. */
 export class JobTerms {
   #spec: JobSpec;
   #edited: EditedCarry | undefined;
-  readonly #submitted: Pick<JobInput, 'job' | 'files'>;
+  readonly #submitted: Submitted;
 
-  constructor(spec: JobSpec, submitted: Pick<JobInput, 'job' | 'files'>, edited?: EditedCarry) {
+  constructor(spec: JobSpec, submitted: Submitted, edited?: EditedCarry) {
     this.#spec = spec;
     this.#submitted = submitted;
     this.#edited = edited;
@@ -30,6 +32,11 @@ export class JobTerms {
 
   get files(): Readonly<Record<string, string>> {
     return this.#edited?.files ?? this.#submitted.files ?? {};
+  }
+
+  /** Fingerprints of the submitter's files that identities name. */
+  get identityKeys(): Readonly<Record<string, string>> {
+    return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? {};
   }
 
   /** Text of the job file of `attempt`, where it was not stored with an earlier one. */

@@ -15,6 +15,8 @@ export interface JobEdit {
   /** As plain JSON, for the next edit. */
   readonly job: unknown;
   readonly files: Readonly<Record<string, string>>;
+  /** Path of a private key -> fingerprint of the submitter's file. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
   /** As text, for the store. */
   readonly source: string;
 }

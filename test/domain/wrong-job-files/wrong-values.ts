@@ -175,6 +175,16 @@ bundle: {dir: ., install: pip install -e .}
       '  put it before the command, or into the image',
     ],
   },
+  'a bundle that is to be installed into what is not made yet': {
+    text: `${TPU}setup: {modules: [bundle, venv]}
+venv: {name: a}
+bundle: {dir: ., install: make}
+`,
+    want: [
+      'train.yaml:4:27: install: bundle stands before venv in setup.modules, and is installed into it',
+      '  put bundle behind venv, or leave it out of the list',
+    ],
+  },
   'a bundle that is listed and not there': {
     text: `${TPU}setup: {modules: [bundle]}
 bundle: false
