@@ -126,9 +126,8 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     if (!this.#isSetUp) {
-      // It takes none of this attempt's time. Without the patch, jobs whose attempt began before there was one wait in #setUp.
-      if (this.#again.isUnderWay && patched('set-up-waits-before-its-clock'))
-        await this.#again.settled(this.#interruption);
+      // It takes none of this attempt's time.
+      if (this.#again.isToBeAwaitedFirst()) await this.#again.settled(this.#interruption);
       const clock = setUpClock(input.spec.timeouts?.setup);
       const end = await this.#setUp(input, clock).finally(() => clock.stop());
       if (end !== undefined) return end;
@@ -141,7 +140,7 @@ export class Attempts {
     while (!this.#isSetUp) {
       const interruption = this.#interruption();
       if (interruption) return { kind: interruption.end };
-      // Keeps alive jobs whose attempt began while they were set up again, with their clock running and without a word of it.
+      // Only where it was not to be awaited first.
       if (this.#again.isUnderWay) {
         await this.#again.endedOr(this.#interruption);
         continue;

@@ -1,3 +1,4 @@
+import { patched } from '@temporalio/workflow';
 import type { AttemptInput, SetUpEnd } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { settingUpAgain } from '../activity-options.js';
@@ -39,10 +40,24 @@ export class SetUpAgain {
     });
   }
 
-  /** An attempt's own set-up waits for it: no two are at one host. Resolved too once something else is wanted. */
+  /**
+   * An attempt's own set-up waits for it, before its clock runs. False also keeps alive jobs whose attempt began beside such a
+   * set-up when the clock ran first and nothing was said of the wait.
+   */
+  isToBeAwaitedFirst(): boolean {
+    return this.isUnderWay && patched('set-up-waits-before-its-clock');
+  }
+
+  /** No two set-ups are at one host. Ends early once something else is wanted. */
   async settled(interruption: () => Interruption | undefined): Promise<void> {
-    if (!this.isUnderWay) return;
+    if (!this.isUnderWay || interruption() !== undefined) return;
     this.#story.move(JobPhase.SettingUp, 'waits for the end of the set-up that was asked for');
+    // What was wanted may have been taken back.
+    while (this.isUnderWay && interruption() === undefined) await this.endedOr(interruption);
+  }
+
+  /** Resolved too once something else is wanted, which may have been taken back since. */
+  async endedOr(interruption: () => Interruption | undefined): Promise<void> {
     await Promise.race([this.#underWay, whenInterrupted(interruption)]);
   }
 
