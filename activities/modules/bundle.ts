@@ -66,8 +66,10 @@ const UNPACK = `export LC_ALL=C
 m=${WORK}
 place=${shellPath(BUNDLE_PLACE)}
 new=$m/bundle.new
+# Folders that may not be written in, of an archive that a service made.
+chmod -R u+rwX "$new" 2> /dev/null
 rm -rf "$new" && mkdir -p "$new/tree" "$place" || exit 1
-tar -xzf "$HOME/${ARCHIVE}" -C "$new/tree" -m --no-same-owner || exit 1
+tar -xzf "$HOME/${ARCHIVE}" -C "$new/tree" -m --no-same-owner && chmod -R u+rwX "$new/tree" || exit 1
 if [ ! -e "$m/bundle.sums" ]; then : > "$m/bundle.links" && : > "$m/bundle.sums" || exit 1
 elif [ "$(stat -c %Y "$m/bundle.sums")" = "$(date +%s)" ]; then sleep 1; fi
 
@@ -79,20 +81,40 @@ find . -mindepth 1 -type d -print0 > "$new/folders" || exit 1
 
 cd "$place" || exit 1
 # Of the bundle before: what is not in this one goes, and folders that are empty then.
-cut -z -b 67- "$m/bundle.sums" | sort -z | comm -z -23 - "$new/names" > "$new/stale"
+# What a link leads to, which the command put into a folder's place, is not ours.
+behind_link() {
+  at=\${1%/*}
+  while [ "$at" != . ]; do [ ! -L "$at" ] || return 0; at=\${at%/*}; done
+  return 1
+}
+cut -z -b 67- "$m/bundle.sums" | sort -z | comm -z -23 - "$new/names" | while IFS= read -r -d '' name; do
+  behind_link "$name" || printf '%s\\0' "$name"
+done > "$new/stale"
 xargs -0 -r -a "$new/stale" sha256sum -z -- 2> /dev/null | sort -z > "$new/stale.now"
 sort -z "$m/bundle.sums" | comm -z -12 - "$new/stale.now" | cut -z -b 67- > "$new/gone"
 comm -z -23 "$m/bundle.links" "$new/names" | while IFS= read -r -d '' link; do
-  [ ! -L "$link" ] || printf '%s\\0' "$link"
+  [ ! -L "$link" ] || behind_link "$link" || printf '%s\\0' "$link"
 done >> "$new/gone"
 sort -z "$m/bundle.sums" | comm -z -13 - "$new/stale.now" | cut -z -b 67- | tr '\\0' '\\n' |
   sed 's/^\\./bundle: not in the bundle any more, and kept, since it was changed on this host: ~\\/bundle/'
 xargs -0 -r -a "$new/gone" rm -f -- || exit 1
 xargs -0 -r -a "$new/gone" dirname -z -- | sort -z -u | xargs -0 -r rmdir -p --ignore-fail-on-non-empty -- 2> /dev/null
 
+# What the command put where the bundle has something else is moved aside: a folder for a file, a link or a file for a folder.
+aside() {
+  kept=$1.jobctl-kept
+  while [ -e "$kept" ] || [ -L "$kept" ]; do kept=$kept+; done
+  mv -- "$1" "$kept" && echo "bundle: ~/bundle/\${1#./} stood in the way of the bundle's; it is kept as \${kept##*/}"
+}
+while IFS= read -r -d '' folder; do
+  if [ -L "$folder" ] || { [ -e "$folder" ] && [ ! -d "$folder" ]; }; then aside "$folder" || exit 1; fi
+done < "$new/folders"
 xargs -0 -r -a "$new/folders" mkdir -p -- || exit 1
 cut -z -b 67- "$new/sums" | xargs -0 -r sha256sum -z -- 2> /dev/null | sort -z | comm -z -13 - "$new/sums" |
   cut -z -b 67- > "$new/changed"
+while IFS= read -r -d '' name; do
+  if [ -d "$name" ] && [ ! -L "$name" ]; then aside "$name" || exit 1; fi
+done < "$new/names"
 cd "$new/tree" || exit 1
 cat "$new/changed" "$new/links" |
   xargs -0 -r cp --parents --no-dereference --remove-destination --preserve=mode -t "$place" -- || exit 1

@@ -112,6 +112,47 @@ describe('what goes into a bundle', function () {
     assert.deepEqual(await pathsOf({ exclude: ['.git', 'data'] }), ['.gitignore', 'a.py']);
   });
 
+  it('rules tell capitals from small letters, as git does', async () => {
+    write('Lib/a.py', 'lib/b.py', 'MANIFEST', 'BUILD', 'build/x', '.Venv/c');
+    writeFileSync(join(top, '.gitignore'), 'lib/\nManifest\n/build\n');
+    const want = ['.Venv', '.Venv/c', '.gitignore', 'BUILD', 'Lib', 'Lib/a.py', 'MANIFEST'];
+    assert.deepEqual(await pathsOf(), want);
+  });
+
+  it("the repository stays behind whatever is excluded, and goes where nothing of git's is listened to", async () => {
+    write('a.py', 'data/x');
+    git('init', '-q');
+    assert.deepEqual(await pathsOf({ exclude: ['data'] }), ['a.py']);
+    assert.ok((await pathsOf({ exclude: ['data'], withIgnored: true })).includes('.git/config'));
+  });
+
+  it("in a worktree, through a link and by the user's own rules git ignores the same", async () => {
+    write('a.pem', 'b.py', 'c.own');
+    git('init', '-q');
+    git('add', 'b.py');
+    git('commit', '-qm', 'x');
+    const tree = join(top, 'tree');
+    git('worktree', 'add', '-q', tree);
+    for (const name of ['a.pem', 'c.own']) writeFileSync(join(tree, name), '');
+    writeFileSync(join(top, '.git/info/exclude'), '*.pem\n');
+    writeFileSync(join(top, 'mine'), '*.own\n');
+    git('config', 'core.excludesFile', join(top, 'mine'));
+    assert.deepEqual(await pathsOf({}, tree), ['b.py']);
+    symlinkSync(tree, join(top, 'link'));
+    const { says } = await packBundle(join(top, 'link'), { dir: '.' }, { isDry: true });
+    assert.match(says, /^bundle: 1 file of .*; \.git, a\.pem, c\.own stay behind$/);
+  });
+
+  it('a folder of the repository that an ignored link has taken the place of is not followed', async () => {
+    write('data/x', 'a.py', 'elsewhere/x');
+    git('init', '-q');
+    git('add', 'data/x', 'a.py');
+    rmSync(join(top, 'data'), { recursive: true });
+    symlinkSync('elsewhere', join(top, 'data'));
+    writeFileSync(join(top, '.gitignore'), '/data\n/elsewhere\n');
+    assert.deepEqual(await pathsOf(), ['.gitignore', 'a.py']);
+  });
+
   const listed = async (bundle: Partial<BundleSpec> = {}) => {
     const { packed, says, warnings } = await packBundle(top, { dir: '.', ...bundle });
     assert.ok(packed);
@@ -128,14 +169,14 @@ describe('what goes into a bundle', function () {
   };
 
   it("in a repository it tells which code it is, under AXLearn's names, without a remote's password", async () => {
-    write('a.py');
+    write('a.py', 'prod.key');
     git('init', '-q');
     git('add', '.');
     git('commit', '-qm', 'first');
-    git('remote', 'add', 'origin', 'https://alice:ghp_secret@github.com/a/b.git');
-    writeFileSync(join(top, 'a.py'), 'changed\n');
+    git('remote', 'add', 'origin', 'https://alice:ghp@secret@github.com/a/b.git?private_token=glpat');
+    for (const name of ['a.py', 'prod.key']) writeFileSync(join(top, name), 'changed\n');
     write('new.py');
-    const { names, contentOf } = await listed();
+    const { names, contentOf } = await listed({ exclude: ['*.key'] });
     assert.deepEqual(names.filter((name) => name.startsWith('.git.')).toSorted(), [
       '.git.branch',
       '.git.commit',
@@ -147,7 +188,8 @@ describe('what goes into a bundle', function () {
     assert.equal(contentOf('.git.branch'), 'main\n');
     assert.equal(contentOf('.git.remote').split('\n')[0], 'origin\thttps://github.com/a/b.git (fetch)');
     assert.match(contentOf('.git.diff'), /-a\.py\n\+changed/);
-    assert.equal(contentOf('.git.porcelain'), ' M a.py\n?? new.py\n');
+    assert.doesNotMatch(contentOf('.git.diff'), /prod/);
+    assert.equal(contentOf('.git.porcelain'), ' M a.py\n M prod.key\n?? new.py\n');
   });
 
   it('the same files are the same bundle, whenever and wherever they were made; a mode makes another', async () => {
@@ -173,6 +215,9 @@ describe('what goes into a bundle', function () {
 
   it('a folder with nothing to pack, or with too much, is refused with what is in it', async () => {
     await assert.rejects(listed(), { name: 'NotPackable', message: 'has nothing to be packed' });
+    mkdirSync(join(top, '.gitignore'));
+    await assert.rejects(listed(), /nothing to be packed/);
+    rmSync(join(top, '.gitignore'), { recursive: true });
     write('venv/x');
     await assert.rejects(
       listed(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -145,7 +146,48 @@ describe('the module bundle', function () {
       assert.match(output, /kept, since it was changed on this host: ~\/bundle\/edited\n/);
       assert.match(output, /4 files in ~\/bundle; 3 brought, \d+ taken away/);
       assert.ok(existsSync(there(session, 'theirs')));
+      assert.doesNotMatch(output, /in the way/);
       assert.equal((await apply(session)).kind, 'unchanged');
+    }));
+
+  it('what the command put in the way is kept beside, and what it linked to is not touched', () =>
+    withHost(async (session) => {
+      for (const name of ['a/z', 'data/x', 'data/y', 'gone/x', 'f']) write(name);
+      await apply(session);
+      const bucket = mkdtempSync(join(tmpdir(), 'bundle-bucket-'));
+      for (const folder of ['data', 'gone']) {
+        cpSync(there(session, folder), join(bucket, folder), { recursive: true });
+        rmSync(there(session, folder), { recursive: true });
+        symlinkSync(join(bucket, folder), there(session, folder));
+      }
+      mkdirSync(there(session, 'a/__pycache__'));
+      writeFileSync(there(session, 'a/__pycache__/z.pyc'), 'made');
+      rmSync(there(session, 'f'));
+      writeFileSync(there(session, 'sub'), 'a file of the command');
+
+      for (const name of ['a', 'data/x', 'gone', 'f']) rmSync(join(mine, name), { recursive: true });
+      write('a');
+      write('sub/f');
+      const { output } = await apply(session);
+      assert.equal(session.read('bundle/a'), 'a\n');
+      assert.equal(session.read('bundle/a.jobctl-kept/__pycache__/z.pyc'), 'made');
+      assert.equal(session.read('bundle/sub.jobctl-kept'), 'a file of the command');
+      assert.equal(session.read('bundle/data/y'), 'data/y\n');
+      for (const name of ['data/x', 'data/y', 'gone/x']) assert.ok(existsSync(join(bucket, name)), name);
+      assert.match(output, /~\/bundle\/a stood in the way of the bundle's; it is kept as a\.jobctl-kept\n/);
+      assert.equal((await apply(session)).kind, 'unchanged');
+      rmSync(bucket, { recursive: true });
+    }));
+
+  it('folders of an archive that nobody may write in do not stand in its own way', () =>
+    withHost(async (session) => {
+      write('ro/a.py');
+      chmodSync(join(mine, 'ro'), 0o555);
+      await apply(session);
+      chmodSync(join(mine, 'ro'), 0o755);
+      write('ro/a.py', 'other\n');
+      await apply(session);
+      assert.equal(session.read('bundle/ro/a.py'), 'other\n');
     }));
 
   it('Python runs the new code where a module changed and kept its size', () =>

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import ignore, { type Ignore } from 'ignore';
-import { type BundleSpec, USUAL_EXCLUDES } from '../../../domain/setup-spec.js';
+import type { Ignore } from 'ignore';
+import type { BundleSpec } from '../../../domain/setup-spec.js';
+import { excludedBy, isIgnored, type Rules, rulesAround, rulesOf } from './exclusion.js';
 import { git } from './git.js';
 import { MAX_ENTRIES, sortedNames } from './tree-entries.js';
 import { NotPackable } from './pack-tree.js';
@@ -26,46 +26,40 @@ export interface BundleEntries {
 /**
  * Walks the folder, and does not look into what stays behind: what `exclude` names, and what git would ignore, where the bundle
  * does not say otherwise. What git keeps though it is ignored goes, as everything that is in the repository.
+ * @param folder its real path: git's rules are those of where it lies
  * @throws NotPackable
  */
 export async function bundleEntries(folder: string, bundle: BundleSpec): Promise<BundleEntries> {
   const walk = new Walk(folder, bundle);
-  await walk.into('');
-  if (bundle.withIgnored !== true) await walk.addTracked();
+  if (bundle.withIgnored === true) await walk.into('');
+  else {
+    await walk.into('', await rulesAround(folder));
+    await walk.addTracked();
+  }
   return walk.entries();
-}
-
-/** Rules, and the folder whose paths they are about. */
-interface Rules {
-  readonly base: string;
-  readonly rules: Ignore;
 }
 
 class Walk {
   readonly #folder: string;
   readonly #excluded: Ignore;
-  readonly #isGitRead: boolean;
-  /** Of the folders around this one, from the top of its repository down. */
-  readonly #around: readonly Rules[];
   readonly #paths = new Set<string>();
   readonly #leftOut: string[] = [];
   readonly #linksOut: [string, string][] = [];
   readonly #bytesOf = new Map<string, number>();
   #count = 0;
 
-  constructor(folder: string, { exclude = USUAL_EXCLUDES, withIgnored }: BundleSpec) {
+  constructor(folder: string, bundle: BundleSpec) {
     this.#folder = folder;
-    this.#excluded = ignore().add([...exclude]);
-    this.#isGitRead = withIgnored !== true;
-    this.#around = this.#isGitRead ? rulesAround(folder) : [];
+    this.#excluded = excludedBy(bundle);
   }
 
-  async into(path: string, rules: readonly Rules[] = this.#around): Promise<void> {
-    const own = this.#isGitRead ? [...rules, ...rulesOf(join(this.#folder, path))] : rules;
+  /** @param rules git's, of the folders around; absent: git is not listened to */
+  async into(path: string, rules?: readonly Rules[]): Promise<void> {
+    const own = rules && [...rules, ...rulesOf(join(this.#folder, path))];
     for (const { name, isFolder } of await sortedNames(this.#folder, path)) {
       const below = path === '' ? name : `${path}/${name}`;
       const named = isFolder ? `${below}/` : below;
-      if (this.#excluded.ignores(named) || isIgnored(join(this.#folder, below), isFolder, own)) {
+      if (this.#excluded.ignores(named) || isIgnored(join(this.#folder, below), isFolder, own ?? [])) {
         this.#leftOut.push(named);
         continue;
       }
@@ -79,13 +73,27 @@ class Walk {
 
   /** A file that somebody put into the repository though a .gitignore names it. */
   async addTracked(): Promise<void> {
-    const listed = await git(this.#folder, ['ls-files', '-ci', '--exclude-standard', '-z']);
+    const listed = await git(this.#folder, ['ls-files', '-z']);
     for (const path of listed?.split('\0') ?? []) {
       if (path === '' || this.#paths.has(path) || this.#excluded.ignores(path)) continue;
-      if (!existsSync(join(this.#folder, path))) continue;
-      for (let above = dirname(path); above !== '.'; above = dirname(above)) this.#paths.add(above);
+      const above = await this.#foldersAbove(path);
+      const found = await lstat(join(this.#folder, path)).catch(() => undefined);
+      // Gone, behind a link that took its folder's place, or a submodule, whose folder was walked.
+      if (above === undefined || found === undefined || found.isDirectory()) continue;
+      for (const folder of above) this.#paths.add(folder);
       await this.#add(path);
     }
+  }
+
+  /** Undefined where one of them is none (any more). */
+  async #foldersAbove(path: string): Promise<readonly string[] | undefined> {
+    const folders: string[] = [];
+    for (let above = dirname(path); above !== '.'; above = dirname(above)) {
+      const found = await lstat(join(this.#folder, above)).catch(() => undefined);
+      if (found?.isDirectory() !== true) return undefined;
+      folders.push(above);
+    }
+    return folders;
   }
 
   async #add(path: string): Promise<void> {
@@ -114,30 +122,4 @@ class Walk {
       bytesOf: this.#bytesOf,
     };
   }
-}
-
-/** As git does: of all rules that speak of a path, the deepest folder's decide. */
-function isIgnored(place: string, isFolder: boolean, rules: readonly Rules[]): boolean {
-  let verdict = false;
-  for (const { base, rules: own } of rules) {
-    const { ignored, unignored } = own.test(`${relative(base, place).split(sep).join('/')}${isFolder ? '/' : ''}`);
-    if (ignored || unignored) verdict = ignored;
-  }
-  return verdict;
-}
-
-function rulesOf(folder: string, file = '.gitignore'): readonly Rules[] {
-  const place = join(folder, file);
-  return existsSync(place) ? [{ base: folder, rules: ignore().add(readFileSync(place, 'utf8')) }] : [];
-}
-
-/** Of the folders above this one, up to the top of the repository that it is in. */
-function rulesAround(folder: string): readonly Rules[] {
-  const above: string[] = [];
-  for (let at = folder; !existsSync(join(at, '.git')); at = dirname(at)) {
-    if (dirname(at) === at) return [];
-    above.unshift(dirname(at));
-  }
-  const [top = folder] = above;
-  return [...rulesOf(top, '.git/info/exclude'), ...above.flatMap((each) => rulesOf(each))];
 }

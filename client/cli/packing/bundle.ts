@@ -1,6 +1,7 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import type { BundleSpec } from '../../../domain/setup-spec.js';
 import { bundleEntries, type BundleEntries } from './bundle-entries.js';
+import { excludedBy } from './exclusion.js';
 import { gitFiles } from './git.js';
 import { sizeText } from '../render/size.js';
 import { checkTree, NotPackable, packTree, type PackedTree } from './pack-tree.js';
@@ -32,10 +33,15 @@ export async function packBundle(
 ): Promise<PackedBundle> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new NotPackable(found === undefined ? 'does not exist' : 'is no folder');
-  const [entries, texts] = await Promise.all([bundleEntries(folder, bundle), gitFiles(folder)]);
+  const root = await realpath(folder);
+  const excluded = excludedBy(bundle);
+  const [entries, texts] = await Promise.all([
+    bundleEntries(root, bundle),
+    gitFiles(root, (path) => excluded.ignores(path)),
+  ]);
   refuseUnfit(entries);
   const names = new Set(texts.map(({ name }) => name));
-  const tree = { root: folder, entries: entries.paths.filter((path) => !names.has(path)) };
+  const tree = { root, entries: entries.paths.filter((path) => !names.has(path)) };
   if (isDry === true) await checkTree(tree);
   const packed = isDry === true ? undefined : await packTree({ ...tree, texts, gzip: true, ...(onRead && { onRead }) });
   return { packed, says: whatItHolds(folder, entries, packed?.source.size), warnings: warningsOf(entries) };

@@ -15,22 +15,38 @@ export function git(folder: string, words: readonly string[]): Promise<string | 
   });
 }
 
+/** Bytes of names on one command line. */
+const MOST_NAMES = 500_000;
+
 /**
- * What tells which code a bundle is, under AXLearn's names (docs/bundles.md): commit, branch, remotes, what differs from
- * the commit, and what git knows of each file. None outside of a repository, or before its first commit.
+ * What tells which code a bundle is, under AXLearn's names (docs/bundles.md): commit, branch, remotes, what differs from the
+ * commit in files that may go, and what git knows of each file. None outside of a repository, or before its first commit.
  */
-export async function gitFiles(folder: string): Promise<readonly { readonly name: string; readonly text: string }[]> {
+export async function gitFiles(
+  folder: string,
+  isLeftOut: (path: string) => boolean,
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
   const commit = await git(folder, ['rev-parse', 'HEAD']);
   if (commit === undefined) return [];
   const [branch, remote, diff, porcelain] = await Promise.all([
     git(folder, ['rev-parse', '--abbrev-ref', 'HEAD']),
     git(folder, ['remote', '-v']),
-    git(folder, ['diff', '--relative', '--no-ext-diff', '--no-color', 'HEAD', '--', '.']),
+    difference(folder, isLeftOut),
     git(folder, ['status', '--porcelain', '--', '.']),
   ]);
   const texts = { commit, branch, remote: remote && withoutPasswords(remote), diff, porcelain };
   return Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [{ name: `.git.${name}`, text }]));
 }
 
-/** A remote's URL may hold a person's token: `https://user:token@host`. */
-const withoutPasswords = (remotes: string): string => remotes.replace(/(:\/\/)[^/@\s]*@/g, '$1');
+/** What stays behind stays behind in here too. */
+async function difference(folder: string, isLeftOut: (path: string) => boolean): Promise<string | undefined> {
+  const how = ['--relative', '--no-renames', '--no-ext-diff', '--no-color'];
+  const listed = await git(folder, ['diff', ...how, '--name-only', '-z', 'HEAD', '--', '.']);
+  const changed = listed?.split('\0').filter((path) => path !== '' && !isLeftOut(path));
+  if (changed === undefined || changed.length === 0) return changed && '';
+  if (changed.join(' ').length > MOST_NAMES) return undefined;
+  return git(folder, ['--literal-pathspecs', 'diff', ...how, 'HEAD', '--', ...changed]);
+}
+
+/** A remote's URL may hold a person's token: `https://user:token@host`, `?private_token=..`. */
+const withoutPasswords = (remotes: string): string => remotes.replace(/(:\/\/)[^/\s]*@/g, '$1').replace(/\?\S*/g, '');
