@@ -41,6 +41,8 @@ export class HostSetUp {
   readonly #context: HostSetUpContext;
   readonly #host: AttemptHost;
   readonly #streams = new Map<string, Promise<LogStream>>();
+  /** Whose large files are being put on the host. */
+  #arriving: string | undefined;
 
   constructor(context: HostSetUpContext, host: AttemptHost) {
     this.#context = context;
@@ -71,10 +73,12 @@ export class HostSetUp {
     const { number, target } = this.#host;
     patience.heard(target);
     const since = Date.now();
+    this.#arriving = undefined;
     const listener: SetUpListener = {
       onOutput: async (module, chunk) => (await this.#streamOf(module)).append(chunk),
       onStep: ({ module, step, code }) =>
         code === undefined ? journal.began(number, module, step) : journal.ended(number, module, step, code),
+      onFiles: (module) => (this.#arriving = module),
       onReady: ({ module, kind }) => journal.ready(number, module, kind, since),
     };
     try {
@@ -89,9 +93,11 @@ export class HostSetUp {
     const isOfHost =
       error instanceof HostFileError || error instanceof RunnerFailed || error instanceof StoreUnavailable;
     if (!isOfHost || this.#context.signal.aborted) throw error;
-    const module = this.#context.plans[0]?.name ?? CONNECT;
-    this.#context.journal.began(this.#host.number, module, ARRIVE);
-    this.#context.journal.ended(this.#host.number, module, ARRIVE, PASSING_CODE);
+    const { journal } = this.#context;
+    const { number } = this.#host;
+    const module = this.#arriving ?? journal.firstUnready(number) ?? CONNECT;
+    journal.began(number, module, ARRIVE);
+    journal.ended(number, module, ARRIVE, PASSING_CODE);
     return { kind: 'failed', module, step: ARRIVE, code: PASSING_CODE, tail: error.message };
   }
 

@@ -80,6 +80,11 @@ export class SetUpJournal {
     this.#ready.set(module, hosts.add(host));
   }
 
+  /** The module that this host is at or comes to next; undefined: all are ready. */
+  firstUnready(host: number): string | undefined {
+    return this.#unready(host)[0];
+  }
+
   /** Who is not ready now, and what each of the slowest is at. */
   unready(): UnreadyHosts {
     const hosts = hostsOf(this.#options.input);
@@ -96,14 +101,21 @@ export class SetUpJournal {
     const rows = [...this.#rows.values()].filter((row) => row.host === host);
     const connect = rows.find(({ module }) => module === CONNECT);
     if (connect?.endedAt === undefined) return this.#atStep(connect, CONNECT);
-    const module = this.#options.modules.find((name) => this.#ready.get(name)?.has(host) !== true);
-    if (module === undefined) return undefined;
+    const unready = this.#unready(host);
+    const [first] = unready;
+    if (first === undefined) return undefined;
+    // Also of a later one, whose file does not arrive.
     const last = rows
-      .filter((row) => row.module === module)
+      .filter((row) => unready.includes(row.module))
       .reduce<SetUpStepRecord | undefined>((a, b) => (a !== undefined && a.startedAt > b.startedAt ? a : b), undefined);
-    if (last !== undefined) return this.#atStep(last, module);
+    if (last !== undefined) return this.#atStep(last, last.module);
     const since = Math.max(...rows.map(({ startedAt, endedAt }) => endedAt ?? startedAt));
-    return { module, step: 'check', forMs: Date.now() - since, tries: 1 };
+    return { module: first, step: 'check', forMs: Date.now() - since, tries: 1 };
+  }
+
+  /** In order. */
+  #unready(host: number): readonly string[] {
+    return this.#options.modules.filter((name) => this.#ready.get(name)?.has(host) !== true);
   }
 
   #atStep(row: SetUpStepRecord | undefined, module: string): Omit<UnreadyHost, 'slice' | 'host'> {

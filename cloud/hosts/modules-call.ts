@@ -96,8 +96,10 @@ class ModulesCall {
 
   async #placeLargeFiles({ name, steps }: ModulePlan, fetch: StoreFetch, signal: AbortSignal): Promise<void> {
     const tell = (line: string) => this.#listener.onOutput(name, Buffer.from(`jobctl: ${line}\n`));
+    this.#listener.onFiles?.(name);
     for (const { content } of steps.flatMap((step) => step.files ?? []).filter(isCopied))
       await fetch.place(content, copiedPath(content), { mode: 0o600, signal }, tell);
+    this.#listener.onFiles?.(undefined);
   }
 
   /** What comes before the first step is of the host's login files. */

@@ -77,6 +77,8 @@ export interface SetUpListener {
   onOutput(module: string, chunk: Buffer): void | Promise<void>;
   /** A step began; with `code`, it ended. */
   onStep?(event: { readonly module: string; readonly step: string; readonly code?: number }): void;
+  /** The large files of a module are put on the host from now on; undefined: they are there. */
+  onFiles?(module: string | undefined): void;
   /** A module is ready. */
   onReady?(outcome: Exclude<ModuleOutcome, { kind: 'failed' }>): void;
 }

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { HostSetUp, type HostSetUpContext } from '../../activities/attempt/set-up-host.js';
 import { SetUpJournal } from '../../activities/attempt/set-up-journal.js';
 import type { AttemptInput } from '../../activities/contract.js';
+import type { HostConnection, ModulePlan } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
+import type { FileSource } from '../../domain/file-source.js';
 import { MOST_NAMED, unreadyText, type UnreadyHost } from '../../domain/unready-hosts.js';
+import { withHost } from '../hosts/session.js';
+import { until } from '../until.js';
 
 const slice = (index: number, hosts: number): AttemptInput['slices'][number] => ({
   ownership: { owner: 'o', job: 'a', run: 'r', generation: 1, spec: 's' },
@@ -103,6 +110,52 @@ describe('who is not set up when the time is over', () => {
     assert.equal(journal.unready().ready, 1);
     await journal.close('taken');
   });
+});
+
+describe('a file that does not arrive', () => {
+  const fileOf = (announced: Buffer, content: Buffer): FileSource => ({
+    size: announced.length,
+    sha256: createHash('sha256').update(announced).digest('hex'),
+    read: async function* (start) {
+      yield content.subarray(start);
+    },
+  });
+  const [large, other] = [Buffer.alloc(300_000, 'x'), Buffer.alloc(300_000, 'y')];
+  const plan = (name: string, content: Buffer | FileSource): ModulePlan => {
+    const files = [{ path: name, content, mode: 0o600 }];
+    return { name, fingerprint: name, check: 'true', steps: [{ name: 'put', script: 'true', files }] };
+  };
+
+  it('is booked under the module that it is for, though those before it are not all ready', () =>
+    withHost(async ({ connection, host: { target } }) => {
+      const journal = await journalOf([slice(0, 1)], ['ssh', 'files', 'bundle']);
+      const over = new AbortController();
+      const context = {
+        journal,
+        plans: [
+          plan('ssh', Buffer.from('k')),
+          plan('files', fileOf(large, large)),
+          plan('bundle', fileOf(other, large)),
+        ],
+        caller: { on: (_: unknown, work: (to: HostConnection) => unknown) => work(connection) },
+        patience: { heard: () => undefined },
+        signal: over.signal,
+      } as unknown as HostSetUpContext;
+      const setUp = new HostSetUp(context, { target, number: 0 });
+      const ended = assert.rejects(
+        new MockActivityEnvironment().run(() => setUp.run()),
+        /aborted/,
+      );
+      const [place] = await until('a try to fail', () => {
+        const { slowest } = journal.unready();
+        return slowest[0]?.code === undefined ? undefined : slowest;
+      });
+      over.abort();
+      await ended;
+      await journal.close('taken');
+      assert.deepEqual([place?.module, place?.step, place?.tries, place?.code], ['bundle', 'arrive', 1, 255]);
+      assert.equal(journal.firstUnready(0), 'files', 'what comes before it is not made yet');
+    }));
 });
 
 describe('a set-up that took too long, in words', () => {
