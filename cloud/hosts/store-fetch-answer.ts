@@ -88,7 +88,8 @@ export function whyNot(
     case 'trouble':
       return { reason: `${stored.place}: ${answer.message}`, closes: 'store' };
     case 'other-content':
-      return { reason: `${stored.place}: ${answer.message}` };
+      // Most likely a proxy's page, which every other file would get too.
+      return { reason: `${stored.place}: ${answer.message}`, closes: 'store' };
   }
 }
 

@@ -17,25 +17,37 @@ const STALL_SECONDS = 10;
  * Written by `dd` at its offset, as `putScript` does: a fetch that was cut and still runs writes the same bytes at the same places.
  *
  * Says `unchanged`, `done`, `no-curl`, `no-token CODE` (curl's, of the call to the metadata server), `failed CODE BYTES MESSAGE`
- * (curl's; how much is there now), or a sentence about what arrived. A disk that is full is a failure of the script.
+ * (curl's; how much is there now), or a sentence about what arrived instead, after the part is removed: a proxy's login page would
+ * stay before what comes by another way. A disk that is full is a failure of the script.
  */
 export const fetchScript = (place: FilePlace, reader: Reader): string => `${onPlace(place)}: >> "$t" || exit 1
 command -v curl > /dev/null || { say no-curl; exit 0; }
 config=$(cat)
-${reader === 'service-account' ? WITH_TOKEN : ''}n=$(length "$t")
+${reader === 'service-account' ? WITH_TOKEN : ''}other() { rm -f -- "$t"; say "$*"; exit 0; }
+n=$(length "$t")
 [ "$n" -le ${place.size} ] || { : > "$t"; n=0; }
 code=0
 if [ "$n" -lt ${place.size} ]; then
+  from=$n
   heard=$( {
     {
       printf '%s\\n' "$config" | curl --config - --silent --show-error --fail --globoff --connect-timeout ${CONNECT_SECONDS} \\
-        --speed-limit 1 --speed-time ${STALL_SECONDS} --range "$n-${place.size - 1}" 2>&3
+        --speed-limit 1 --speed-time ${STALL_SECONDS} --range "$from-${place.size - 1}" \\
+        --write-out '%{stderr}\\njobctl: http %{http_code}\\n' 2>&3
       echo "code $?" >&3
-    } | dd of="$t" bs=65536 seek="$n" oflag=seek_bytes conv=notrunc status=none 2>&4 || echo 'jobctl: not written' >&3
+    } | dd of="$t" bs=65536 seek="$from" oflag=seek_bytes conv=notrunc status=none 2>&4 || echo 'jobctl: not written' >&3
   } 3>&1 4>&2 )
   case $heard in *'jobctl: not written'*) exit 1 ;; esac
   code=$(printf '%s\\n' "$heard" | sed -n 's/^code //p' | tail -n 1)
+  http=$(printf '%s\\n' "$heard" | sed -n 's/^jobctl: http //p' | tail -n 1)
   n=$(length "$t")
+  # With 4xx and 5xx nothing was written; 000 and none are no answer. A whole answer behind a part is at the wrong place.
+  case $http in
+    200) [ "$from" = 0 ] ;;
+    206 | [45]?? | 000 | '') ;;
+    *) false ;;
+  esac || other "HTTP $http where bytes $from-${place.size - 1} were asked for"
+  [ "$code" != 0 ] || [ "$n" -ge ${place.size} ] || other "only $n of ${place.size} bytes arrived"
 fi
 [ "$code" = 0 ] || { say "failed $code $n $(printf '%s\\n' "$heard" | grep '^curl: (' | tail -n 1)"; exit 0; }
 ${intoPlace(place)}`;

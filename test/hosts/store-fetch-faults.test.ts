@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { partName } from '../../cloud/hosts/file-copy-scripts.js';
+import { copiedPath } from '../../cloud/hosts/module-program.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
 import { HostFileError } from '../../cloud/hosts/port.js';
 import { until } from '../until.js';
@@ -13,6 +18,8 @@ import { never, withHost } from './session.js';
 import { asWorker, MAY_READ, partOf, StoreWithRights } from './store-with-rights.js';
 import type { TcpCutter } from './tcp-cutter.js';
 import { startTcpCutter } from './tcp-cutter.js';
+
+const PAGE = '<html>please log in at the proxy</html>';
 
 async function onHost(connection: HostConnection, command: string): Promise<void> {
   const nothing = (): void => undefined;
@@ -61,6 +68,24 @@ describe('a large file of a module that its host cannot read from the store', ()
     }
   }
 
+  /** Whoever asks for whichever object gets this answer. */
+  async function behindAnswer(
+    answer: (response: ServerResponse) => void,
+    work: (endpoint: string, asked: () => number) => Promise<void>,
+  ): Promise<void> {
+    let asked = 0;
+    const proxy = createServer((_request, response) => {
+      asked += 1;
+      answer(response);
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    try {
+      await work(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, () => asked);
+    } finally {
+      proxy.close();
+    }
+  }
+
   /** It arrives over SSH, and its log has one line that says why. */
   async function comesOverSsh(connection: HostConnection, name: string, why: RegExp, options = {}): Promise<void> {
     const file = await store.file(name, options);
@@ -74,6 +99,42 @@ describe('a large file of a module that its host cannot read from the store', ()
   it('for other content under its name: it comes over SSH, and is right', () =>
     onVm(({ connection }) =>
       comesOverSsh(connection, 'other.bin', /sha256 of what arrived is [0-9a-f]{64}, not/, { other: true }),
+    ));
+
+  for (const [what, status, why] of [
+    ['a page', 200, /gs:\/\/jobs\/page\.bin: only 39 of 400000 bytes arrived\)/],
+    ['a redirection', 302, /gs:\/\/jobs\/page\.bin: HTTP 302 where bytes 0-399999 were asked for\)/],
+  ] as const)
+    it(`for ${what} of a proxy's, which is no part of the file: the store is not asked for the next one`, () =>
+      onVm(({ connection }) =>
+        behindAnswer(
+          (response) => void response.writeHead(status, status === 302 ? { location: '/login' } : {}).end(PAGE),
+          async (endpoint, asked) => {
+            await comesOverSsh(connection, 'page.bin', why, { endpoint });
+            const next = await store.file('after.bin', { endpoint });
+            assert.match((await applyModule(connection, next.module)).output, /^jobctl: after\.bin, .* over SSH\n$/);
+            assert.equal(asked(), 1);
+          },
+        ),
+      ));
+
+  it('for the whole of it, cut, where the rest is asked for: it is not put behind what is there', () =>
+    onVm(({ connection }) =>
+      behindAnswer(
+        (response) => void response.writeHead(200, { 'content-length': 400_000 }).write(PAGE, () => response.destroy()),
+        async (endpoint, asked) => {
+          const file = await store.file('rest.bin', { endpoint });
+          const there = `~/${dirname(copiedPath(file))}/${partName(copiedPath(file), file.sha256)}`;
+          await onHost(
+            connection,
+            `mkdir -p ~/${dirname(copiedPath(file))} && printf ${file.text.slice(0, 500)} > ${there}`,
+          );
+          const { kind, output } = await applyModule(connection, file.module);
+          assert.equal(kind, 'done', output);
+          assert.match(output, /HTTP 200 where bytes 500-399999 were asked for\)\n/);
+          assert.deepEqual([asked(), file.sent], [1, file.size]);
+        },
+      ),
     ));
 
   it('for an object that is not there', () =>
