@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { OAuth2Client } from 'google-auth-library';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { type SendUpload, uploadInChunks } from '../../cloud/store/resumable-upload.js';
@@ -146,6 +147,13 @@ describe('an upload to a store that takes nothing', () => {
     const url = await answering(() => undefined);
     const wish = { url, source: sourceOf(2 * MIB), send: uploadSender(undefined), timing };
     await assert.rejects(uploadInChunks(wish), /nothing more was stored for 0.6 s/);
+  });
+  it('and whose login is never given is given up', async () => {
+    const url = await answering(() => undefined);
+    const login = new OAuth2Client({ clientId: 'a', clientSecret: 'b', endpoints: { oauth2TokenUrl: `${url}/token` } });
+    login.setCredentials({ refresh_token: 'c' });
+    const wish = { url, source: sourceOf(2 * MIB), send: uploadSender(login), timing };
+    await assert.rejects(uploadInChunks(wish), ({ cause }: Error) => /no answer in 0.2 s/.test(String(cause)));
   });
   it('and is always busy is given up, with its words', async () => {
     const busy = 'HTTP/1.1 503 Busy\r\ncontent-length: 4\r\nconnection: close\r\n\r\nbusy';
