@@ -21,9 +21,9 @@ export function parseState(line: string): StartAnswer {
     if (!Number.isFinite(value)) throw new Error(`on-host runner: field ${position + 1} of '${line}' is not a number`);
     return value;
   };
-  // A run that an earlier version of the runner has begun does not know it.
+  // A run that an earlier version of the runner has begun does not know it; nothing stands where a tool of the host's failed.
   const quietMs = (position: number): { readonly quietMs?: number } =>
-    fields[position] === undefined || fields[position] === '-' ? {} : { quietMs: number(position) };
+    ['-', '', undefined].includes(fields[position]) ? {} : { quietMs: number(position) };
   switch (kind) {
     case 'absent':
     case 'starting':

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostConnection } from '../../cloud/hosts/port.js';
+import { parseState } from '../../cloud/hosts/run-status.js';
 import { until } from '../until.js';
 import { ended, request } from './run.js';
 import { type HostSession, withHost } from './session.js';
@@ -24,6 +27,17 @@ const printedAt = ({ host }: HostSession, at: number): void =>
   utimesSync(join(host.home, RUN, 'output'), at / 1000, at / 1000);
 
 describe('the on-host runner: how long a command has been quiet', () => {
+  const withComma = { LOCPATH: '', LC_NUMERIC: 'comma' };
+  before(() => {
+    withComma.LOCPATH = mkdtempSync(join(tmpdir(), 'comma-'));
+    const locales = withComma.LOCPATH;
+    const source = 'LC_NUMERIC\ndecimal_point "<U002C>"\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n';
+    writeFileSync(join(locales, 'source'), source);
+    // It fails for what else a locale has, and writes this part.
+    spawnSync('localedef', ['-c', '-i', join(locales, 'source'), join(locales, 'comma')]);
+  });
+  after(() => rmSync(withComma.LOCPATH, { recursive: true }));
+
   it('since its last output, of whatever kind, and not since its start', () =>
     withHost(async (session) => {
       const { connection, host } = session;
@@ -54,6 +68,20 @@ describe('the on-host runner: how long a command has been quiet', () => {
       assert.ok(quiet !== undefined && quiet >= 5_000 && quiet < 60_000, `${quiet} ms`);
     }));
 
+  it('on a host that writes a comma before a fraction too', () =>
+    withHost(
+      async (session) => {
+        const { connection, host } = session;
+        assert.match(execFileSync('stat', ['-c', '%.3Y', host.home], { env: withComma, encoding: 'utf8' }), /\d,\d/);
+        await connection.startRun(request('sleep 60'));
+        beganLongAgo(session);
+        printedAt(session, Date.now() - HOUR_MS);
+        const quiet = await quietMs(connection);
+        assert.ok(quiet !== undefined && quiet >= HOUR_MS - 100, `${quiet} ms`);
+      },
+      { env: withComma },
+    ));
+
   it('nothing where its clock was set back', () =>
     withHost(async (session) => {
       await session.connection.startRun(request('sleep 60'));
@@ -61,6 +89,13 @@ describe('the on-host runner: how long a command has been quiet', () => {
       printedAt(session, Date.now() + HOUR_MS);
       assert.equal(await quietMs(session.connection), 0);
     }));
+
+  it('unknown where a tool of the host’s failed, and not 0', () => {
+    const running = { kind: 'running', startedAt: 1, outputBytes: 2 };
+    assert.deepEqual(parseState('running 1 2 '), running);
+    assert.deepEqual(parseState('running 1 2 -'), running);
+    assert.deepEqual(parseState('running 1 2 3'), { ...running, quietMs: 3 });
+  });
 
   it('it cannot tell of a run that an earlier version has begun', () =>
     withHost(async (session) => {

@@ -30,7 +30,8 @@ ago() {
 # How long ago the output was written to, at least; '-' where a full disk took nothing of what may have been printed.
 quiet() {
   room=$(stat -f -c %a "$run/output") && [ "$room" -gt 0 ] || { echo -; return; }
-  written=$(stat -c %.3Y "$run/output") && ago "\${written%.*}\${written#*.}"
+  # Elsewhere a comma may stand before the fraction.
+  written=$(LC_ALL=C stat -c %.3Y "$run/output") && ago "\${written%.*}\${written#*.}"
 }
 
 exited() {
