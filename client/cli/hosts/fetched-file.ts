@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { HostConnection } from '../../../cloud/hosts/port.js';
 import { fileSource } from '../file-on-disk.js';
@@ -14,43 +12,53 @@ export async function fetchFile(
   to: string,
   signal: AbortSignal,
 ): Promise<'unchanged' | 'done'> {
-  if (await isHere(connection, file, to, signal)) {
-    await chmod(to, file.mode);
-    return 'unchanged';
-  }
+  if (await isHere(connection, file, to, signal)) return 'unchanged';
   await mkdir(dirname(to), { recursive: true });
   const draft = join(dirname(to), `.${basename(to)}.${randomBytes(4).toString('hex')}`);
-  const writing = createWriteStream(draft, { mode: 0o600 });
+  const writing = await open(draft, 'wx', 0o600);
   try {
-    await once(writing, 'open');
-    const { mode } = await connection.getFile(
-      file.path,
-      async (chunk) => {
-        if (!writing.write(chunk)) await once(writing, 'drain');
-      },
-      signal,
-    );
-    writing.end();
-    await once(writing, 'finish');
+    const { mode } = await received(connection, file.path, writing, signal);
     await chmod(draft, mode & 0o777);
     await rename(draft, to);
     return 'done';
   } catch (error) {
-    writing.destroy();
     await rm(draft, { force: true });
     throw error;
   }
 }
 
-/** Hashed on both sides only where the sizes say that it may be the same. */
+/** Closes it in any case. A disk that is full fails it, whichever write or the closing finds out. */
+async function received(
+  connection: HostConnection,
+  path: string,
+  writing: FileHandle,
+  signal: AbortSignal,
+): Promise<{ readonly mode: number }> {
+  try {
+    return await connection.getFile(path, (chunk) => writing.appendFile(chunk), signal);
+  } finally {
+    await writing.close();
+  }
+}
+
+/** With its mode, too. Hashed on both sides only where the sizes say that it may be the same. */
 async function isHere(
   connection: HostConnection,
-  { path, size }: RemoteFile,
+  { path, size, mode }: RemoteFile,
   to: string,
   signal: AbortSignal,
 ): Promise<boolean> {
   const here = await stat(to).catch(() => undefined);
   if (here?.isFile() !== true || here.size !== size) return false;
-  const [theirs, ours] = await Promise.all([remoteHash(connection, path, signal), fileSource(to)]);
-  return theirs === ours.sha256;
+  // What may not be read, or belongs to somebody else, may still be replaced.
+  const [theirs, ours] = await Promise.all([
+    remoteHash(connection, path, signal),
+    fileSource(to).catch(() => undefined),
+  ]);
+  if (ours === undefined || theirs !== ours.sha256) return false;
+  if ((here.mode & 0o777) === mode) return true;
+  return chmod(to, mode).then(
+    () => true,
+    () => false,
+  );
 }
