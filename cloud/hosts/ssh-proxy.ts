@@ -71,17 +71,26 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
   socket.on('error', () => undefined);
   const ended = endOf(child);
   // A command whose connection is over ends by itself, and may have something to say before.
-  socket.once('close', () => setTimeout(() => endGroup(child), LAST_WORDS_MS).unref());
+  let isEndedHere = false;
+  const end = (): void => {
+    isEndedHere = true;
+    endGroup(child);
+  };
+  socket.once('close', () => setTimeout(end, LAST_WORDS_MS).unref());
   return {
     socket,
     explain: async () => {
       socket.destroy();
-      const how = await Promise.race([ended, sleep(LAST_WORDS_MS, 'gave no connection')]);
+      const seen = await Promise.race([ended, sleep(LAST_WORDS_MS, NO_CONNECTION)]);
+      // Its end by our own signal tells nothing of it.
+      const how = isEndedHere ? NO_CONNECTION : seen;
       const said = tail.text();
       return `ProxyCommand '${line}' ${how}${said && `: ${said}`}`;
     },
   };
 }
+
+const NO_CONNECTION = 'gave no connection';
 
 /** After its last words. */
 function endOf(child: ChildProcess): Promise<string> {

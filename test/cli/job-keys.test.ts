@@ -8,6 +8,7 @@ import { refuseOtherKey } from '../../client/cli/job-edit.js';
 import { lendSecrets } from '../../client/cli/rehearse/lend-secrets.js';
 import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
+import { showValue } from '../../domain/problem.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { JobView } from '../../workflows/messages.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
@@ -125,7 +126,7 @@ describe('keys and secrets that a job names are looked at before anything is sen
     assert.deepEqual(await refusalOf(['submit', file]), {
       exitCode: 2,
       text: [
-        `${file}:5:15: public_key: '${folder}/open/id_ed25519.pub' is ${other}, and '${folder}/id_ed25519' is ${mine}: they are no pair`,
+        `${file}:5:15: public_key: ${showValue(`${folder}/open/id_ed25519.pub`)} is ${other}, and '${folder}/id_ed25519' is ${mine}: they are no pair`,
         `  ${anew(`${folder}/id_ed25519`)} > ${folder}/id_ed25519.pub`,
         `${file}:7:31: private_key: '${other600}.pub' is ${mine}, and '${other600}' is ${other}: they are no pair`,
         `  ${anew(other600)} > ${other600}.pub`,

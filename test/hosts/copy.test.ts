@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fetchFile } from '../../client/cli/hosts/fetched-file.js';
 import type { HostConnection } from '../../cloud/hosts/port.js';
@@ -208,20 +197,13 @@ describe('a file of a host that is brought here', () => {
   // Less than what a stream holds back before it says no.
   const content = randomBytes(10_000);
   const wanted = { path: 'out', name: 'out', size: content.length, mode: 0o644 };
-  const withFolder = (work: (session: HostSession, folder: string) => Promise<void>): Promise<void> =>
-    withHost(async (session) => {
-      writeFileSync(join(session.host.home, 'out'), content);
-      chmodSync(session.host.home, 0o755);
-      const folder = mkdtempSync(join(tmpdir(), 'jobctl-fetched-'));
-      if (isRoot) chownSync(folder, NOBODY, NOBODY);
-      await work(session, folder).finally(() => rmSync(folder, { recursive: true, force: true }));
-    });
 
   it('leaves nothing behind, and says so, where the disk is full', async () => {
     const full = await startNamespace('mount -t tmpfs -o size=4k none /mnt');
     try {
       const folder = `/proc/${full.enter[full.enter.indexOf('--target') + 1]}/root/mnt`;
-      await withFolder(async ({ connection }) => {
+      await withHost(async ({ connection, host }) => {
+        writeFileSync(join(host.home, 'out'), content);
         // The disk says no while nothing is being written, as between two chunks of a slow host.
         const getFile: HostConnection['getFile'] = (path, onChunk, signal) =>
           connection.getFile(
@@ -241,42 +223,7 @@ describe('a file of a host that is brought here', () => {
       full.kill();
     }
   });
-
-  it('takes the place of one that may not be read', () =>
-    withFolder(async ({ connection }, folder) => {
-      const to = join(folder, 'out');
-      writeFileSync(to, content, { mode: 0o000 });
-      assert.equal(await asNobody(() => fetchFile(connection, wanted, to, never)), 'done');
-      assert.equal(statSync(to).mode & 0o777, 0o644);
-      assert.deepEqual(readdirSync(folder), ['out']);
-    }));
-
-  for (const [mode, answer] of [
-    [0o644, 'unchanged'],
-    [0o666, 'done'],
-  ] as const) {
-    it(`is ${answer} where somebody else's with mode ${mode.toString(8)} is the same`, function () {
-      if (!isRoot) this.skip();
-      return withFolder(async ({ connection }, folder) => {
-        const to = join(folder, 'out');
-        writeFileSync(to, content);
-        chmodSync(to, mode);
-        assert.equal(await asNobody(() => fetchFile(connection, wanted, to, never)), answer);
-        assert.equal(statSync(to).mode & 0o777, 0o644);
-      });
-    });
-  }
 });
-
-const NOBODY = 65534;
-const isRoot = process.getuid?.() === 0;
-
-/** Root may read and change everything. */
-async function asNobody<T>(work: () => Promise<T>): Promise<T> {
-  if (!isRoot) return work();
-  process.seteuid?.(NOBODY);
-  return work().finally(() => process.seteuid?.(0));
-}
 
 describe('a command of the user', () => {
   it('gets its stdin, and gives its output, errors and exit code apart', () =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import type { TestStack } from '../../end-to-end/test-stack.js';
-import { withStack } from '../../end-to-end/with-stack.js';
-import { until } from '../../until.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
+import { until } from '../until.js';
 
 describe('a gang of which the cloud takes one slice', function () {
   this.timeout(120_000);
