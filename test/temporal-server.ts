@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { canListen } from '../client/cli/dev/loopback.js';
+import { openReservations } from '../client/cli/dev/loopback.js';
 import { resolveTemporalCli } from '../client/cli/dev/temporal-server/resolve.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../client/cli/dev/temporal-server/start-dev.js';
 import type { DevServerOptions } from '../client/cli/dev/temporal-server/start-dev.js';
@@ -100,15 +100,18 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /**
- * A port on which nothing listens, for a process that is started with it. Not one of those that the kernel gives to outgoing
- * connections (32768 up on Linux): of the thousands of a test run one may have it before the process listens.
+ * A port on which nothing listens, for a process that is started with it; no other call gets it while this process lives, here or
+ * in a test process beside it. Not one of those that the kernel gives to outgoing connections (32768 up on Linux): of the
+ * thousands of a test run one may have it before the process listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, FIRST_OUTGOING_PORT);
-    if (await canListen(port, '127.0.0.1')) return port;
+    if (await taken.exactPort(port)) return port;
   }
 }
 
 const FIRST_PORT = 20_000;
 const FIRST_OUTGOING_PORT = 32_768;
+const taken = openReservations();
+process.once('exit', () => taken.release());
