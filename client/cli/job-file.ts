@@ -16,7 +16,6 @@ import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
-import type { PackingOptions } from './packing/bundle.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { TransferLine } from './render/transfer-line.js';
 
@@ -63,7 +62,7 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
     const content =
       local.kind === 'bundle' && spec.bundle
-        ? await bundleContent(place, spec.bundle, { isDry, onRead })
+        ? await bundleContent(place, spec.bundle, isDry)
         : await readLocalFile(local, place, { isDry, onRead });
     if (typeof content === 'string') problems.push(placed(written, unreadable(written.file, local, content)));
     else if (content !== undefined) contents.set(...content);
@@ -76,9 +75,9 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
 async function bundleContent(
   place: string,
   bundle: BundleSpec,
-  options: PackingOptions,
+  isDry: boolean,
 ): Promise<[string, FileSource] | string | undefined> {
-  const content = await packedBundle(place, bundle, options);
+  const content = await packedBundle(place, bundle, { isDry });
   return typeof content === 'object' ? [bundleOf(bundle.dir), content] : content;
 }
 

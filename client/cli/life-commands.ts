@@ -97,7 +97,8 @@ function registerRequeue(program: Command, invocation: Invocation): void {
 
 const DELETE_NOTES = `
 A job that runs is cancelled; that is asked first, or --yes. One that holds its slices (keep) keeps its outcome. It returns when nothing is
-left in the cloud. Record and logs stay in the bucket; --purge removes those of a job that has ended, and nothing that others share.
+left in the cloud. Record and logs stay in the bucket; --purge removes those of a job that has ended, and nothing that others share; that
+is asked first too.
 
 Examples:
   jobctl delete train-7f3k

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
-import { hostKeyObject } from '../../domain/store-layout.js';
+import { hostKeyObject, jobPrefix } from '../../domain/store-layout.js';
 import { until } from '../until.js';
+import { startNamespace } from '../hosts/namespace.js';
 import { hasOpenSshd, startOpenSshd } from '../hosts/open-sshd.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { JobctlUser } from '../end-to-end/jobctl-process.js';
@@ -117,6 +118,19 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     assert.equal(same.stderr, `0 files (0 bytes) from 1 of 1 host of ${id}, 2 there already\n`);
   });
 
+  it('cp from hosts to a full disk says whose disk it is, and leaves nothing there', async () => {
+    const full = await startNamespace('mount -t tmpfs -o size=16k none /mnt');
+    try {
+      const there = `/proc/${full.enter[full.enter.indexOf('--target') + 1]}/root/mnt`;
+      const { exitCode, stderr } = await run('cp', `${id}:1:work/src`, join(there, 'src'));
+      assert.equal(exitCode, 1);
+      assert.ok(stderr.includes(`\nhost 1: this computer, ${there}/src: ENOSPC: no space left on device`), stderr);
+      assert.ok(!readdirSync(join(there, 'src')).some((name) => name.includes('a.bin')));
+    } finally {
+      full.kill();
+    }
+  });
+
   it('setup makes a module ready again beside the command: unchanged it stays, forced it is done, an unknown one is refused', async () => {
     const marks = async (): Promise<string> => (await run('exec', id, '--', 'grep -c made ~/mark')).stdout;
     const ended = (times: number) =>
@@ -160,6 +174,18 @@ describe('verbs on the hosts of a job, over real SSH', function () {
     await until('it is gone', async () => (await run('ssh', kept)).exitCode === 4, 60_000);
     const { result, exitCode } = await stack.jobs.wait(kept);
     assert.deepEqual([result, exitCode], ['failed', 3]);
+
+    const refused = await run('delete', kept, '--purge');
+    assert.equal(refused.exitCode, 2);
+    const says = new RegExp(
+      `^delete: the record and logs of ${kept}, gs://[^/]+/jobs/${kept}/, would be removed for good, and there is no terminal to ask on\n` +
+        ' {2}--yes removes them without a question\n$',
+    );
+    assert.match(refused.stderr, says);
+    assert.notDeepEqual(await stack.store.list(jobPrefix(kept)), []);
+    const purged = await run('delete', kept, '--purge', '--yes');
+    assert.match(purged.stdout, /^\S+: \d+ objects with \d+ bytes removed from gs:/, purged.stderr);
+    assert.deepEqual(await stack.store.list(jobPrefix(kept)), []);
   });
 
   it('a secret reaches the command, and is nowhere else', async () => {

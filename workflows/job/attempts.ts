@@ -1,16 +1,16 @@
-import { CancellationScope, isCancellation, patched } from '@temporalio/workflow';
-import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, SetUpEnd, StopNotice } from '../../activities/contract.js';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { AttemptEnd, AttemptInput, JobRef, ReadySlice, StopNotice } from '../../activities/contract.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { JobSettings } from '../messages.js';
 import { meter } from '../meter.js';
 import { recordAttempt } from './attempt-records.js';
-import { afterSetUpWasEnded, type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
-import { hostCount, hostsOf, silenceText, watchSummary } from './attempt-words.js';
+import { type AttemptResult, type Interrupted, workerFailure } from './attempt-result.js';
+import { AttemptSetUp, type SetUpContext } from './attempt-set-up.js';
+import { hostCount, silenceText, watchSummary } from './attempt-words.js';
 import { ClaimedWorker } from './claimed-worker.js';
 import { type Interruption, interruptionBySilence } from './interruption.js';
-import { type Clock, type Met, runClock, setUpClock, whenInterrupted } from './interruption-watch.js';
-import type { SetUpAgain } from './set-up-again.js';
+import { type Met, runClock, whenInterrupted } from './interruption-watch.js';
 import { isEndOfItsOwn, stopCommand } from './stop-command.js';
 import type { JobStory } from './story.js';
 import type { JobTerms } from './terms.js';
@@ -46,7 +46,7 @@ export class Attempts {
   readonly #terms: JobTerms;
   readonly #settings: JobSettings;
   readonly #story: JobStory;
-  readonly #again: SetUpAgain;
+  readonly #setUp: AttemptSetUp;
 
   constructor(context: AttemptsContext, carry?: AttemptsCarry) {
     this.#job = context.job;
@@ -54,8 +54,8 @@ export class Attempts {
     this.#settings = context.settings;
     this.#story = context.story;
     this.#interruption = context.interruption;
-    this.#again = context.again;
     this.#worker = new ClaimedWorker(context.settings.timings, context.story);
+    this.#setUp = new AttemptSetUp(this.#worker, context);
     this.#number = carry?.attempt ?? 0;
     this.#isOpen = carry?.isOpen ?? false;
     this.#isSetUp = carry?.isSetUp ?? false;
@@ -126,75 +126,11 @@ export class Attempts {
 
   async #setUpAndSupervise(input: AttemptInput): Promise<AttemptResult> {
     if (!this.#isSetUp) {
-      // It takes none of this attempt's time.
-      if (this.#again.isToBeAwaitedFirst()) await this.#again.settled(this.#interruption);
-      const clock = setUpClock(input.spec.timeouts?.setup);
-      const end = await this.#setUp(input, clock).finally(() => clock.stop());
+      const end = await this.#setUp.untilReady(input);
       if (end !== undefined) return end;
-    }
-    return this.#supervise(input);
-  }
-
-  /** Undefined: all hosts are ready. */
-  async #setUp(input: AttemptInput, clock: Clock): Promise<AttemptResult | undefined> {
-    while (!this.#isSetUp) {
-      const interruption = this.#interruption();
-      if (interruption) return { kind: interruption.end };
-      // Only where it was not to be awaited first.
-      if (this.#again.isUnderWay) {
-        await this.#again.endedOr(this.#interruption);
-        continue;
-      }
-      this.#story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
-      const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-      const end = await this.#setUpUntilInterrupted(input, summary, clock);
-      if (end === undefined || end.kind === 'handed-over') continue;
-      if (end.kind !== 'ready') return end;
       this.#isSetUp = true;
     }
-    return undefined;
-  }
-
-  /**
-   * Modules have nothing to save: what they did is done again. On slices that go, nobody waits for the set-up; on slices that
-   * stay it is ended first, so that no two set-ups are at one host.
-   */
-  async #setUpUntilInterrupted(
-    input: AttemptInput,
-    summary: string,
-    clock: Clock,
-  ): Promise<SetUpEnd | Interrupted | undefined> {
-    const settingUp = this.#worker.call(this.#number, summary, (worker) => worker.setUpHosts(input));
-    const cancelled = CancellationScope.current().cancelRequested;
-    let end: SetUpEnd | Met | undefined;
-    try {
-      end = await Promise.race([settingUp, cancelled, this.#whenInterrupted(), ...clock.late]);
-    } catch (error) {
-      if (!isCancellation(error)) throw error;
-      end = await this.#afterCancel(input, settingUp, error);
-    }
-    if (end === undefined || end.kind !== 'interrupted') return end;
-    const { interruption } = end;
-    if (interruption.end === 'revoked') this.#worker.giveUp();
-    else {
-      this.#story.note(`${interruption.why}; its set-up is ended`);
-      await this.#worker.endSetUp(input);
-      return afterSetUpWasEnded(interruption.end, await settingUp);
-    }
-    return { kind: interruption.end };
-  }
-
-  /** The slices of a cancelled job go, so nobody waits for its set-up; jobs of 0.1.0 waited for its end. */
-  async #afterCancel(
-    input: AttemptInput,
-    settingUp: Promise<SetUpEnd | undefined>,
-    cancellation: unknown,
-  ): Promise<SetUpEnd | Met | undefined> {
-    // Keeps alive jobs of 0.1.0 that were cancelled while they were set up.
-    if (!patched('cancel-ends-set-up')) return Promise.race([settingUp, this.#whenInterrupted()]);
-    this.#worker.giveUp();
-    await CancellationScope.nonCancellable(() => this.#worker.endSetUp(input));
-    throw cancellation;
+    return this.#supervise(input);
   }
 
   async #supervise(input: AttemptInput): Promise<AttemptResult> {
@@ -337,14 +273,10 @@ export class Attempts {
   }
 }
 
-export interface AttemptsContext {
+export interface AttemptsContext extends SetUpContext {
   readonly job: JobRef;
   readonly terms: JobTerms;
   readonly settings: JobSettings;
-  readonly story: JobStory;
-  readonly again: SetUpAgain;
-  /** Why what is under way has to end, if it has. */
-  readonly interruption: () => Interruption | undefined;
 }
 
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

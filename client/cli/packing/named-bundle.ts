@@ -1,6 +1,7 @@
 import type { FileSource } from '../../../domain/file-source.js';
 import type { BundleSpec } from '../../../domain/setup-spec.js';
-import { packBundle, type PackingOptions } from './bundle.js';
+import { TransferLine } from '../render/transfer-line.js';
+import { packBundle } from './bundle.js';
 import { NotPackable } from './pack-tree.js';
 
 /**
@@ -10,10 +11,12 @@ import { NotPackable } from './pack-tree.js';
 export async function packedBundle(
   folder: string,
   bundle: BundleSpec,
-  options?: PackingOptions,
+  { isDry = false }: { readonly isDry?: boolean } = {},
 ): Promise<FileSource | string | undefined> {
+  const packing = new TransferLine('packing');
+  const onRead = (sent: number, size: number): void => packing.show({ path: bundle.dir, sent, size });
   try {
-    const { packed, says, warnings } = await packBundle(folder, bundle, options);
+    const { packed, says, warnings } = await packBundle(folder, bundle, { isDry, onRead }).finally(() => packing.end());
     for (const line of [says, ...warnings.map((warning) => `warning: ${warning}`)]) process.stderr.write(`${line}\n`);
     return packed?.source;
   } catch (error) {

@@ -59,7 +59,7 @@ async function put(
       }
       return done;
     } catch (error) {
-      return { ...done, error: fileTrouble(error) };
+      return { ...done, error: fileTrouble(error, sources.join(', ')) };
     }
   });
   return report(reach, results, 'to', flags);
@@ -111,17 +111,19 @@ async function get(
       }
       return done;
     } catch (error) {
-      return { ...done, error: fileTrouble(error) };
+      return { ...done, error: fileTrouble(error, folder) };
     }
   });
   return report(reach, results, 'from', flags);
 }
 
-/** The host's or this computer's own answer; anything else is no matter of one file. */
-function fileTrouble(error: unknown): string {
-  const isOfFile = error instanceof HostFileError || (error as NodeJS.ErrnoException).syscall !== undefined;
-  if (!isOfFile) throw error;
-  return (error as Error).message;
+/** The host's or this computer's own answer; anything else is no matter of one file. @param here what was read or written */
+function fileTrouble(error: unknown, here: string): string {
+  if (error instanceof HostFileError) return error.message;
+  const { syscall, path = here, message } = error as NodeJS.ErrnoException;
+  if (syscall === undefined) throw error;
+  // The write that finds the disk full does not know of which file it is.
+  return `this computer${message.includes(path) ? '' : `, ${path}`}: ${message}`;
 }
 
 async function report(

@@ -23,10 +23,7 @@ export function deleteJob(job: string, flags: DeleteFlags): Promise<number> {
     const row = await client.row(job);
     if (flags.purge === true) return purge(client, row, context, flags);
     if (row.endedAt === undefined) {
-      if (!(await isAgreed(row, flags))) {
-        process.stderr.write('Nothing was changed.\n');
-        return ExitCode.Refused;
-      }
+      if (!(await mayCancel(row, flags))) return nothingChanged();
       await client.cancel(job);
     }
     return waitUntilGone(client, row, flags);
@@ -34,16 +31,28 @@ export function deleteJob(job: string, flags: DeleteFlags): Promise<number> {
 }
 
 /** A job whose command has ended loses nothing. */
-async function isAgreed({ id, phase }: JobRow, { yes, output }: DeleteFlags): Promise<boolean> {
-  if (yes === true || phase === 'holding') return true;
-  if (output === 'json' || !process.stdin.isTTY) {
-    throw new CliError(
-      ExitCode.Usage,
-      `delete: ${id} is ${phase}; it would be cancelled, and there is no terminal to ask on`,
-      '--yes cancels it without a question',
-    );
-  }
-  return ask(`${id} is ${phase}: cancel it and delete its slices? [y/N] `);
+async function mayCancel({ id, phase }: JobRow, flags: DeleteFlags): Promise<boolean> {
+  if (phase === 'holding') return true;
+  return isAgreed(flags, {
+    question: `${id} is ${phase}: cancel it and delete its slices?`,
+    refusal: `${id} is ${phase}; it would be cancelled`,
+    remedy: '--yes cancels it without a question',
+  });
+}
+
+async function isAgreed(
+  { yes, output }: DeleteFlags,
+  asked: { readonly question: string; readonly refusal: string; readonly remedy: string },
+): Promise<boolean> {
+  if (yes === true) return true;
+  if (output === 'json' || !process.stdin.isTTY)
+    throw new CliError(ExitCode.Usage, `delete: ${asked.refusal}, and there is no terminal to ask on`, asked.remedy);
+  return ask(`${asked.question} [y/N] `);
+}
+
+function nothingChanged(): number {
+  process.stderr.write('Nothing was changed.\n');
+  return ExitCode.Refused;
 }
 
 async function waitUntilGone(client: JobClient, row: JobRow, { output }: DeleteFlags): Promise<number> {
@@ -101,8 +110,14 @@ async function purge(
     openWritableStore(context, `what is kept of ${id} cannot be removed`),
     import('../../purge-job.js'),
   ]);
-  const purged = await purgeJob(store, id);
   const place = `gs://${store.bucket}/jobs/${id}/`;
+  const isMeant = await isAgreed(flags, {
+    question: `${id} has ended (${phase}): remove its record and logs, ${place}, for good?`,
+    refusal: `the record and logs of ${id}, ${place}, would be removed for good`,
+    remedy: '--yes removes them without a question',
+  });
+  if (!isMeant) return nothingChanged();
+  const purged = await purgeJob(store, id);
   const text = `${id}: ${count(purged.objects, 'object')} with ${purged.bytes} bytes removed from ${place}. Its id may be used again when Temporal has forgotten it.`;
   process.stdout.write(`${flags.output === 'json' ? JSON.stringify({ id, ...purged }, null, 2) : text}\n`);
   return ExitCode.Done;
