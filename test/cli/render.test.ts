@@ -5,7 +5,7 @@ import { renderJobList } from '../../client/cli/render/job-list.js';
 import { renderJobStatus } from '../../client/cli/render/job-status.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { renderTable } from '../../client/cli/render/table.js';
-import { cutToWidth, oneLine, textWidth, wrapToWidth } from '../../client/cli/render/width.js';
+import { cutToWidth, oneLine, terminalWidth, textWidth, wrapToWidth } from '../../client/cli/render/width.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobView } from '../../workflows/messages.js';
 import { row, T0 } from './rows.js';
@@ -39,6 +39,15 @@ describe('widths', () => {
     assert.equal(textWidth('中'), 2);
     assert.equal(textWidth('e\u0301'), 1);
   });
+  it('of a terminal are its columns, 80 where it does not know them; a pipe has none', () => {
+    assert.deepEqual(
+      [{ isTTY: true, columns: 100 }, { isTTY: true, columns: 0 }, { isTTY: true }, { columns: 100 }].map(
+        terminalWidth,
+      ),
+      [100, 80, 80, undefined],
+    );
+  });
+
   it('a text is cut to the width, dots included', () => {
     assert.equal(cutToWidth('abcdef', 6), 'abcdef');
     assert.equal(cutToWidth('abcdefg', 6), 'abcd..');

@@ -1,4 +1,5 @@
 import type { Environment } from '../dev/home.js';
+import { type Terminal, terminalWidth } from './width.js';
 
 export interface Symbols {
   readonly done: string;
@@ -40,13 +41,14 @@ export interface Look {
 const CODES: Readonly<Record<Colour, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
 
 /** Colour on a terminal only and with NO_COLOR unset (no-color.org); symbols as the locale's character set allows. */
-export function lookOf(stream: { readonly isTTY?: boolean; readonly columns?: number }, env: Environment): Look {
-  const isTerminal = stream.isTTY === true;
+export function lookOf(stream: Terminal, env: Environment): Look {
+  const width = terminalWidth(stream);
+  const isTerminal = width !== undefined;
   const isDumb = env['TERM'] === 'dumb';
   const isColoured = isTerminal && !isDumb && (env['NO_COLOR'] ?? '') === '';
   return {
     symbols: isUtf8(env) ? UNICODE : ASCII,
-    ...(isTerminal ? { width: stream.columns ?? 80 } : {}),
+    ...(width === undefined ? {} : { width }),
     isLive: isTerminal && !isDumb,
     paint: (colour, text) => (isColoured ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text),
   };

@@ -1,6 +1,6 @@
 import type { UploadProgress } from '../../uploads.js';
 import { sizeText } from './size.js';
-import { cutToWidth } from './width.js';
+import { cutToWidth, type Terminal, terminalWidth } from './width.js';
 
 /** Milliseconds. What takes less is not worth a line. */
 const SILENT_MS = 2_000;
@@ -9,9 +9,7 @@ const REDRAW_MS = 200;
 const PLAIN_MS = 30_000;
 const ERASE_LINE = '\r\u001b[2K';
 
-interface Output {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
+interface Output extends Terminal {
   write(text: string): unknown;
 }
 
@@ -56,8 +54,9 @@ export class TransferLine {
   }
 
   #draw(text: string): void {
-    if (this.#output.isTTY !== true) return void this.#output.write(`${text}\n`);
-    this.#output.write(`${ERASE_LINE}${cutToWidth(text, (this.#output.columns ?? 80) - 1)}`);
+    const width = terminalWidth(this.#output);
+    if (width === undefined) return void this.#output.write(`${text}\n`);
+    this.#output.write(`${ERASE_LINE}${cutToWidth(text, width - 1)}`);
     this.#isDrawn = true;
   }
 

@@ -5,6 +5,20 @@ const WIDE =
 // oxlint-disable-next-line no-misleading-character-class
 const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
 
+/** Where output goes. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** Columns; undefined where it is no terminal. One that does not know its size (`docker exec -t`, `script`) says 0. */
+export function terminalWidth({ isTTY, columns }: Terminal): number | undefined {
+  if (isTTY !== true) return undefined;
+  return columns === undefined || columns === 0 ? DEFAULT_WIDTH : columns;
+}
+
+const DEFAULT_WIDTH = 80;
+
 /** Columns that `text` takes on a terminal. Text without escape sequences. */
 export function textWidth(text: string): number {
   let width = 0;

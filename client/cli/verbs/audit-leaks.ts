@@ -13,6 +13,7 @@ import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -22,7 +23,7 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const { report, googleProjects } = await audit(resolveContext(flags), flags);
   if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, googleProjects, process.stdout.columns).join('\n')}\n`);
+  else process.stdout.write(`${renderAudit(report, googleProjects, terminalWidth(process.stdout)).join('\n')}\n`);
   return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 

@@ -12,6 +12,7 @@ import { ExitCode } from '../exit-codes.js';
 import { readJobFile } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { renderFindings } from '../render/findings.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
@@ -62,7 +63,7 @@ function print(googleProject: string, findings: readonly Finding[], output: Outp
   const text =
     output === 'json'
       ? JSON.stringify({ googleProject, ok: isOk, findings }, null, 2)
-      : renderFindings(findings, process.stdout.columns).join('\n');
+      : renderFindings(findings, terminalWidth(process.stdout)).join('\n');
   process.stdout.write(`${text}\n`);
 }
 

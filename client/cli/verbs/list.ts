@@ -5,6 +5,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobList } from '../render/job-list.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag {
   readonly project?: string;
@@ -30,7 +31,7 @@ export function list(flags: ListFlags): Promise<number> {
       process.stdout.write(`${JSON.stringify({ jobs, total: page.total, open: page.open }, null, 2)}\n`);
       return ExitCode.Done;
     }
-    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    const width = terminalWidth(process.stdout);
     process.stdout.write(`${renderJobList(page, places, Date.now(), width).join('\n')}\n`);
     return ExitCode.Done;
   });

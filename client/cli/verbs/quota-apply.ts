@@ -15,6 +15,7 @@ import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
 import { type ConfigChange, configDifference } from '../quota/config-difference.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { renderApply } from '../render/quota-apply.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -41,7 +42,7 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   const isJson = output === 'json';
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   if (!isJson) {
-    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    const width = terminalWidth(process.stdout);
     process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) {

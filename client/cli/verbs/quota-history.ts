@@ -18,6 +18,7 @@ import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/duration.js';
 import { count } from '../render/job-header.js';
 import { renderHistory, type ToldHistory } from '../render/quota-history.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -41,7 +42,7 @@ export async function quotaHistory(flags: QuotaHistoryFlags): Promise<number> {
   const told = toldOf(pool, window, lines, state, flags);
   const gaps = [...gapsOf(told.leases, state), ...(unreadable === 0 ? [] : [unreadableGap(unreadable)])];
   const whole: ToldHistory = { ...told, gaps };
-  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const width = terminalWidth(process.stdout);
   const text = output === 'json' ? JSON.stringify(whole, null, 2) : renderHistory(whole, limit, width).join('\n');
   process.stdout.write(`${text}\n`);
   return ExitCode.Done;

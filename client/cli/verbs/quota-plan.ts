@@ -14,6 +14,7 @@ import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { renderPlan } from '../render/quota-plan.js';
 import { wordingFor } from '../render/why.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface QuotaPlanFlags extends ContextFlags, OutputFlag {
   /** The quota file. */
@@ -42,7 +43,7 @@ export async function quotaPlan(flags: QuotaPlanFlags): Promise<number> {
   const plain = plainWording(view.config);
   const wording = isJson ? plain : wordingFor(plain.hasTiers, Date.now());
   const plan = planOf(view, now, { ...wording, nameOf });
-  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const width = terminalWidth(process.stdout);
   const text = isJson ? JSON.stringify(plan, null, 2) : renderPlan(plan, view, headline, nameOf, width).join('\n');
   process.stdout.write(`${text}\n`);
   return ExitCode.Done;

@@ -7,13 +7,14 @@ import type { ClockState } from '../rehearsal/admin-answers.js';
 import { endpointsOf, localRehearsal } from '../rehearsal/local-rehearsal.js';
 import { renderClock, renderRehearsal } from '../rehearsal/render-status.js';
 import { sliceNamed } from '../rehearsal/slice-named.js';
+import { terminalWidth } from '../render/width.js';
 
 /** The verbs of `jobctl rehearsal` that ask or change something once. Durations are in milliseconds. */
 
 export async function status({ output }: OutputFlag): Promise<number> {
   const { admin, stack } = localRehearsal();
   const [seen, clock] = await Promise.all([admin.status(), admin.get('clock') as Promise<ClockState>]);
-  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const width = terminalWidth(process.stdout);
   const adminUrl = stack.rehearsal?.adminUrl ?? '';
   print(output, { ...seen, adminUrl, clock }, () => renderRehearsal(seen, clock, adminUrl, width));
   return ExitCode.Done;

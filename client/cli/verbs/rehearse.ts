@@ -31,6 +31,7 @@ import { openScreen } from '../watch/screen.js';
 import { watchJob } from '../watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
+import { terminalWidth } from '../render/width.js';
 
 export interface RehearseFlags extends OutputFlag {
   readonly preempt?: number;
@@ -175,7 +176,7 @@ function againOf(file: string, flags: RehearseFlags, seed: number): string {
 }
 
 function print(certificate: Certificate, output: OutputFlag['output']): void {
-  const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+  const width = terminalWidth(process.stdout);
   const text =
     output === 'json' ? JSON.stringify(certificate, null, 2) : renderCertificate(certificate, width).join('\n');
   process.stdout.write(`${text}\n`);

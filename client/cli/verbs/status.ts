@@ -8,6 +8,7 @@ import { shownHostKeys } from '../hosts/shown-host-keys.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
+import { terminalWidth } from '../render/width.js';
 
 export type StatusFlags = ContextFlags & OutputFlag & { readonly timeline?: true };
 
@@ -28,7 +29,7 @@ export function status(id: string, flags: StatusFlags): Promise<number> {
           : { missing: view.missing };
       process.stdout.write(`${JSON.stringify({ ...row, ...standing, ...known }, null, 2)}\n`);
     } else {
-      const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+      const width = terminalWidth(process.stdout);
       process.stdout.write(`${renderJobStatus({ ...row, ...standing }, view, place, Date.now(), width).join('\n')}\n`);
     }
     return ExitCode.Done;

@@ -12,6 +12,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { whyWaiting, type WhyWaiting } from '../quota/why-waiting.js';
 import { renderWaiting, renderWhy } from '../render/why.js';
+import { terminalWidth } from '../render/width.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;
 
@@ -26,7 +27,7 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
     const waiting = row.phase === 'queued' ? await waitingOf(context, row) : undefined;
     const view = waiting === undefined && row.endedAt === undefined ? await viewOf(client, id) : undefined;
     const now = Date.now();
-    const width = process.stdout.isTTY ? process.stdout.columns : undefined;
+    const width = terminalWidth(process.stdout);
     const lines = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
     const text = flags.output === 'json' ? JSON.stringify(asJson(row, waiting, now), null, 2) : lines.join('\n');
     process.stdout.write(`${text}\n`);
