@@ -3,7 +3,7 @@ import { jobFile } from '../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../end-to-end/stored-log.js';
-import type { TestStack } from '../end-to-end/test-stack.js';
+import { POOL_STANDS_STILL_MS, type TestStack } from '../end-to-end/test-stack.js';
 import { withStack } from '../end-to-end/with-stack.js';
 import { until } from '../until.js';
 
@@ -11,7 +11,7 @@ const HANGS = 'echo begun; sleep 1000';
 const SILENT = /^its command printed nothing for \d+ s on any of its hosts \(timeouts\.no_output\); /;
 
 describe('a job with timeouts.no_output', function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let stack: TestStack;
   let admin: RehearsalAdmin;
 
@@ -24,10 +24,14 @@ describe('a job with timeouts.no_output', function () {
   const printed = (id: string, host: number): Promise<string> =>
     storedLog(stack.store, { id, stream: 'command', host });
   const allPrinted = (id: string): Promise<unknown> =>
-    until('all hosts print', async () => {
-      const outputs = await Promise.all([0, 1, 2, 3].map((host) => printed(id, host)));
-      return outputs.every((output) => output.startsWith('begun\n'));
-    });
+    until(
+      'all hosts print',
+      async () => {
+        const outputs = await Promise.all([0, 1, 2, 3].map((host) => printed(id, host)));
+        return outputs.every((output) => output.startsWith('begun\n'));
+      },
+      30_000 + POOL_STANDS_STILL_MS,
+    );
   const failsForSilence = async (id: string): Promise<void> => {
     const { result, cause, attempts } = await stack.jobs.wait(id);
     assert.deepEqual([result, cause?.by, attempts], ['failed', 'task', 1], stack.tail());

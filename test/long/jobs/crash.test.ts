@@ -6,6 +6,7 @@ import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
+import { POOL_STANDS_STILL_MS } from '../../end-to-end/test-stack.js';
 import { until } from '../../until.js';
 
 /** Prints a line every 0.2 s, so that a hole or a double in a log would show; ends when the file `enough` is there. */
@@ -19,7 +20,7 @@ command:
 `;
 
 describe('kill -9 in the middle of a job', function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   const user = new JobctlUser();
   const file = join(user.home, 'job.yaml');
 
@@ -69,7 +70,7 @@ describe('kill -9 in the middle of a job', function () {
       const { stdout, code, stderr } = await user.run('submit', file);
       assert.equal(code, 0, stderr);
       const id = stdout.trim();
-      await until('it prints', async () => (await user.run('logs', id)).stdout.includes('line 2'), 60_000);
+      await until('it prints', async () => (await user.run('logs', id)).stdout.includes('line 2'), 60_000 + POOL_STANDS_STILL_MS);
       for (const part of parts) process.kill(user.pid(part), 'SIGKILL');
       const up = await user.run('dev', 'up');
       assert.equal(up.code, 0, up.stderr);
