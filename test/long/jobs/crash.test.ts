@@ -70,7 +70,11 @@ describe('kill -9 in the middle of a job', function () {
       const { stdout, code, stderr } = await user.run('submit', file);
       assert.equal(code, 0, stderr);
       const id = stdout.trim();
-      await until('it prints', async () => (await user.run('logs', id)).stdout.includes('line 2'), 60_000 + POOL_STANDS_STILL_MS);
+      await until(
+        'it prints',
+        async () => (await user.run('logs', id)).stdout.includes('line 2'),
+        60_000 + POOL_STANDS_STILL_MS,
+      );
       for (const part of parts) process.kill(user.pid(part), 'SIGKILL');
       const up = await user.run('dev', 'up');
       assert.equal(up.code, 0, up.stderr);
