@@ -3,6 +3,7 @@ import type { FileSource } from '../../domain/file-source.js';
 import { bundleOf } from '../../domain/local-files.js';
 import { BUNDLE_PLACE, type BundleSpec } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import { ANOTHER_SECOND } from './another-second.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';
 import type { ModuleFiles } from './sources.js';
 
@@ -59,19 +60,18 @@ xargs -0 -r -a "$m/bundle.links" readlink -z -- | cmp -s - "$m/bundle.targets"
 
 /**
  * Lists are of NUL-ended names, so that a name may hold anything; `SUM  NAME` in sums. Times are those of now, not of the
- * archive, which has none, and of another second than the last bundle's: Python takes a module of the same size and second for the
- * one that it has compiled.
+ * archive, which has none.
  */
-const UNPACK = `export LC_ALL=C
+const UNPACK = `${ANOTHER_SECOND}export LC_ALL=C
 m=${WORK}
 place=${shellPath(BUNDLE_PLACE)}
 new=$m/bundle.new
+another_second "$m/bundle.sums" "$new" || exit 1
 # Folders that may not be written in, of an archive that a service made.
 chmod -R u+rwX "$new" 2> /dev/null
 rm -rf "$new" && mkdir -p "$new/tree" "$place" || exit 1
 tar -xzf "$HOME/${ARCHIVE}" -C "$new/tree" -m --no-same-owner && chmod -R u+rwX "$new/tree" || exit 1
-if [ ! -e "$m/bundle.sums" ]; then : > "$m/bundle.links" && : > "$m/bundle.sums" || exit 1
-elif [ "$(stat -c %Y "$m/bundle.sums")" = "$(date +%s)" ]; then sleep 1; fi
+[ -e "$m/bundle.sums" ] || { : > "$m/bundle.links" && : > "$m/bundle.sums"; } || exit 1
 
 cd "$new/tree" || exit 1
 find . -type f -print0 | xargs -0 -r sha256sum -z -- | sort -z > "$new/sums" || exit 1
@@ -122,6 +122,7 @@ find . -type f -perm -u+x -print0 | (cd "$place" && xargs -0 -r chmod a+x --) ||
 find . -type f ! -perm -u+x -print0 | (cd "$place" && xargs -0 -r chmod a-x --) || exit 1
 
 for list in sums links targets; do mv -f "$new/$list" "$m/bundle.$list" || exit 1; done
+touch "$m/bundle.sums" || exit 1
 echo "bundle: $(tr -dc '\\0' < "$m/bundle.sums" | wc -c) files in ~/bundle; $(tr -dc '\\0' < "$new/changed" | wc -c) brought, \\
 $(tr -dc '\\0' < "$new/gone" | wc -c) taken away"
 rm -rf "$new" "$HOME/${ARCHIVE}"

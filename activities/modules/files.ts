@@ -3,6 +3,7 @@ import type { FileSource } from '../../domain/file-source.js';
 import { archiveOf } from '../../domain/local-files.js';
 import type { FileCopy } from '../../domain/setup-spec.js';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
+import { ANOTHER_SECOND } from './another-second.js';
 import { contentHashOf, fingerprintOf } from './fingerprint.js';
 import type { ModuleFiles } from './sources.js';
 
@@ -36,10 +37,11 @@ export function copySteps(name: string, copies: readonly FileCopy[], files: Modu
     const words = `"$HOME"/${shellQuote(file.path)} ${shellPath(copy.to.replace(/(.)\/+$/, '$1'))}`;
     return `${isFolder ? 'put_folder' : 'put_file'} ${words} || exit 1`;
   });
-  const script = `${FUNCTIONS}manifest=${manifestOf(name)}
+  const script = `${ANOTHER_SECOND}${FUNCTIONS}manifest=${manifestOf(name)}
+another_second "$manifest" "$manifest.new" || exit 1
 : > "$manifest.new" || exit 1
 ${lines.join('\n')}
-mv -f "$manifest.new" "$manifest" && rm -rf "$HOME"/${shellQuote(`.jobctl/modules/${name}.files`)}
+touch "$manifest.new" && mv -f "$manifest.new" "$manifest" && rm -rf "$HOME"/${shellQuote(`.jobctl/modules/${name}.files`)}
 `;
   return [{ name: 'copy', files: placed.map(({ file }) => file), script }];
 }
@@ -53,7 +55,10 @@ function contentOf(copy: FileCopy, files: ModuleFiles): { content: Buffer | File
   return { content, isFolder: archive !== undefined };
 }
 
-/** Where the login user may not write, root does it. A file is there whole or not at all. */
+/**
+ * Where the login user may not write, root does it. A file is there whole or not at all. Its time is that of now; an archive has
+ * none.
+ */
 const FUNCTIONS = `cd "$HOME" || exit 1
 root_for() { # FOLDER: by whom it can be written
   mkdir -p -- "$1" 2> /dev/null && [ -w "$1" ] && { as_root=; return; }
@@ -66,7 +71,7 @@ put_file() { # SOURCE TARGET
   $as_root cp -- "$1" "$2.jobctl-new" && $as_root mv -f -- "$2.jobctl-new" "$2" && sha256sum -- "$2" >> "$manifest.new"
 }
 put_folder() { # ARCHIVE TARGET
-  root_for "$2" && $as_root tar -xf "$1" -C "$2" --no-same-owner --overwrite || return 1
+  root_for "$2" && $as_root tar -xf "$1" -C "$2" -m --no-same-owner --overwrite || return 1
   tar --quoting-style=literal -tf "$1" | while IFS= read -r file; do
     [ ! -f "$2/$file" ] || sha256sum -- "$2/$file" >> "$manifest.new" || exit 1
   done

@@ -202,6 +202,16 @@ describe('the module bundle', function () {
       assert.equal(await outputOf(session, 'python3 train.py', 'train-a2'), '2\n');
     }));
 
+  it('remembers a time that is not before that of any file, by which the next bundle waits for another second', () =>
+    withHost(async (session) => {
+      write('rate.py');
+      await apply(session);
+      const [mark, placed] = [join(session.host.home, '.jobctl/modules/bundle.sums'), there(session, 'rate.py')].map(
+        (path) => statSync(path, { bigint: true }).mtimeNs,
+      );
+      assert.ok(mark! >= placed!, `${mark} is before ${placed}`);
+    }));
+
   it('what was cut off half-way is done again from the bundle that is wanted', () =>
     withHost(async (session) => {
       for (const name of ['one', 'two']) write(name);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,6 +72,24 @@ describe('the modules files, script and those of the job file', () => {
       assert.equal(await apply(session, await plan()), 'done');
       assert.equal(session.read('data/tokens'), 'abc\n');
       assert.ok(existsSync(join(session.host.home, 'my configs/theirs')));
+    }));
+
+  it('Python runs the new code where a copied module changed and kept its size', () =>
+    withHost(async (session) => {
+      const code = join(mine, 'code');
+      const ratesPrinted = async (rate: number): Promise<string> => {
+        writeFileSync(join(code, 'rate.py'), `RATE = ${rate}\n`);
+        const files = [{ from: code, to: '~/code' }];
+        const [made] = modulePlans({ modules: ['files'], files }, { files: await packed(code), keys: [] });
+        assert.equal(await apply(session, made!), 'done');
+        const env = { PATH: process.env['PATH'] };
+        return execFileSync('python3', [join(session.host.home, 'code/train.py')], { env, encoding: 'utf8' });
+      };
+      mkdirSync(code);
+      writeFileSync(join(code, 'train.py'), 'import rate\nprint(rate.RATE)\n');
+      assert.equal(await ratesPrinted(1), '1\n');
+      assert.ok(existsSync(join(session.host.home, 'code/__pycache__')));
+      assert.equal(await ratesPrinted(2), '2\n');
     }));
 
   it('a script runs once for its text, and again when its check fails or the text is another', () =>
