@@ -1,5 +1,5 @@
 import type { Client, ClientChannel } from 'ssh2';
-import { abortable } from './abort.js';
+import { abortable } from '../abort.js';
 
 /** What one command on a host gave back. `code` is absent where a signal ended it. */
 export interface ExecResult {

@@ -1,4 +1,4 @@
-import { abortable } from './abort.js';
+import { abortable } from '../abort.js';
 import { RunnerHostConnection } from './host-connection.js';
 import type { LinkUsers } from './host-connection.js';
 import type { HostsPort, HostTarget, SshKey } from './port.js';

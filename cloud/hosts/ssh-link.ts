@@ -1,5 +1,5 @@
 import type { Client } from 'ssh2';
-import { abortable } from './abort.js';
+import { abortable } from '../abort.js';
 import type { HostTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';

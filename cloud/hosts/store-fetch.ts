@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellPath } from '../../domain/shell-quote.js';
-import { abortable } from './abort.js';
+import { abortable, answerWithin } from '../abort.js';
 import { overCuts, putFile, say } from './file-copy.js';
 import { partName, sizeScript } from './file-copy-scripts.js';
 import type { FilePlace } from './file-copy-scripts.js';
@@ -139,17 +139,12 @@ async function signedUrl(
   stored: StoredSource['stored'],
   signal: AbortSignal,
 ): Promise<{ readonly url: string } | FetchAnswer> {
-  // Node 20 forgets an AbortSignal.timeout that only AbortSignal.any holds: one controller of our own.
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error(`no answer in ${SIGNING_MS / 1000} s`)), SIGNING_MS);
   try {
-    const url = await abortable(abortable(stored.signedUrl(), late.signal), signal);
+    const url = await answerWithin(SIGNING_MS, () => abortable(stored.signedUrl(), signal));
     return url === undefined ? { kind: 'unsigned', message: "the worker's credentials cannot sign a URL" } : { url };
   } catch (error) {
     signal.throwIfAborted();
     const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ');
     return { kind: 'unsigned', message: `the worker could not sign a URL: ${message}` };
-  } finally {
-    clearTimeout(timer);
   }
 }
