@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import type { OutputFlag } from './options.js';
 
 /**
  * A question on the terminal; anything but y or yes is no, the end of the input too.
@@ -26,4 +27,24 @@ export async function ask(question: string): Promise<boolean> {
   } finally {
     terminal.close();
   }
+}
+
+/**
+ * Somebody can be asked, or has agreed by --yes.
+ * @param why what would be done, or that it is asked
+ * @throws CliError where there is no terminal
+ */
+export function mustBeAskable(
+  { yes, output }: OutputFlag & { readonly yes?: true },
+  why: string,
+  remedy: string,
+): void {
+  if (yes === true || (output !== 'json' && process.stdin.isTTY)) return;
+  throw new CliError(ExitCode.Usage, `${why}, and there is no terminal to ask on`, remedy);
+}
+
+/** Nobody agreed. @returns the exit code */
+export function nothingChanged(): number {
+  process.stderr.write('Nothing was changed.\n');
+  return ExitCode.Refused;
 }

@@ -12,7 +12,7 @@ export async function fetchFile(
   to: string,
   signal: AbortSignal,
 ): Promise<'unchanged' | 'done'> {
-  if (await isHere(connection, file, to, signal)) return 'unchanged';
+  if ((await isHere(connection, file, to, signal)) && (await takesMode(to, file.mode))) return 'unchanged';
   await mkdir(dirname(to), { recursive: true });
   const draft = join(dirname(to), `.${basename(to)}.${randomBytes(4).toString('hex')}`);
   const writing = await open(draft, 'wx', 0o600);
@@ -41,23 +41,27 @@ async function received(
   }
 }
 
-/** With its mode, too. Hashed on both sides only where the sizes say that it may be the same. */
+/** Hashed on both sides only where the sizes say that it may be the same. */
 async function isHere(
   connection: HostConnection,
-  { path, size, mode }: RemoteFile,
+  { path, size }: RemoteFile,
   to: string,
   signal: AbortSignal,
 ): Promise<boolean> {
   const here = await stat(to).catch(() => undefined);
   if (here?.isFile() !== true || here.size !== size) return false;
-  // What may not be read, or belongs to somebody else, may still be replaced.
+  // What may not be read may still be replaced.
   const [theirs, ours] = await Promise.all([
     remoteHash(connection, path, signal),
     fileSource(to).catch(() => undefined),
   ]);
-  if (ours === undefined || theirs !== ours.sha256) return false;
-  if ((here.mode & 0o777) === mode) return true;
-  return chmod(to, mode).then(
+  return ours !== undefined && theirs === ours.sha256;
+}
+
+/** False: it belongs to somebody else, and may still be replaced. */
+async function takesMode(path: string, mode: number): Promise<boolean> {
+  if (((await stat(path)).mode & 0o777) === mode) return true;
+  return chmod(path, mode).then(
     () => true,
     () => false,
   );

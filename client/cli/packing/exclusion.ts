@@ -46,18 +46,20 @@ function rulesIn(file: string, base: string): readonly Rules[] {
 
 /** The user's own, the repository's, and those of the folders above this one up to its top, the weaker first. */
 export async function rulesAround(folder: string): Promise<readonly Rules[]> {
-  const top = (await git(folder, ['rev-parse', '--show-toplevel']))?.replace(/\n$/, '');
+  const answer = async (...words: string[]): Promise<string | undefined> =>
+    (await git(folder, words))?.replace(/\n$/, '');
+  const top = await answer('rev-parse', '--show-toplevel');
   if (top === undefined) return [];
   const [own, everywhere] = await Promise.all([
-    git(folder, ['rev-parse', '--git-path', 'info/exclude']),
-    git(folder, ['config', '--path', 'core.excludesFile']),
+    answer('rev-parse', '--git-path', 'info/exclude'),
+    answer('config', '--path', 'core.excludesFile'),
   ]);
   const usual = join(process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'), 'git', 'ignore');
   const above: string[] = [];
   for (let at = folder; at !== top && dirname(at) !== at; at = dirname(at)) above.unshift(dirname(at));
   return [
-    ...rulesIn(everywhere?.replace(/\n$/, '') ?? usual, top),
-    ...(own === undefined ? [] : rulesIn(resolve(folder, own.replace(/\n$/, '')), top)),
+    ...rulesIn(everywhere ?? usual, top),
+    ...(own === undefined ? [] : rulesIn(resolve(folder, own), top)),
     ...above.flatMap(rulesOf),
   ];
 }

@@ -1,7 +1,7 @@
 import type { FileSource } from '../../../domain/file-source.js';
 import type { BundleSpec } from '../../../domain/setup-spec.js';
 import { TransferLine } from '../render/transfer-line.js';
-import { packBundle } from './bundle.js';
+import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';
 
 /**
@@ -11,7 +11,7 @@ import { NotPackable } from './pack-tree.js';
 export async function packedBundle(
   folder: string,
   bundle: BundleSpec,
-  { isDry = false }: { readonly isDry?: boolean } = {},
+  { isDry = false }: Pick<PackingOptions, 'isDry'> = {},
 ): Promise<FileSource | string | undefined> {
   const packing = new TransferLine('packing');
   const onRead = (sent: number, size: number): void => packing.show({ path: bundle.dir, sent, size });

@@ -120,10 +120,10 @@ async function get(
 /** The host's or this computer's own answer; anything else is no matter of one file. @param here what was read or written */
 function fileTrouble(error: unknown, here: string): string {
   if (error instanceof HostFileError) return error.message;
-  const { syscall, path = here, message } = error as NodeJS.ErrnoException;
+  const { syscall, path, message } = error as NodeJS.ErrnoException;
   if (syscall === undefined) throw error;
   // The write that finds the disk full does not know of which file it is.
-  return `this computer${message.includes(path) ? '' : `, ${path}`}: ${message}`;
+  return `this computer${path === undefined ? `, ${here}` : ''}: ${message}`;
 }
 
 async function report(

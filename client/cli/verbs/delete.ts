@@ -1,6 +1,6 @@
 import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
-import { ask } from '../ask.js';
+import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
@@ -41,18 +41,11 @@ async function mayCancel({ id, phase }: JobRow, flags: DeleteFlags): Promise<boo
 }
 
 async function isAgreed(
-  { yes, output }: DeleteFlags,
+  flags: DeleteFlags,
   asked: { readonly question: string; readonly refusal: string; readonly remedy: string },
 ): Promise<boolean> {
-  if (yes === true) return true;
-  if (output === 'json' || !process.stdin.isTTY)
-    throw new CliError(ExitCode.Usage, `delete: ${asked.refusal}, and there is no terminal to ask on`, asked.remedy);
-  return ask(`${asked.question} [y/N] `);
-}
-
-function nothingChanged(): number {
-  process.stderr.write('Nothing was changed.\n');
-  return ExitCode.Refused;
+  mustBeAskable(flags, `delete: ${asked.refusal}`, asked.remedy);
+  return flags.yes === true || ask(`${asked.question} [y/N] `);
 }
 
 async function waitUntilGone(client: JobClient, row: JobRow, { output }: DeleteFlags): Promise<number> {

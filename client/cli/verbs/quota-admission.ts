@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Admission } from '../../pool-client.js';
-import { ask } from '../ask.js';
+import { ask, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
@@ -20,10 +20,7 @@ export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
 export async function quotaAdmission(admission: Admission, flags: QuotaAdmissionFlags): Promise<number> {
   const { pool, reason, output } = flags;
   const context = resolveContext(flags);
-  if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) {
-    process.stderr.write('Nothing was changed.\n');
-    return ExitCode.Refused;
-  }
+  if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
   const by = flags.user ?? userInfo().username;
   const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;

@@ -5,7 +5,7 @@ import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
 import { readPoolState } from '../../pool-state.js';
-import { ask } from '../ask.js';
+import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../context.js';
@@ -27,7 +27,11 @@ export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
 /** Checks, shows what changes and for whom, asks, and puts the files in force. A refusal changes nothing. */
 export async function quotaApply(file: string | undefined, flags: QuotaApplyFlags): Promise<number> {
   const { pool, output, yes } = flags;
-  if (yes !== true && (output === 'json' || !process.stdin.isTTY)) throw unconfirmed();
+  mustBeAskable(
+    flags,
+    'quota apply: asks before it changes anything',
+    '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
+  );
   if (file === undefined && flags.poolFile === undefined) {
     throw new CliError(ExitCode.Usage, 'quota apply: no file was named', WANTED);
   }
@@ -45,22 +49,11 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
     const width = terminalWidth(process.stdout);
     process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
-  if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) {
-    process.stderr.write('Nothing was changed.\n');
-    return ExitCode.Refused;
-  }
+  if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
   const by = flags.user ?? userInfo().username;
   const message = await withClient(context, (client) => client.quota(pool).apply(files, by));
   process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;
-}
-
-function unconfirmed(): CliError {
-  return new CliError(
-    ExitCode.Usage,
-    'quota apply: asks before it changes anything, and there is no terminal to ask on',
-    '`jobctl quota plan` shows what a file would change; --yes applies it without a question',
-  );
 }
 
 const WANTED = 'jobctl quota apply takes the path of a quota file (TOML), and of a pool file with --pool-file';
