@@ -104,7 +104,7 @@ export function refuseOtherKey(
 ): void {
   const { field, path } = named;
   // `null` of a service counts as absent.
-  if ((claimed ?? undefined) === undefined || secretNamed(path) !== undefined) return;
+  if (claimed === undefined || claimed === null || secretNamed(path) !== undefined) return;
   const reading = keys.privateKey(privateKey);
   if (reading.kind === 'key' && reading.fingerprint === claimed) return;
   const ours = reading.kind === 'key' ? reading.fingerprint : reading.what;

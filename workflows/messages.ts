@@ -195,7 +195,7 @@ const BEFORE_ALL_JOBS = { priorityKey: 1 };
  * computer (docs/runs.md). With Temporal's 10 s it was lost each time, and the pool stood still. It is also how long a pool
  * stands still when its worker is killed in the middle of a task.
  */
-const QUOTA_TASK_TIMEOUT_MS = 60_000;
+export const QUOTA_TASK_TIMEOUT_MS = 60_000;
 
 /** Options of the quota workflow of a pool, whoever starts it: a worker's outbox, the janitor, `jobctl quota apply`. */
 export function quotaStart(

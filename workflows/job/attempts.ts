@@ -256,7 +256,7 @@ export class Attempts {
       attempt: this.#number,
       slices,
       files: this.#terms.files,
-      ...(Object.keys(this.#terms.identityKeys).length === 0 ? {} : { identityKeys: this.#terms.identityKeys }),
+      ...(this.#terms.identityKeys && { identityKeys: this.#terms.identityKeys }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
     };
   }

@@ -49,7 +49,7 @@ export class JobRun {
   constructor(carry: JobCarry, source: JobSource, identityKeys: JobInput['identityKeys']) {
     const { spec, settings } = carry;
     this.#carried = carry;
-    this.#terms = new JobTerms(spec, { ...source, ...(identityKeys && { identityKeys }) }, carry.edited);
+    this.#terms = new JobTerms(spec, { ...source, identityKeys }, carry.edited);
     this.#story = new JobStory(carry.story);
     this.#wishes = new Wishes(carry.wishes);
     const onChange = (): void => this.#onSlices();

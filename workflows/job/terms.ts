@@ -7,7 +7,9 @@ export interface EditedCarry extends Omit<JobEdit, 'spec'> {
   readonly attempt: number;
 }
 
-type Submitted = Pick<JobInput, 'job' | 'files' | 'identityKeys'>;
+interface Submitted extends Pick<JobInput, 'job' | 'files'> {
+  readonly identityKeys: JobInput['identityKeys'] | undefined;
+}
 
 /** What a job runs by at present: as it was submitted, or as an edit has it since. */
 export class JobTerms {
@@ -35,8 +37,8 @@ export class JobTerms {
   }
 
   /** Fingerprints of the submitter's files that identities name. */
-  get identityKeys(): Readonly<Record<string, string>> {
-    return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? {};
+  get identityKeys(): JobInput['identityKeys'] | undefined {
+    return this.#edited?.identityKeys ?? this.#submitted.identityKeys;
   }
 
   /** Text of the job file of `attempt`, where it was not stored with an earlier one. */
