@@ -5,8 +5,8 @@ import { readJobFile } from '../../client/cli/job-file.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { storedLog } from './stored-log.js';
 import { needsConfinement } from '../rehearsal/needs-confinement.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { TestStack } from './test-stack.js';
+import type { TestStack } from './test-stack.js';
+import { withStack } from './with-stack.js';
 
 /** Job files of JobMan's users as they stand on a disk, beside the files that they name, and what their jobs print. */
 export class JobmanFolder {
@@ -46,17 +46,13 @@ export class JobmanFolder {
  * @param use gets both when they are there
  */
 export function withJobmanFolder(use: (stack: TestStack, folder: JobmanFolder) => void | Promise<void>): void {
-  let stack: TestStack | undefined;
   let folder: JobmanFolder | undefined;
-  before(async function () {
+  before(function () {
     needsConfinement(this);
-    this.timeout(TEMPORAL_START_MS);
-    stack = await TestStack.start();
+  });
+  withStack(async (stack) => {
     folder = new JobmanFolder(stack);
     await use(stack, folder);
   });
-  after(async () => {
-    await stack?.stop();
-    folder?.remove();
-  });
+  after(() => folder?.remove());
 }

@@ -19,9 +19,6 @@ import { programArguments } from '../built.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
-/** Workflow tasks of a pool have this long (workflows/messages.ts, QUOTA_TASK_TIMEOUT_MS); a worker that is killed in one loses it. */
-export const POOL_STANDS_STILL_MS = 60_000;
-
 /** Everything that `jobctl dev up` makes, with short timings: the shared Temporal server, a rehearsal of its own, a worker process. */
 export class TestStack {
   readonly server: TestServer;
@@ -148,7 +145,7 @@ export class TestStack {
     this.#worker = spawn(process.execPath, args, { env: withoutConfiguration(), stdio: ['ignore', log, log] });
   }
 
-  /** SIGKILL: nothing of it is handed over. Killed while its pool decided, the pool grants nothing for up to `POOL_STANDS_STILL_MS`. */
+  /** SIGKILL: nothing of it is handed over. Killed while its pool decided, the pool grants nothing for up to `QUOTA_TASK_TIMEOUT_MS`. */
   async killWorker(): Promise<void> {
     await this.#endWorker('SIGKILL');
   }

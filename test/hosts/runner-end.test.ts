@@ -145,6 +145,7 @@ describe('the on-host runner: stop', () => {
       const before = await ended(connection);
       const after = await connection.stopRun('train-x1-a1', 100, NOTICE);
       // Time goes on.
+      assert.ok(after.kind === 'exited' && (after.quietMs ?? -1) >= (before.quietMs ?? 0), JSON.stringify(after));
       assert.deepEqual({ ...after, quietMs: 0 }, { ...before, quietMs: 0 });
       assert.equal(before.isStopped, false);
       assert.ok(!existsSync(join(session.host.home, '.jobctl/runs/train-x1-a1/notice')));

@@ -3,9 +3,10 @@ import { jobFile } from '../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../end-to-end/stored-log.js';
-import { POOL_STANDS_STILL_MS, type TestStack } from '../end-to-end/test-stack.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
 import { withStack } from '../end-to-end/with-stack.js';
 import { until } from '../until.js';
+import { QUOTA_TASK_TIMEOUT_MS } from '../../workflows/messages.js';
 
 const HANGS = 'echo begun; sleep 1000';
 const SILENT = /^its command printed nothing for \d+ s on any of its hosts \(timeouts\.no_output\); /;
@@ -30,7 +31,7 @@ describe('a job with timeouts.no_output', function () {
         const outputs = await Promise.all([0, 1, 2, 3].map((host) => printed(id, host)));
         return outputs.every((output) => output.startsWith('begun\n'));
       },
-      30_000 + POOL_STANDS_STILL_MS,
+      30_000 + QUOTA_TASK_TIMEOUT_MS,
     );
   const failsForSilence = async (id: string): Promise<void> => {
     const { result, cause, attempts } = await stack.jobs.wait(id);

@@ -6,8 +6,8 @@ import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { POOL_STANDS_STILL_MS } from '../../end-to-end/test-stack.js';
 import { until } from '../../until.js';
+import { QUOTA_TASK_TIMEOUT_MS } from '../../../workflows/messages.js';
 
 /** Prints a line every 0.2 s, so that a hole or a double in a log would show; ends when the file `enough` is there. */
 const JOB = `name: crash
@@ -73,7 +73,7 @@ describe('kill -9 in the middle of a job', function () {
       await until(
         'it prints',
         async () => (await user.run('logs', id)).stdout.includes('line 2'),
-        60_000 + POOL_STANDS_STILL_MS,
+        60_000 + QUOTA_TASK_TIMEOUT_MS,
       );
       for (const part of parts) process.kill(user.pid(part), 'SIGKILL');
       const up = await user.run('dev', 'up');
