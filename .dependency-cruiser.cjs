@@ -1,47 +1,40 @@
 // The arrows of docs/architecture.md (DESIGN.md section 1). `npm run check:arrows`; test/architecture plants faults.
 // A path below is a regular expression from the root of the repository.
 
-/** For each folder: what it may import for its values, and what for its types alone beside that. */
+/** For each folder: what it may import, and what beside that only by `await import`. */
 const ARROWS = {
   domain: { value: [] },
   quota: { value: ['domain/'] },
-  workflows: { value: ['domain/', 'quota/'], type: ['activities/'] },
-  activities: { value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/[^/]+/port[.]ts$'] },
+  contract: { value: ['domain/', 'quota/'] },
+  workflows: { value: ['domain/', 'quota/', 'contract/'] },
+  activities: { value: ['domain/', 'quota/', 'contract/', 'cloud/[^/]+/port[.]ts$'] },
   cloud: { value: ['domain/'] },
-  worker: { value: ['domain/', 'activities/', 'cloud/'] },
-  client: {
-    value: ['domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/(store|temporal|codec)/'],
-    type: ['workflows/'],
-  },
+  worker: { value: ['domain/', 'contract/', 'activities/', 'cloud/'] },
+  client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },
   'client/cli': {
-    value: ['client/', 'domain/', 'quota/', 'workflows/messages[.]ts$', 'cloud/'],
-    type: ['workflows/'],
+    value: ['client/', 'domain/', 'quota/', 'contract/', 'cloud/'],
     lazy: ['worker/', 'rehearsal/'],
   },
-  rehearsal: { value: ['domain/accelerators[.]ts$', 'domain/nearest-word[.]ts$'] },
+  // A package of its own (docs/adr/0031).
+  rehearsal: { value: [] },
 };
-const OURS = '^(domain|quota|workflows|activities|cloud|worker|client|rehearsal)/';
+/** Folders of which one inside is judged apart. */
+const INSIDE = { client: '^client/(?!cli/)', rehearsal: '^rehearsal/(?!test/)' };
+const OURS = '^(domain|quota|contract|workflows|activities|cloud|worker|client|rehearsal(?!/test))/';
+/** Helpers of tests that know nothing of the product. */
+const TEST_HELPERS = '^test/(until|built|long/built-by-go)[.]ts$';
 
-function arrowRules(folder, { value, type = [], lazy = [] }) {
-  const inside = folder === 'client' ? '^client/(?!cli/)' : `^${folder}/`;
+function arrowRules(folder, { value, lazy = [] }) {
+  const inside = INSIDE[folder] ?? `^${folder}/`;
   const own = [inside.slice(1), ...value];
   const rule = (name, to) => ({ name, severity: 'error', from: { path: inside }, to });
   const anyOf = (paths) => paths.map((path) => `^${path}`);
   const rules = [
     rule(`${folder}: imports only ${value.join(', ') || 'nothing of ours'}`, {
       path: OURS,
-      pathNot: anyOf([...own, ...type, ...lazy]),
+      pathNot: anyOf([...own, ...lazy]),
     }),
   ];
-  if (type.length > 0) {
-    rules.push(
-      rule(`${folder}: imports types alone from ${type.join(', ')}`, {
-        path: anyOf(type),
-        pathNot: anyOf(own),
-        dependencyTypesNot: ['type-only'],
-      }),
-    );
-  }
   if (lazy.length > 0) {
     rules.push(
       rule(`${folder}: loads ${lazy.join(', ')} only when a verb needs it (await import)`, {
@@ -77,35 +70,54 @@ module.exports = {
     onlyIn('commander', ['client/cli'], 'the library has no command line'),
     {
       name: 'no Node built-in in pure code or in workflows',
-      comment: 'domain, quota and workflows run in the workflow sandbox: no clock, id, file, environment or network',
+      comment:
+        'domain, quota, contract and workflows run in the workflow sandbox: no clock, id, file, environment or network',
       severity: 'error',
-      from: { path: '^(domain|quota|workflows)/' },
+      from: { path: '^(domain|quota|contract|workflows)/' },
       to: { dependencyTypes: ['core'] },
     },
     {
-      name: 'nothing imports test, bench or scripts',
+      name: 'nothing imports test, bench, chaos or scripts',
       severity: 'error',
-      from: { pathNot: '^(test|bench|scripts)/' },
-      to: { path: '^(test|bench|scripts)/' },
+      from: { pathNot: '^(test|rehearsal/test|bench|chaos|scripts)/' },
+      to: { path: '^(test|rehearsal/test|bench|chaos|scripts)/' },
     },
     {
-      name: 'scripts import nothing of test or bench',
+      name: 'the oracle of chaos imports nothing but itself, not even types',
+      comment: 'it judges jobctl and the rehearsal, and may share no belief with them (docs/adr/0045)',
+      severity: 'error',
+      from: { path: '^chaos/oracle/' },
+      to: { pathNot: '^chaos/oracle/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: "the rehearsal's tests know nothing of jobctl",
+      comment: 'it is a package of its own: its tests judge it through the wire and its own modules',
+      severity: 'error',
+      from: { path: '^rehearsal/test/' },
+      to: {
+        path: '^(domain|quota|contract|workflows|activities|cloud|worker|client|bench|chaos|scripts|test)/',
+        pathNot: TEST_HELPERS,
+      },
+    },
+    {
+      name: 'scripts import nothing of test, bench or chaos',
       severity: 'error',
       from: { path: '^scripts/' },
-      to: { path: '^(test|bench)/' },
+      to: { path: '^(test|rehearsal/test|bench|chaos)/' },
     },
     { name: 'no cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'every import is found', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
-      name: 'what is shipped needs only dependencies',
+      name: "what a user's computer gets needs only dependencies of jobctl",
+      comment: 'of all three packages, as built: test/architecture/tarballs.test.ts',
       severity: 'error',
-      from: { path: OURS },
+      from: { path: '^(domain|quota|contract|client)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|coverage)/' },
+    exclude: { path: '(^|/)(dist|coverage)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

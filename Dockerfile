@@ -7,9 +7,12 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 # Dependencies first: a change of the sources does not fetch them again. No package of ours needs its install script.
 COPY package.json package-lock.json ./
+COPY worker/package.json worker/
+COPY rehearsal/package.json rehearsal/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm run build -- --force
+# What tsc wrote was divided among the packages: it is not needed twice.
+RUN npm run build -- --force && rm -r dist/.compiled dist/.tsbuildinfo
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund && sh deploy/remove-foreign-binaries.sh node_modules
 
 FROM ${NODE_IMAGE} AS jobctl
@@ -18,6 +21,11 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# The other packages; node_modules links to them and to this folder (docs/adr/0031).
+COPY --from=build /app/worker/package.json worker/
+COPY --from=build /app/worker/dist worker/dist
+COPY --from=build /app/rehearsal/package.json rehearsal/
+COPY --from=build /app/rehearsal/dist rehearsal/dist
 COPY docs docs
 COPY examples examples
 COPY deploy/health-check.mjs ./

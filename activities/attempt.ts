@@ -1,4 +1,11 @@
-import type { AttemptInput, HoldInput, JobActivities, SetUpAgainInput, SetUpEnd, StopInput } from './contract.js';
+import type {
+  AttemptInput,
+  HoldInput,
+  JobActivities,
+  SetUpAgainInput,
+  SetUpEnd,
+  StopInput,
+} from '../contract/job-activities.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { holdSlices } from './attempt/hold.js';

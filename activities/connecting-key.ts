@@ -30,7 +30,8 @@ export async function connectingKey(installation: Installation, ssh: JobSpec['ss
 
 /**
  * Reads a pair that a job names. A secret is read from the installation's store; a file in place, so it has to be the
- * worker's to read. Either way the private key never leaves the worker but to a host. Without a public half it is computed.
+ * worker's to read, and only a worker that reads files for jobs does (docs/adr/0044). Either way the private key never
+ * leaves the worker but to a host. Without a public half it is computed.
  * @param fields where the job file names the two, for messages
  * @throws InvalidJob naming field and file, where one cannot be read or the two are no pair
  */
@@ -68,9 +69,30 @@ async function publicHalf(
   );
 }
 
-function textOf(installation: Installation, reference: string, field: string): Promise<string> {
+async function textOf(installation: Installation, reference: string, field: string): Promise<string> {
   const secret = secretNamed(reference);
-  return secret === undefined ? readKeyFile(reference, field) : secretValue(installation, secret, field);
+  if (secret !== undefined) return secretValue(installation, secret, field);
+  if (installation.readsKeyFiles) return readKeyFile(reference, field);
+  throw invalidJob(
+    `${field}: '${reference}' is a path, and this worker reads no key files\n${remedy(reference, field)}`,
+  );
+}
+
+/**
+ * A key that the hosts of a job get must not be the installation's own: it opens the hosts of every other job.
+ * @throws InvalidJob, whichever way the job names that key
+ */
+export function refuseInstallationKey(
+  { keys, publicKey }: Pick<Installation, 'keys' | 'publicKey'>,
+  named: { readonly field: string; readonly path: string },
+  key: SshKey,
+): void {
+  const reading = keys.privateKey(key.privateKey);
+  if (reading.kind !== 'key' || reading.fingerprint !== keys.publicFingerprint(publicKey)) return;
+  throw invalidJob(
+    `${named.field}: '${named.path}' is the installation's own key, which no host gets\n` +
+      `  make a key for these hosts: ssh-keygen -t ed25519 -N '' -f FILE, then jobctl secret put NAME --from-file FILE`,
+  );
 }
 
 function onThisMachine(path: string, field: string): string {
@@ -116,7 +138,7 @@ export function refuseOtherKey(
 function remedy(path: string, field: string): string {
   const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the installation's own key" : '';
   return (
-    `  the worker reads it in place; give it yours: jobctl secret put my-key --from-file ${path}\n` +
+    `  give the worker yours: jobctl secret put my-key --from-file ${path}\n` +
     `  and write ${field}: secret:my-key${without}`
   );
 }

@@ -1,7 +1,7 @@
 import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { TpuPort } from '../cloud/tpu/port.js';
+import type { MachinesOf } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
@@ -9,7 +9,7 @@ import type { WorkMeter } from './work-meter.js';
 
 /** What a worker hands to its activities: the ports, and the facts of its installation. */
 export interface ActivityDependencies {
-  readonly tpu: TpuPort;
+  readonly machinesOf: MachinesOf;
   readonly store: StorePort;
   readonly hosts: HostsPort;
   readonly installation: Installation;
@@ -29,6 +29,8 @@ export interface Installation {
   readonly loginUser?: string;
   readonly sshKey: SshKey;
   readonly keys: KeyReader;
+  /** Whether a job may name a key by a path on this worker's computer. */
+  readonly readsKeyFiles: boolean;
   /** OpenSSH line. */
   readonly publicKey: string;
   /** Absent: none is configured, and jobs that name secrets are refused. */

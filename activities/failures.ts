@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { SecretsRefused } from '../cloud/secrets/port.js';
-import { CloudRefused } from '../cloud/tpu/port.js';
+import { CloudRefused } from '../cloud/machines/port.js';
 import { StoreRefused } from '../cloud/store/port.js';
 import { FailureType } from '../domain/failure-types.js';
 
@@ -15,7 +15,10 @@ export async function translated<T>(call: () => Promise<T>): Promise<T> {
 
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof ApplicationFailure) return error;
-  if (error instanceof CloudRefused || error instanceof StoreRefused || error instanceof SecretsRefused) {
+  // A bucket is the installation's: what it refuses is waited for, never a job's fault (docs/adr/0043).
+  if (error instanceof StoreRefused)
+    return ApplicationFailure.create({ type: FailureType.Unavailable, message: error.message, cause: error });
+  if (error instanceof CloudRefused || error instanceof SecretsRefused) {
     return ApplicationFailure.create({ type: FailureType.Refused, message: error.message, cause: error });
   }
   return error;

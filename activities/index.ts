@@ -1,4 +1,7 @@
-import type { Activities } from './contract.js';
+import type { JanitorActivities } from '../contract/janitor.js';
+import type { JobActivities } from '../contract/job-activities.js';
+import type { QuotaActivities } from '../contract/quota-activities.js';
+import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
 import { janitorActivities } from './janitor.js';
@@ -7,7 +10,9 @@ import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
 
 /** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
-export function createActivities(dependencies: ActivityDependencies): Activities {
+export function createActivities(
+  dependencies: ActivityDependencies,
+): JobActivities & SliceActivities & QuotaActivities & JanitorActivities {
   return {
     ...jobRecordActivities(dependencies),
     ...attemptActivities(dependencies),

@@ -1,19 +1,17 @@
-import { Context } from '@temporalio/activity';
-import type { OwnedResource } from '../cloud/tpu/port.js';
-import { judgeResource, MOST_DELETIONS_PER_SWEEP } from '../domain/janitor.js';
-import {
-  quotaStart,
-  quotaWorkflowId,
-  type SliceMemo,
-  sliceWorkflowId,
-  wakeSignal,
-  WorkflowType,
-} from '../workflows/messages.js';
-import type { JanitorActivities, JanitorReport } from './contract.js';
+import { Context, log } from '@temporalio/activity';
+import type { OwnedResource } from '../cloud/machines/port.js';
+import { judgeResource, MOST_DELETIONS_PER_SWEEP, type ResourceVerdict } from '../domain/janitor.js';
+import type { LeaseId } from '../domain/lease.js';
+import type { MachineRef } from '../domain/machines.js';
+import { quotaStart, wakeSignal } from '../contract/quota.js';
+import type { SliceMemo } from '../contract/slice.js';
+import { type JobRef, quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
+import type { JanitorActivities, JanitorReport } from '../contract/janitor.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
-import { listOwnedEverywhere } from './google-projects.js';
+import { findFailingWorkflows } from './failing-workflows.js';
+import { listOwnedEverywhere } from './accounts.js';
 import { startReclaim } from './quota.js';
-import { describe, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
+import { describe, describeChain, isChainOpen, type WorkflowClient } from './workflow-lookup.js';
 
 export function janitorActivities(dependencies: ActivityDependencies): JanitorActivities {
   return {
@@ -29,33 +27,98 @@ export function janitorActivities(dependencies: ActivityDependencies): JanitorAc
 async function sweep(temporal: WorkflowClient, dependencies: ActivityDependencies): Promise<JanitorReport> {
   const { installation } = dependencies;
   const { owned, unlisted } = await listOwnedEverywhere(dependencies);
-  const byName = [...new Map(owned.map((resource) => [resource.ref.name, resource])).values()];
-  const verdicts = [];
-  for (const resource of byName) verdicts.push({ resource, ...(await judge(temporal, resource)) });
-  const orphans = verdicts.filter(({ verdict }) => verdict === 'reclaim');
-  const unknown = verdicts.filter(({ verdict }) => verdict === 'report').map(({ resource }) => resource.ref.name);
-  const wokenPools = await wakePools(temporal, installation);
+  const slices = [...owned.map(ofResource), ...(await openSlices(temporal, installation))];
+  const judged: Judged[] = [];
+  // The cloud's entry first: its labels are what a reclaim has to find again.
+  for (const slice of new Map(slices.toReversed().map((each) => [each.ref.name, each])).values())
+    judged.push(await judge(temporal, slice, installation));
+  const named = (...verdicts: readonly ResourceVerdict[]) => judged.filter(({ verdict }) => verdicts.includes(verdict));
+  const stuck = named('replace', 'report-slow').map(({ slice, why }) => `${slice.ref.name}: ${why}`);
+  for (const text of stuck) log.warn(`a slice outlived its job: ${text}`);
+  const report = {
+    resources: new Set(owned.map(({ ref }) => ref.name)).size,
+    unknown: named('report').map(({ slice }) => slice.ref.name),
+    stuck,
+    failing: await findFailingWorkflows(temporal, dependencies),
+    wokenPools: await wakePools(temporal, installation),
+    unlisted,
+  };
+  const orphans = named('reclaim', 'replace');
   if (orphans.length > MOST_DELETIONS_PER_SWEEP) {
     const stopped = `${orphans.length} resources look orphaned, more than ${MOST_DELETIONS_PER_SWEEP}: nothing was deleted; look with 'jobctl audit leaks'`;
-    return { resources: byName.length, reclaimed: [], unknown, wokenPools, unlisted, stopped };
+    return { ...report, reclaimed: [], stopped };
   }
-  for (const { resource, memo } of orphans)
-    await startReclaim(temporal, installation, memo?.lease ?? leaseOf(resource), resource.ref);
-  const reclaimed = orphans.map(({ resource }) => resource.ref.name);
-  return { resources: byName.length, reclaimed, unknown, wokenPools, unlisted };
+  for (const orphan of orphans) await reclaim(temporal, installation, orphan);
+  return { ...report, reclaimed: orphans.map(({ slice }) => slice.ref.name) };
 }
 
-async function judge(temporal: WorkflowClient, { ref, ownership }: OwnedResource) {
-  const execution = await describe(temporal, sliceWorkflowId(ref.name));
-  const slice = execution === undefined ? 'unknown' : execution.status.name === 'RUNNING' ? 'open' : 'closed';
-  const isJobOpen = await isChainOpen(temporal, { id: ownership.job, run: ownership.run });
+/** A slice as the cloud or its open workflow names it. */
+interface FoundSlice {
+  readonly ref: MachineRef;
+  readonly job: JobRef;
+  readonly isInCloud: boolean;
+}
+
+interface Judged {
+  readonly slice: FoundSlice;
+  readonly verdict: ResourceVerdict;
+  /** Run of the slice's workflow. */
+  readonly runId?: string;
+  readonly memo?: SliceMemo;
+  /** For people. */
+  readonly why: string;
+}
+
+const ofResource = ({ ref, ownership }: OwnedResource<MachineRef>): FoundSlice => ({
+  ref,
+  job: { id: ownership.job, run: ownership.run },
+  isInCloud: true,
+});
+
+/** Of this installation: a slice that has no resource yet, or none any more, may be wedged too and holds its lease. */
+async function openSlices(temporal: WorkflowClient, { taskQueue }: Installation): Promise<FoundSlice[]> {
+  const found: FoundSlice[] = [];
+  const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
+  for await (const { memo } of temporal.workflow.list({ query, pageSize: 1000 })) {
+    const { lease, ref } = (memo ?? {}) as Partial<SliceMemo>;
+    if (lease && ref) found.push({ ref, job: { id: lease.job, run: lease.run }, isInCloud: false });
+  }
+  return found;
+}
+
+async function judge(temporal: WorkflowClient, slice: FoundSlice, { timings }: Installation): Promise<Judged> {
+  const execution = await describe(temporal, sliceWorkflowId(slice.ref.name));
+  const status = execution === undefined ? 'unknown' : execution.status.name === 'RUNNING' ? 'open' : 'closed';
+  const chain = await describeChain(temporal, slice.job);
+  const jobClosedForMs = chain.closedAt === undefined ? undefined : Date.now() - chain.closedAt;
+  const taskAttempts = execution?.raw.pendingWorkflowTask?.attempt ?? 0;
+  const facts = { isInCloud: slice.isInCloud, slice: status, isJobOpen: chain.isOpen, taskAttempts } as const;
+  const patience = { wedgedMs: timings.wedgedSliceMs, slowMs: timings.wedgedSliceMs + timings.createSettleMs };
   const memo = execution?.memo as SliceMemo | undefined;
-  return { verdict: judgeResource({ slice, isJobOpen }), memo: memo?.lease ? memo : undefined };
+  const closed = jobClosedForMs === undefined ? '' : ` ${Math.round(jobClosedForMs / 60_000)} min ago`;
+  return {
+    slice,
+    verdict: judgeResource({ ...facts, ...(jobClosedForMs === undefined ? {} : { jobClosedForMs }) }, patience),
+    ...(execution ? { runId: execution.runId } : {}),
+    ...(memo?.lease ? { memo } : {}),
+    why: `its job ${slice.job.id} closed${closed}; attempt ${taskAttempts} of its workflow task`,
+  };
+}
+
+/** A wedged workflow hears no signal, so it is ended first. If we die in between, the next sweep finds it closed. */
+async function reclaim(temporal: WorkflowClient, installation: Installation, judged: Judged): Promise<void> {
+  const { slice, verdict, runId, memo, why } = judged;
+  if (verdict === 'replace') {
+    // Looked at again: an operator may have reset the job since.
+    if (await isChainOpen(temporal, slice.job)) return;
+    await temporal.workflow.getHandle(sliceWorkflowId(slice.ref.name), runId).terminate(`janitor: ${why}`);
+  }
+  await startReclaim(temporal, installation, memo?.lease ?? leaseOf(slice), slice.ref);
 }
 
 /** A resource whose slice workflow's memo is no more: its lease, if any is left, is of the pool `default`. */
-function leaseOf({ ownership }: OwnedResource) {
-  return { pool: 'default', job: ownership.job, run: ownership.run, number: 1 };
+function leaseOf({ job }: FoundSlice): LeaseId {
+  return { pool: 'default', job: job.id, run: job.run, number: 1 };
 }
 
 /** A pool whose quota workflow is gone comes back by itself with the next message; where jobs only wait, here. */

@@ -1,9 +1,10 @@
 import { userInfo } from 'node:os';
 import { log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
-import { formatSlices, unitsOfJob } from '../domain/job-units.js';
+import { askedMachines, askedSize, formatSlices, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
 import type { JobSpec } from '../domain/job-spec.js';
+import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { formatProblems } from '../domain/problem.js';
 import {
   attemptObject,
@@ -15,12 +16,13 @@ import {
 } from '../domain/store-layout.js';
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
-import type { JobEvent, JobInput } from '../workflows/messages.js';
+import type { JobEvent, JobInput } from '../contract/job.js';
 import { connectingKey, refuseOtherKey } from './connecting-key.js';
-import type { AcceptedJob, AcceptJobInput, JobActivities, JobRef } from './contract.js';
+import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
+import type { JobRef } from '../contract/workflow-ids.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
-import { rememberGoogleProject } from './google-projects.js';
+import { rememberAccount } from './accounts.js';
 import type { PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
@@ -57,8 +59,8 @@ async function acceptJob(
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
-  const tpu = await completeTpu(pools, spec.pool, job, input);
-  const project = projectOf(config, user, spec, tpu.zones);
+  const machines = await completeMachines(pools, spec.pool, job, input);
+  const project = projectOf(config, user, spec, askedMachines(machines).zones);
   const key = await connectingKey(installation, spec.ssh);
   if (spec.ssh) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
@@ -70,7 +72,7 @@ async function acceptJob(
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   // Before any slice is asked for: from now on somebody looks for what is ours there.
-  await rememberGoogleProject(store, tpu.project ?? installation.googleProject);
+  await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');
   return {
     owner: installation.owner,
@@ -83,18 +85,23 @@ async function acceptJob(
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
-    tpu,
+    machines,
   };
 }
 
-/** The job's `tpu` with its pool's defaults, all of it checked again together. */
-async function completeTpu(pools: PoolSource, pool: string, job: JobRef, input: JobInput): Promise<JobSpec['tpu']> {
+/** The job's section of machines with its pool's defaults, checked again as a whole. */
+async function completeMachines(
+  pools: PoolSource,
+  pool: string,
+  job: JobRef,
+  input: JobInput,
+): Promise<MachineRequest> {
   const { defaults, problem } = await pools.load(pool);
   if (!defaults) throw new Error(`pool ${pool}: no job can be accepted while its pool file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${pool}: the last good pool file holds: ${problem}`);
   const resolved = resolveJob(input.job, { pool: defaults });
   if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
-  return bindJobName(resolved.spec, job.id).tpu;
+  return machineRequestOf(bindJobName(resolved.spec, job.id));
 }
 
 /**
@@ -114,7 +121,7 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
 /** @throws InvalidJob where the pool would never start it, or not for this user */
 function projectOf(config: QuotaConfig, user: string, spec: JobSpec, zones: readonly string[]): string {
   const { project, slices, namedPricing: pricing } = spec;
-  const ask = { units: unitsOfJob(spec), slices, zones, ...(pricing !== undefined && { pricing }) };
+  const ask = { units: askedSize(spec).units, slices, zones, ...(pricing !== undefined && { pricing }) };
   const verdict = judgeSubmission(config, { user, project, ask, shown: formatSlices(spec) });
   if (!verdict.ok) throw invalidJob(verdict.message);
   return verdict.project;

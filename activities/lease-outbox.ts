@@ -1,5 +1,6 @@
 import type { LeaseMessage } from '../domain/lease.js';
-import { leaseMessagesSignal, quotaStart, WorkflowType } from '../workflows/messages.js';
+import { leaseMessagesSignal, quotaStart } from '../contract/quota.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
 /**

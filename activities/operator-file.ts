@@ -79,3 +79,20 @@ function withoutFooter(stored: string): { readonly text: string; readonly applie
   const by = FOOTER.exec(stored.slice(lastLine))?.[1];
   return by === undefined ? { text: stored } : { text: stored.slice(0, lastLine), appliedBy: by };
 }
+
+/** Caches the last judgement of each pool's files until one of them changes. Every submit asks, and judging 100 projects takes 100 ms. */
+export function unlessSame<Files extends readonly (ReadFile | undefined)[], Judged>(
+  judge: (pool: string, ...files: Files) => Judged,
+): (pool: string, ...files: Files) => Judged {
+  const before = new Map<string, { readonly files: Files; readonly judged: Judged }>();
+  return (pool, ...files) => {
+    const known = before.get(pool);
+    if (known && files.every((file, index) => isSame(file, known.files[index]))) return known.judged;
+    const judged = judge(pool, ...files);
+    before.set(pool, { files, judged });
+    return judged;
+  };
+}
+
+const isSame = (a: ReadFile | undefined, b: ReadFile | undefined): boolean =>
+  a?.name === b?.name && a?.text === b?.text;

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { type LeasedUnits, poolCounts } from '../quota/pool-counts.js';
+import { type LeasedUnits, poolCounts } from '../quota/pool-accounts.js';
 import { type PackedPoolState, unpackState } from '../quota/published-state.js';
 import type { WorkMeter } from './work-meter.js';
 

@@ -3,9 +3,8 @@ import { formatProblems } from '../domain/problem.js';
 import { parsePoolFile } from '../quota/files/pool-file.js';
 import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import { messageOf } from './failures.js';
-import type { ReadFile } from './operator-file.js';
+import { type ReadFile, unlessSame } from './operator-file.js';
 import type { PoolFileReader } from './pool-file-reader.js';
-import { unlessSame } from './unless-same.js';
 
 export interface LoadedPool {
   /** Of the last good file; absent: none was ever read. */

@@ -1,19 +1,16 @@
 import { JobPhase } from '../domain/job-state.js';
 import { leaseKey, type LeaseId } from '../domain/lease.js';
-import type { SliceRef } from '../domain/slice.js';
+import type { MachineRef } from '../domain/machines.js';
 import { poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, unpackState } from '../quota/published-state.js';
-import {
-  holdersQuery,
-  type JobMemo,
-  quotaWorkflowId,
-  type SliceMemo,
-  sliceWorkflowId,
-  WorkflowType,
-} from '../workflows/messages.js';
-import type { Admission, HolderAnswer, HolderQuestion, JobRef, OpenSlice, OpenWork, StrayHolders } from './contract.js';
+import type { JobMemo } from '../contract/job.js';
+import { holdersQuery } from '../contract/quota.js';
+import type { SliceMemo } from '../contract/slice.js';
+import { quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
+import type { JobRef } from '../contract/workflow-ids.js';
+import type { Admission, OpenSlice, OpenWork, StrayHolders } from '../contract/quota-activities.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { listOwnedEverywhere } from './google-projects.js';
+import { listOwnedEverywhere } from './accounts.js';
 import { queryPages } from './quota-pages.js';
 import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
 
@@ -28,7 +25,11 @@ export async function readOpenWork(
 ): Promise<OpenWork> {
   const { owned } = await listOwnedEverywhere(dependencies);
   const jobs = await openJobs(temporal, pool);
-  const slices = await openSlices(temporal, pool);
+  const inCloud = new Set(owned.map(({ ref }) => ref.name));
+  const slices = (await openSlices(temporal, pool)).map((slice) => ({
+    ...slice,
+    isInCloud: inCloud.has(slice.ref.name),
+  }));
   const known = new Set(slices.map(({ ref }) => ref.name));
   await eachOf(
     [...new Map(owned.map((resource) => [resource.ref.name, resource.ref])).values()],
@@ -36,7 +37,7 @@ export async function readOpenWork(
     async (ref) => {
       if (known.has(ref.name)) return;
       const memo = await sliceMemo(temporal, ref.name);
-      if (memo?.lease.pool === pool) slices.push({ ...memo, ref, isWorkflowOpen: false });
+      if (memo?.lease.pool === pool) slices.push({ ...memo, ref, isWorkflowOpen: false, isInCloud: true });
     },
   );
   const admission = await publishedAdmission(dependencies, pool);
@@ -71,7 +72,7 @@ async function openJobs(temporal: WorkflowClient, pool: string): Promise<OpenWor
   return jobs;
 }
 
-async function openSlices(temporal: WorkflowClient, pool: string): Promise<OpenSlice[]> {
+async function openSlices(temporal: WorkflowClient, pool: string): Promise<Omit<OpenSlice, 'isInCloud'>[]> {
   const slices = [];
   const query = `WorkflowType = '${WorkflowType.Slice}' AND ExecutionStatus = 'Running' AND JobPool = '${quoted(pool)}'`;
   for await (const { memo } of temporal.workflow.list({ query, pageSize: PAGE })) {
@@ -97,7 +98,7 @@ async function sliceMemo(temporal: WorkflowClient, name: string): Promise<SliceM
 /** A row of the pool's book, as its workflow answers the query `holders`. */
 interface Holder {
   readonly lease: LeaseId;
-  readonly slices: readonly SliceRef[];
+  readonly slices: readonly MachineRef[];
 }
 
 /** Of one answer: the rest is found by the next comparison. It is a payload of the pool's history. */
@@ -113,7 +114,7 @@ export async function findStrays(temporal: WorkflowClient, pool: string): Promis
   const jobs = new Set(isLong ? (await openJobs(temporal, pool)).map(({ job }) => refKey(job)) : []);
   const slices = new Set(isLong ? (await openSlices(temporal, pool)).map(({ ref }) => ref.name) : []);
   const closedJobs: LeaseId[] = [];
-  const lostSlices: { lease: LeaseId; ref: SliceRef }[] = [];
+  const lostSlices: { lease: LeaseId; ref: MachineRef }[] = [];
   await eachOf(holders, WIDTH, async ({ lease, slices: refs }) => {
     const job = { id: lease.job, run: lease.run };
     if (!jobs.has(refKey(job)) && !(await isChainOpen(temporal, job))) closedJobs.push(lease);
@@ -134,18 +135,3 @@ const byKey = (a: LeaseId, b: LeaseId): number => (leaseKey(a) < leaseKey(b) ? -
 const WORTH_A_LIST = 10;
 
 const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
-
-/** Version 0.1.0 asked row by row; a pool that runs since then may still ask so once. */
-export async function inspectHolders(
-  temporal: WorkflowClient,
-  questions: readonly HolderQuestion[],
-): Promise<HolderAnswer[]> {
-  const answers: HolderAnswer[] = [];
-  await eachOf(questions, WIDTH, async ({ lease, slices }) => {
-    const isJobOpen = await isChainOpen(temporal, { id: lease.job, run: lease.run });
-    const openSlices: string[] = [];
-    for (const { name } of slices) if (await isWorkflowOpen(temporal, sliceWorkflowId(name))) openSlices.push(name);
-    answers.push({ lease, isJobOpen, openSlices });
-  });
-  return answers;
-}

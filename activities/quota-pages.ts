@@ -1,5 +1,5 @@
 import type { QueryDefinition } from '@temporalio/common';
-import { readPages, type TextPage } from '../quota/text-pages.js';
+import { readPages, type TextPage } from '../quota/published-state.js';
 import type { WorkflowClient } from './workflow-lookup.js';
 
 /** The JSON value that a workflow answers in pages. */

@@ -2,7 +2,8 @@ import type { Context } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolStateObject } from '../domain/store-layout.js';
 import type { PackedPoolState } from '../quota/published-state.js';
-import { publishedQuery, quotaWorkflowId } from '../workflows/messages.js';
+import { publishedQuery } from '../contract/quota.js';
+import { quotaWorkflowId } from '../contract/workflow-ids.js';
 import { messageOf } from './failures.js';
 import { LinePublisher } from './line-publisher.js';
 import { NewestObject } from './newest-object.js';
@@ -62,7 +63,8 @@ export class PoolPublisher {
       const state = (await client.withDeadline(Date.now() + QUERY_DEADLINE_MS, () =>
         queryPages(client, quotaWorkflowId(pool), publishedQuery),
       )) as PackedPoolState;
-      published.gauges.show(state);
+      // Half of a pool would look like a pool that is half as busy.
+      if (state.rebuilding === undefined) published.gauges.show(state);
       await published.state.write(state);
       await published.line.publish(state);
       delete published.problem;

@@ -4,15 +4,13 @@ import { appliedFileObject } from '../domain/store-layout.js';
 import { checkFiles } from '../quota/files/pool-files.js';
 import type { CheckedFiles } from '../quota/files/pool-files.js';
 import type { QuotaConfig } from '../quota/quota-config.js';
-import type { ApplyCall } from '../workflows/messages.js';
-import type { ApplyAnswer } from './contract.js';
+import type { ApplyCall } from '../contract/quota.js';
+import type { ApplyAnswer } from '../contract/quota-activities.js';
 import { messageOf } from './failures.js';
 import { LastGoodFiles, type ReadFiles } from './last-good-files.js';
-import { withFooter } from './operator-file.js';
-import type { ReadFile } from './operator-file.js';
+import { type ReadFile, unlessSame, withFooter } from './operator-file.js';
 import { KINDS } from './pool-file-reader.js';
 import type { Kind, PoolFileReader } from './pool-file-reader.js';
-import { unlessSame } from './unless-same.js';
 
 export interface LoadedQuota {
   /** Absent where a file is wrong or cannot be read: what was in force stays so. */

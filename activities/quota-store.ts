@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StorePort } from '../cloud/store/port.js';
 import { poolBookObject, poolHistoryObject } from '../domain/store-layout.js';
-import type { BookPart, HistoryPart } from './contract.js';
+import type { BookPart, HistoryPart } from '../contract/quota-activities.js';
 
 /** The same lines always get the same name, so what is there already is this. */
 export async function writeHistory(store: StorePort, { pool, day, name, lines }: HistoryPart): Promise<void> {

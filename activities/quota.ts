@@ -2,22 +2,14 @@ import { createHash } from 'node:crypto';
 import { Context, heartbeat, log } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { LeaseId } from '../domain/lease.js';
-import type { SliceRef } from '../domain/slice.js';
-import {
-  grantedSignal,
-  leaseAnswerSignal,
-  prioritySignal,
-  releaseSliceSignal,
-  restateSignal,
-  revokedSignal,
-  type SliceInput,
-  sliceWorkflowId,
-  WorkflowType,
-} from '../workflows/messages.js';
-import type { Deliveries, DeliveryReport, PoolFacts, QuotaActivities } from './contract.js';
+import type { MachineRef } from '../domain/machines.js';
+import { grantedSignal, prioritySignal, restateSignal, revokedSignal } from '../contract/job.js';
+import { leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../contract/slice.js';
+import { sliceWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
+import type { Deliveries, DeliveryReport, PoolFacts, QuotaActivities } from '../contract/quota-activities.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { LeaseOutbox } from './lease-outbox.js';
-import { findStrays, inspectHolders, readOpenWork } from './quota-open-work.js';
+import { findStrays, readOpenWork } from './quota-open-work.js';
 import { PoolPublisher } from './quota-publisher.js';
 import { keepBook, readBook, writeHistory } from './quota-store.js';
 import { eachOf, type WorkflowClient } from './workflow-lookup.js';
@@ -36,7 +28,8 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
     },
     deliver: async (batch) => {
       const report = await deliver(client(), installation, batch);
-      for (const pool of poolsOf(batch)) publisher.changed(Context.current(), pool);
+      // An answer to a slice changes nothing that is published.
+      if (changesPool(batch)) publisher.changed(Context.current(), batch.pool);
       return report;
     },
     loadPool: async (pool, known) => {
@@ -50,7 +43,6 @@ export function quotaActivities(dependencies: ActivityDependencies): QuotaActivi
     },
     applyFiles: (pool, call) => quota.applyFiles(pool, call),
     readOpenWork: (pool) => readOpenWork(client(), dependencies, pool),
-    inspectHolders: (questions) => inspectHolders(client(), questions),
     findStrays: async (pool) => {
       const strays = await findStrays(client(), pool);
       // A worker that died before it could publish leaves an old state behind.
@@ -88,14 +80,14 @@ async function deliver(
     // A grant to a job that has ended is no error: the lease comes back (facts/production.md 2, the first of two bugs).
     if (!wasHeard) closedJobs.push(lease);
   });
-  await eachOf(batch.revocations ?? [], WIDTH, async ({ lease, reason, cause }) => {
+  await eachOf(batch.revocations, WIDTH, async ({ lease, reason, cause }) => {
     const { job, run, number } = lease;
     const wasHeard = await signalIfOpen(() =>
       temporal.workflow.getHandle(job).signal(revokedSignal, { run, number, epoch, reason, cause }),
     );
     if (!wasHeard) closedJobs.push(lease);
   });
-  await eachOf(batch.priorities ?? [], WIDTH, async ({ job, priority }) => {
+  await eachOf(batch.priorities, WIDTH, async ({ job, priority }) => {
     await signalIfOpen(() => temporal.workflow.getHandle(job.id).signal(prioritySignal, { run: job.run, priority }));
   });
   await eachOf(batch.answers, WIDTH, async ({ slice, isHeld }) => {
@@ -132,10 +124,10 @@ export async function startReclaim(
   temporal: WorkflowClient,
   installation: Installation,
   lease: LeaseId,
-  ref: SliceRef,
+  ref: MachineRef,
 ): Promise<void> {
-  const ownership = { owner: installation.owner, job: lease.job, run: lease.run, generation: 0, spec: '' };
-  const input: SliceInput = { v: 1, task: { kind: 'reclaim', ref, ownership }, lease, timings: installation.timings };
+  const owner = { owner: installation.owner, job: lease.job, run: lease.run };
+  const input: SliceInput = { v: 1, task: { kind: 'reclaim', ref, owner }, lease, timings: installation.timings };
   log.info(`reclaiming ${ref.name}`, { lease });
   await temporal.workflow.signalWithStart(WorkflowType.Slice, {
     workflowId: sliceWorkflowId(ref.name),
@@ -147,10 +139,5 @@ export async function startReclaim(
   });
 }
 
-/** A batch is of one pool; an answer to a slice does not name it, and changes nothing that is published. */
-const poolsOf = ({ grants, revocations = [], reclaims }: Deliveries): ReadonlySet<string> =>
-  new Set(
-    [...grants, ...revocations.map(({ lease }) => lease), ...reclaims.map(({ lease }) => lease)].map(
-      ({ pool }) => pool,
-    ),
-  );
+const changesPool = ({ grants, revocations, reclaims, restate }: Deliveries): boolean =>
+  grants.length + revocations.length + reclaims.length + restate.length > 0;

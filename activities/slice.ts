@@ -1,118 +1,146 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep, Context } from '@temporalio/activity';
-import { CloudUnavailable, type TpuPort } from '../cloud/tpu/port.js';
-import { type SliceCondition, sliceCondition } from '../domain/slice-condition.js';
-import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from './contract.js';
-import type { ActivityDependencies } from './dependencies.js';
+import { ApplicationFailure } from '@temporalio/common';
+import { CloudUnavailable, type Machines } from '../cloud/machines/port.js';
+import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
+import type { MachinePlan } from '../domain/machines.js';
+import { FailureType } from '../domain/failure-types.js';
+import type { Condition, CreateAnswer } from '../domain/slice.js';
+import type { ActivityDependencies, Installation } from './dependencies.js';
 import { messageOf, translated } from './failures.js';
 import { isChainOpen } from './workflow-lookup.js';
 
-export function sliceActivities({ tpu }: ActivityDependencies): SliceActivities {
+export function sliceActivities({
+  machinesOf,
+  installation,
+}: Pick<ActivityDependencies, 'machinesOf' | 'installation'>): SliceActivities {
   return {
-    createSlice: (plan) => translated(() => tpu.createSlice(plan)),
-    inspectSlice: ({ ref, ownership, operation }) =>
-      translated(async () => sliceCondition(await tpu.observeSlice(ref, operation), ownership)),
-    awaitSlice: (input) => translated(() => awaitSlice(tpu, input)),
-    deleteUntilGone: (input) => deleteUntilGone(tpu, input),
+    createSlice: async (plan) =>
+      refusalOfOther(installation, plan) ?? translated(() => machinesOf(plan.ref.kind).create(plan)),
+    inspectSlice: (input) => translated(() => machinesOf(input.ref.kind).observe(input)),
+    awaitSlice: (input) => translated(() => awaitSlice(machinesOf(input.ref.kind), input)),
+    deleteUntilGone: async (input) => {
+      refuseOther(installation, input);
+      return deleteUntilGone(machinesOf(input.ref.kind), input);
+    },
     isJobOpen: (job) => isChainOpen(Context.current().client, job),
   };
 }
 
-/** Ends with the first condition that the slice workflow has to know of. A failed call is no news. */
-async function awaitSlice(tpu: TpuPort, input: AwaitSliceInput): Promise<SliceCondition> {
+// The owner of this worker is the one that counts: whoever reaches Temporal can start a slice workflow with any input, and
+// can read the labels of other installations (docs/adr/0044).
+
+const isOther = ({ owner }: Pick<Installation, 'owner'>, named: string): boolean => owner === '' || named !== owner;
+
+const otherOwner = ({ owner }: Pick<Installation, 'owner'>, named: string, name: string): string =>
+  `${name}: the input names owner '${named}', and this installation is '${owner}'. It creates and deletes nothing of another`;
+
+/** An answer and no failure: a create call without an answer would be made again and again. */
+function refusalOfOther(installation: Installation, { ref, ownership }: MachinePlan): CreateAnswer | undefined {
+  if (!isOther(installation, ownership.owner)) return undefined;
+  const message = otherOwner(installation, ownership.owner, ref.name);
+  return { kind: 'refused', scope: 'request', message };
+}
+
+/** @throws ApplicationFailure InvalidInput, never retried: the workflow fails, and reports no lease as free. */
+function refuseOther(installation: Installation, { ref, owner: { owner } }: DeleteSliceInput): void {
+  if (!isOther(installation, owner)) return;
+  const message = otherOwner(installation, owner, ref.name);
+  throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
+}
+
+/**
+ * Ends with the first condition that the slice workflow has to know of. A call that fails is not an answer.
+ * @param incompleteMs a slice that is ready but for some of its hosts is lost after this time
+ */
+export async function awaitSlice(
+  machines: Machines,
+  input: AwaitSliceInput,
+  incompleteMs = INCOMPLETE_MS,
+): Promise<Condition> {
   let missing = 0;
+  let incompleteSince: number | undefined;
   for (let look = 0; ; look++) {
     heartbeat();
-    const condition = await patiently(() => nextLook(tpu, input, look));
-    if (!condition || condition.kind === 'waiting') continue;
+    const condition = await patiently(() => nextLook(machines, input, look));
+    if (!condition) continue;
+    if (condition.kind === 'waiting') {
+      missing = 0;
+      incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
+      if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
+      return { kind: 'lost', cause: 'failed', message: `${condition.detail}, for ${incompleteMs / 60_000} min` };
+    }
     if (condition.kind !== 'missing') return condition;
-    // From a listing it is no evidence yet: two direct looks, apart.
-    missing = (await isMissingNow(tpu, input)) ? missing + 1 : 0;
+    // A listing that misses it is not evidence yet: two direct looks are, apart, with no other answer between them.
+    const seen = await patiently(() => machines.observe(input));
+    if (seen) missing = seen.kind === 'missing' ? missing + 1 : 0;
     if (missing >= 2) return condition;
     await sleep(input.timings.notFoundApartMs);
   }
 }
 
-/** The first seconds by direct looks, since many slices are there at once; then with everybody else, by the zone's listing. */
-async function nextLook(
-  tpu: TpuPort,
-  { ref, ownership, operation }: AwaitSliceInput,
-  look: number,
-): Promise<SliceCondition> {
+/** Addresses come with READY; a worker that has none by now was seen never to get one (marin#532). */
+const INCOMPLETE_MS = 10 * 60_000;
+
+/** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
+async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {
   const early = EARLY_LOOKS_MS[look];
-  if (early !== undefined) {
-    await sleep(early);
-    return sliceCondition(await tpu.observeSlice(ref, operation), ownership);
-  }
-  const options = { isUrgent: true, signal: cancellationSignal(), ...(operation === undefined ? {} : { operation }) };
-  return sliceCondition(await tpu.watchSlice(ref, options), ownership);
+  if (early === undefined) return machines.watch(input, { isUrgent: true, signal: cancellationSignal() });
+  await sleep(early);
+  return machines.observe(input);
 }
 
 const EARLY_LOOKS_MS = [0, 150, 300, 600, 1000];
 
-async function isMissingNow(tpu: TpuPort, { ref, ownership, operation }: AwaitSliceInput): Promise<boolean> {
-  const seen = await patiently(async () => sliceCondition(await tpu.observeSlice(ref, operation), ownership));
-  return seen?.kind === 'missing';
-}
-
-/** Undefined: the API could not be asked. Says nothing about the slice. */
-async function patiently<T>(call: () => Promise<T>): Promise<T | undefined> {
+/** Undefined: the provider did not answer, which says nothing about the slice. */
+async function patiently(call: () => Promise<Condition>): Promise<Condition | undefined> {
   try {
     return await call();
   } catch (error) {
     if (!(error instanceof CloudUnavailable)) throw error;
-    log.warn(`Cloud TPU cannot be asked: ${error.message}`);
-    await sleep(API_PAUSE_MS);
+    log.warn(`the cloud did not answer: ${error.message}`);
+    await sleep(UNAVAILABLE_PAUSE_MS);
     return undefined;
   }
 }
 
-const API_PAUSE_MS = 2_000;
+const UNAVAILABLE_PAUSE_MS = 2_000;
 
-/** NOT_FOUND twice, apart, and not before `notBefore`: only then is it gone. What is not ours is left alone. */
-async function deleteUntilGone(tpu: TpuPort, input: DeleteSliceInput): Promise<void> {
-  const { ref, ownership, notBefore, timings } = input;
+/** Nothing is left only when that was seen twice, apart, and not before `notBefore`. Machines of another owner stay. */
+export async function deleteUntilGone(machines: Machines, input: DeleteSliceInput): Promise<void> {
+  const { notBefore, timings } = input;
   let missing = 0;
   for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
     heartbeat();
-    const seen = await lookBeforeDeleting(tpu, input);
+    const seen = await lookBeforeRemoving(machines, input);
     if (seen === 'foreign') return;
     missing = seen === 'missing' ? missing + 1 : 0;
     if (missing >= 2 && Date.now() >= notBefore) return;
-    if (seen === 'present') await askToDelete(tpu, ref, ownership);
+    if (seen === 'present') await remove(machines, input);
     await sleep(seen === 'missing' ? Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS) : pauseMs);
   }
 }
 
-/** Between two looks at a name that is not there. */
+/** Between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
 
-async function lookBeforeDeleting(
-  tpu: TpuPort,
-  { ref, ownership }: DeleteSliceInput,
+async function lookBeforeRemoving(
+  machines: Machines,
+  { ref, owner }: DeleteSliceInput,
 ): Promise<'missing' | 'present' | 'foreign' | 'unknown'> {
   try {
-    const { queuedResource, node } = await tpu.observeSlice(ref);
-    const resources = [queuedResource, node].filter((resource) => typeof resource === 'object');
-    if (resources.length === 0) return 'missing';
-    const isOurs = resources.every((resource) => {
-      const { owner, job, run } = resource.ownership ?? {};
-      return owner === ownership.owner && job === ownership.job && run === ownership.run;
-    });
-    return isOurs ? 'present' : 'foreign';
+    const seen = await machines.observe({ ref, ownership: owner });
+    if (seen.kind === 'foreign') return 'foreign';
+    return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
   } catch (error) {
-    // Whatever it is (a token that expired, an API that is away): it says nothing, and the chips are still ours.
+    // Whatever it is (an expired token, an outage): it says nothing about the slice, and the chips still count as ours.
     log.warn(`looking for ${ref.name}: ${messageOf(error)}`, { attempt: activityInfo().attempt });
     return 'unknown';
   }
 }
 
-async function askToDelete(
-  tpu: TpuPort,
-  ref: DeleteSliceInput['ref'],
-  ownership: DeleteSliceInput['ownership'],
-): Promise<void> {
+async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<void> {
   try {
-    const answer = await tpu.deleteSlice(ref, ownership);
+    const answer = await machines.remove(ref, owner);
     if (answer.kind === 'refused' || answer.kind === 'unanswered') log.warn(`deleting ${ref.name}: ${answer.message}`);
   } catch (error) {
     log.warn(`deleting ${ref.name}: ${messageOf(error)}`);

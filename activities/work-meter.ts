@@ -1,5 +1,6 @@
-import type { LeasedUnits } from '../quota/pool-counts.js';
-import type { JanitorReport, SetUpEnd } from './contract.js';
+import type { LeasedUnits } from '../quota/pool-accounts.js';
+import type { JanitorReport } from '../contract/janitor.js';
+import type { SetUpEnd } from '../contract/job-activities.js';
 
 /** What a worker counts of its own work; `domain/metric-names.ts` says what each is. */
 export interface WorkMeter {
@@ -7,5 +8,5 @@ export interface WorkMeter {
   logLag(seconds: number): void;
   waitingJobs(pool: string, count: number): void;
   leasedUnits(pool: string, leased: LeasedUnits): void;
-  swept(report: Pick<JanitorReport, 'reclaimed' | 'unknown'>): void;
+  swept(report: Pick<JanitorReport, 'reclaimed' | 'unknown' | 'stuck'>): void;
 }

@@ -1,16 +1,31 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Context } from '@temporalio/activity';
-import type { JobRef } from './contract.js';
+import type { EpochMs } from '../domain/units.js';
+import { type JobRef, quotaWorkflowId } from '../contract/workflow-ids.js';
 
 /** The Temporal client that an activity runs with. */
 export type WorkflowClient = Context['client'];
 
 /** Whether the job's chain of runs (continued or reset as often as it may be) has an open run. NOT_FOUND is not open. */
 export async function isChainOpen(client: WorkflowClient, job: JobRef): Promise<boolean> {
+  return (await describeChain(client, job)).isOpen;
+}
+
+export interface JobChain {
+  readonly isOpen: boolean;
+  /** When it closed, at the latest. Absent: it is open, or Temporal does not know when. */
+  readonly closedAt?: EpochMs;
+}
+
+/** A later job of the same id has another first run: the chain that is asked about closed before it began. */
+export async function describeChain(client: WorkflowClient, job: JobRef): Promise<JobChain> {
   const execution = await describe(client, job.id);
-  if (execution?.status.name !== 'RUNNING') return false;
+  if (execution === undefined) return { isOpen: false };
   const first = execution.raw.workflowExecutionInfo?.firstRunId;
-  return first === undefined || first === null || first === '' || first === job.run;
+  if (first !== undefined && first !== null && first !== '' && first !== job.run)
+    return { isOpen: false, closedAt: execution.startTime.getTime() };
+  if (execution.status.name === 'RUNNING') return { isOpen: true };
+  return { isOpen: false, ...(execution.closeTime ? { closedAt: execution.closeTime.getTime() } : {}) };
 }
 
 export async function isWorkflowOpen(client: WorkflowClient, workflowId: string): Promise<boolean> {
@@ -38,4 +53,25 @@ export async function eachOf<Item>(
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await act(item);
   };
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+}
+
+/**
+ * Checks that no other task queue runs the pool's quota workflow. A namespace has one such workflow per pool, on the task
+ * queue of the worker that started it. Jobs of another queue would wait for a workflow that their worker never runs, or
+ * follow the other installation's quota file.
+ * @returns the problem and its remedy, or undefined if this queue runs the pool or nobody does
+ */
+export async function whoElseServes(
+  temporal: WorkflowClient,
+  pool: string,
+  taskQueue: string,
+): Promise<string | undefined> {
+  const workflowId = quotaWorkflowId(pool);
+  const open = await describe(temporal, workflowId);
+  if (open?.status.name !== 'RUNNING' || open.taskQueue === taskQueue) return undefined;
+  return (
+    `its workflow ${workflowId} runs on task queue '${open.taskQueue}', and this worker polls '${taskQueue}': name another ` +
+    `pool in the configuration of one of the two, or, where nobody polls '${open.taskQueue}' any more, end it with ` +
+    `\`temporal workflow terminate --workflow-id ${workflowId}\``
+  );
 }

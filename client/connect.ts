@@ -1,20 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { Unreachable } from '../cloud/temporal/why-unreachable.js';
-import type { CodecReferences } from '../cloud/codec/codec-references.js';
+import type { CodecReferences } from '../cloud/codec/codec-key.js';
 import { TemporalRefused, TemporalUnreachable } from './errors.js';
 
 export interface TemporalOptions {
   readonly address?: string;
   readonly namespace?: string;
-  /** Keys of the payload codec, where the installation encrypts (docs/encryption.md). */
+  /** Keys of the payload codec, if the installation encrypts payloads (docs/encryption.md). */
   readonly codec?: CodecReferences;
 }
 
 /**
- * A Temporal Client from what is given and, where it is silent, from @temporalio/envconfig (TEMPORAL_*, temporal.toml;
- * TLS and API keys too).
- * @throws TemporalUnreachable, which says why, within some 10 s; TemporalRefused for settings that cannot be read; CodecKeyError.
+ * Connects a Temporal Client. Settings that `options` lacks come from @temporalio/envconfig: TEMPORAL_* variables and
+ * temporal.toml, TLS and API keys included.
+ * @throws TemporalUnreachable with the reason, within about 10 s; TemporalRefused if the server refuses or the settings cannot
+ *   be read; CodecKeyError.
  */
 export async function connectTemporal(
   options: TemporalOptions,
@@ -45,7 +47,7 @@ export async function connectTemporal(
 
 const LOOK_AFTER_MS = 700;
 
-/** Rejects early where waiting does not help, such as a certificate that is not trusted; else never settles. */
+/** Rejects early if waiting cannot help, as with an untrusted certificate. Otherwise the promise never settles. */
 async function lastingRefusal(
   connecting: Promise<unknown>,
   address: string,
@@ -63,7 +65,7 @@ async function lastingRefusal(
   return new Promise(() => undefined);
 }
 
-/** The SDK says 'deadline' whatever the cause is: it is looked for here. */
+/** Finds the cause itself, because the SDK reports every failure as a deadline. */
 async function look(address: string, options: ConnectionOptions): Promise<Unreachable | undefined> {
   const { whyUnreachable } = await import('../cloud/temporal/why-unreachable.js');
   return whyUnreachable({ address, tls: options.tls ?? options.apiKey !== undefined });
@@ -72,7 +74,7 @@ async function look(address: string, options: ConnectionOptions): Promise<Unreac
 const unreachable = (address: string, { why, remedy }: Pick<Unreachable, 'why'> & Partial<Unreachable>) =>
   new TemporalUnreachable(`Temporal at ${address} cannot be reached: ${why}`, remedy);
 
-/** Not loaded where the caller has said everything and the environment says nothing: a start-up cost. */
+/** Loads @temporalio/envconfig only if it could add something, because it costs start-up time. */
 async function fromEnvironment(
   options: TemporalOptions,
 ): Promise<{ address?: string; namespace?: string; options: ConnectionOptions }> {
@@ -88,7 +90,7 @@ async function fromEnvironment(
   };
 }
 
-/** A profile that is not there, a certificate file that cannot be read. */
+/** @throws TemporalRefused if, for example, the profile does not exist or a certificate file cannot be read */
 function readSettings<T>(load: () => T): T {
   try {
     return load();
@@ -98,4 +100,14 @@ function readSettings<T>(load: () => T): T {
       'they are in TEMPORAL_* variables and in temporal.toml (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE)',
     );
   }
+}
+
+/**
+ * A data converter for a service that talks to jobctl's workflows with its own Temporal Client or Worker and must read
+ * encrypted payloads: `new Client({ .., dataConverter: await jobDataConverter({ key: 'file:///etc/jobctl/key' }) })`
+ * (docs/encryption.md). It also reads plain payloads. @throws CodecKeyError
+ */
+export async function jobDataConverter(codec: CodecReferences): Promise<DataConverter> {
+  const { openCodec } = await import('../cloud/codec/open-codec.js');
+  return { payloadCodecs: [await openCodec(codec, { onUnknownKey: 'fail' })] };
 }

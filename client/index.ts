@@ -8,17 +8,10 @@ export type { FileSource } from '../domain/file-source.js';
 export type { JobFilter, JobPage, JobRow, ShownPhase } from './job-rows.js';
 export type { Admission, AppliedFiles, PoolClient, PoolFileText } from './pool-client.js';
 export type { TemporalOptions } from './connect.js';
-export { jobDataConverter } from './data-converter.js';
-export type { CodecReferences } from '../cloud/codec/codec-references.js';
+export { jobDataConverter } from './connect.js';
+export type { CodecReferences } from '../cloud/codec/codec-key.js';
 export { CodecKeyError } from '../cloud/codec/codec-key.js';
 export * from './errors.js';
-export type {
-  JobInput,
-  JobNotice,
-  JobPhase,
-  JobView,
-  Outcome,
-  OutcomeCause,
-  SliceView,
-} from '../workflows/messages.js';
+export type { JobInput, JobNotice, JobView, SliceView } from '../contract/job.js';
+export type { JobPhase, Outcome, OutcomeCause } from '../domain/job-state.js';
 export type { JobSpec } from '../domain/job-spec.js';

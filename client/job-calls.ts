@@ -5,10 +5,10 @@ import {
   resumeUpdate,
   type SetUpCall,
   setUpUpdate,
-  sliceWorkflowId,
   type StopCall,
   stopUpdate,
-} from '../workflows/messages.js';
+} from '../contract/job.js';
+import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
 import { updateAnswer } from './update-answer.js';

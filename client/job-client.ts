@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import type { Outcome } from '../domain/job-state.js';
-import { describeQuery, type JobMemo, type JobView, type SetUpCall, TASK_QUEUE } from '../workflows/messages.js';
+import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
+import { TASK_QUEUE } from '../domain/task-queue.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobEdit } from './job-calls.js';
+import { failingTaskOf } from './failing-task.js';
 import { describeJob, readable } from './job-executions.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
@@ -84,7 +86,9 @@ export class JobClient {
 
   /** One job's row, strongly consistent; needs no worker. @throws JobNotFound */
   async row(id: string): Promise<JobRow> {
-    return rowOf(await this.#describe(id));
+    const execution = await this.#describe(id);
+    const failingTask = await failingTaskOf({ temporal: this.#temporal, calls: this.#calls }, execution);
+    return { ...rowOf(execution), ...(failingTask && { failingTask }) };
   }
 
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */

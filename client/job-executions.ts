@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
-import { WorkflowType } from '../workflows/messages.js';
+import { missingKeyOf } from '../cloud/codec/codec-key.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobEncrypted, JobNotFound } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 

@@ -6,6 +6,8 @@ export interface LogStretch {
   /** Position among all hosts of all slices, from 0. */
   readonly host: number;
   readonly bytes: Buffer;
+  /** Words of jobctl's behind the end of what is stored: the host printed more, or may have. */
+  readonly isLostTail?: true;
 }
 
 export interface LogPlace {
@@ -36,6 +38,8 @@ export class JobLogReader {
   readonly #host: number | undefined;
   /** Bytes given of each host. */
   readonly #given = new Map<number, number>();
+  /** Names of the lost tails given. */
+  readonly #told = new Set<string>();
 
   constructor(store: StoreReader, job: string, { attempt, stream, host }: LogPlace) {
     this.#store = store;
@@ -48,7 +52,8 @@ export class JobLogReader {
    * follows a long log pauses in proportion (a page holds 1,000 objects).
    */
   async *unread(): AsyncGenerator<LogStretch> {
-    const fresh = contiguous(await this.#chunks(), this.#given);
+    const listed = await this.#list();
+    const fresh = contiguous(listed.flatMap(asChunk), this.#given);
     const fetches: Promise<LogStretch | undefined>[] = [];
     const queue = fresh.values();
     const fetchNext = (): void => {
@@ -67,11 +72,23 @@ export class JobLogReader {
       yield stretch;
       fetchNext();
     }
+    yield* this.#lostTails(listed);
   }
 
-  async #chunks(): Promise<readonly Chunk[]> {
+  /** Behind all that is stored of their hosts, and once. */
+  async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
+    for (const { name } of listed) {
+      const [, host, offset] = /\/host-(\d+)\.(\d+)\.lost$/.exec(name) ?? [];
+      if (host === undefined || this.#told.has(name) || (this.#given.get(Number(host)) ?? 0) < Number(offset)) continue;
+      this.#told.add(name);
+      const bytes = await this.#store.read(name);
+      if (bytes !== undefined) yield { host: Number(host), bytes, isLostTail: true };
+    }
+  }
+
+  #list(): Promise<readonly StoredObject[]> {
     const prefix = this.#host === undefined ? `${this.#prefix}host-` : `${this.#prefix}host-${this.#host}.`;
-    return (await this.#store.list(prefix)).flatMap(asChunk);
+    return this.#store.list(prefix);
   }
 
   async #fetch({ name, host, start, end }: Fetch): Promise<LogStretch | undefined> {

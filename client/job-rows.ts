@@ -1,10 +1,12 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
-import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
+import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
-import { type JobMemo, WorkflowType } from '../workflows/messages.js';
+import type { JobMemo } from '../contract/job.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
 import { REMEDY_OF_MISSING_KEY } from './errors.js';
+import type { FailingTask } from './failing-task.js';
 
 /** `terminated`: ended in Temporal from outside, without an outcome. */
 export type ShownPhase = JobPhase | 'terminated';
@@ -25,6 +27,8 @@ export interface JobRow {
   /** REHEARSAL where nothing of it is real. */
   readonly label?: string;
   readonly outcome?: Outcome;
+  /** Its workflow stands still. Asked of one job alone (`JobClient.row`): a list does not know it. */
+  readonly failingTask?: FailingTask;
   /** Id of a key that this client does not have, where some of the job cannot be read for want of it. */
   readonly encryptedWith?: string;
 }

@@ -1,14 +1,13 @@
 import type { Client } from '@temporalio/client';
 import {
-  admissionUpdate,
   type AdmissionCall,
+  admissionUpdate,
   type ApplyCall,
   applyUpdate,
   priorityUpdate,
   quotaStart,
-  quotaWorkflowId,
-  WorkflowType,
-} from '../workflows/messages.js';
+} from '../contract/quota.js';
+import { quotaWorkflowId, WorkflowType } from '../contract/workflow-ids.js';
 import { PoolNotFound, PoolRefused } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 import { updateAnswer } from './update-answer.js';

@@ -3,8 +3,7 @@ import type { StorePort } from '../cloud/store/port.js';
 import { JOB_SEARCH_ATTRIBUTES } from '../domain/search-attributes.js';
 import { serverTooOld } from '../domain/temporal-version.js';
 import { TemporalRefused } from './errors.js';
-import { ensureOwner } from './installation-owner.js';
-import { ensureJanitorSchedule, JANITOR_EVERY_MS, janitorScheduleId } from './janitor-schedule.js';
+import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS, janitorScheduleId } from './installation.js';
 import { createNamespace, raiseRetention, retentionOf } from './namespace.js';
 import { ensureSearchAttributes, missingSearchAttributes } from './search-attributes.js';
 

@@ -3,10 +3,11 @@ import { contentHash } from '../domain/content-hash.js';
 import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
-import { formatSlices } from '../domain/job-units.js';
+import { askedMachines, formatSlices } from '../domain/machines.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
-import { type JobInput, type JobMemo, WorkflowType } from '../workflows/messages.js';
+import type { JobInput, JobMemo } from '../contract/job.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
 import { describeJob, readable, type TemporalAccess } from './job-executions.js';
 import type { LocalContents, UploadFiles } from './uploads.js';
@@ -94,7 +95,7 @@ export class Submissions {
       // Where the file names none, the worker that takes the job finds it by the quota file.
       ...(spec.project === undefined ? {} : { JobProject: spec.project }),
       JobUser: spec.user ?? input.user ?? 'unknown',
-      JobAccelerator: spec.tpu.accelerator,
+      JobAccelerator: askedMachines(spec).accelerator,
       JobPool: spec.pool,
     };
     const { temporal, calls, taskQueue } = this.#parts;

@@ -1,4 +1,4 @@
-import { missingKeyOf } from '../cloud/codec/encryption-mark.js';
+import { missingKeyOf } from '../cloud/codec/codec-key.js';
 import { TemporalUnreachable } from './errors.js';
 import type { TemporalCalls } from './temporal-calls.js';
 

@@ -5,6 +5,8 @@
 export const FailureType = {
   /** The job's input is wrong; its message is the one `jobctl validate` prints. Never retried. */
   InvalidJob: 'InvalidJob',
+  /** A workflow that jobctl itself starts got an input that does not have the form of `contract/`. Never retried. */
+  InvalidInput: 'InvalidInput',
   /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
   JobFailed: 'JobFailed',
   /** The outside answered with an error that trying again may cure. */

@@ -1,5 +1,4 @@
-import { contentHash, shortHash } from './content-hash.js';
-import type { JobSpec } from './job-spec.js';
+import { shortHash } from './content-hash.js';
 import type { Ownership } from './slice.js';
 
 /** Google's limit for names of nodes and queued resources, and for label values. */
@@ -24,7 +23,7 @@ export function isValidJobId(id: string): boolean {
 }
 
 /** The id of one job of `spec`; `suffix` is random, of [a-z0-9]. @throws RangeError for a suffix that makes no valid id. */
-export function jobIdFor(spec: Pick<JobSpec, 'name'>, suffix: string): string {
+export function jobIdFor(spec: { readonly name: string }, suffix: string): string {
   const id = `${spec.name}-${suffix}`;
   if (!isValidJobId(id)) throw new RangeError(`job id: '${id}' is not ${JOB_ID_RULE}`);
   return id;
@@ -120,9 +119,4 @@ export function ownershipFrom(labels: Readonly<Record<string, string>> | null | 
   const generation = labels?.[LABELS.generation];
   if (!owner || !job || !run || !spec || generation === undefined || !/^\d{1,9}$/.test(generation)) return undefined;
   return { owner, job, run, generation: Number(generation), spec };
-}
-
-/** Hash of what a job asks the cloud for, for the `jobctl-spec` label: a resource of another spec is not adopted. */
-export function sliceSpecHash(spec: Pick<JobSpec, 'tpu'>): string {
-  return contentHash(spec.tpu).slice(0, 16);
 }

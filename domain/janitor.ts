@@ -1,19 +1,49 @@
 /** More orphans than this in one sweep is a sign that we are wrong, not that the world is: nothing is deleted then. */
 export const MOST_DELETIONS_PER_SWEEP = 5;
 
+/**
+ * From this attempt on a workflow task counts as failing again and again. One or two attempts fail when a worker is killed or
+ * overloaded; Temporal waits longer before each next one, so that the fifth comes after some ten seconds at the earliest.
+ */
+export const WEDGED_FROM_ATTEMPT = 5;
+
 export interface ResourceFacts {
+  /** The cloud listed it. Else its workflow was listed as open, which may be a moment old: a closed one has ended well. */
+  readonly isInCloud: boolean;
   /** `unknown`: Temporal has no such workflow (any more); a store restored from a backup, or another installation's doing. */
   readonly slice: 'open' | 'closed' | 'unknown';
   readonly isJobOpen: boolean;
+  /** Since the job's chain of runs closed, in milliseconds. Absent: it is open, or Temporal does not know it. */
+  readonly jobClosedForMs?: number;
+  /** Attempts of the slice's pending workflow task; 0: none is pending. */
+  readonly taskAttempts: number;
+}
+
+/** How long a slice may outlive its job, in milliseconds. */
+export interface SlicePatience {
+  /** Before a slice whose workflow tasks fail is replaced: longer than a worker's restart. */
+  readonly wedgedMs: number;
+  /** Before one that only takes long is reported: longer than a deletion after an unanswered create. */
+  readonly slowMs: number;
 }
 
 /**
- * What to do about a resource that carries our owner label. `keep`: its workflow looks after it. `reclaim`: its workflow is
- * known to be closed, so nobody does. `report`: a workflow that is NOT_FOUND is unknown, not dead (DESIGN.md 2): people
- * decide.
+ * What to do about a slice that carries our owner label (docs/adr/0035).
+ * - `keep`: its workflow looks after it.
+ * - `reclaim`: its workflow is closed, so nobody looks after it.
+ * - `replace`: its job is closed and its workflow cannot go on: it is terminated, and a new one deletes the slice.
+ * - `report-slow`: its job closed long ago and its workflow still works on it. A deletion may be refused; people look.
+ * - `report`: Temporal does not know the workflow or the job. Unknown is not dead (DESIGN.md 2): people decide.
  */
-export function judgeResource({ slice, isJobOpen }: ResourceFacts): 'keep' | 'reclaim' | 'report' {
-  if (slice === 'open') return 'keep';
-  if (slice === 'closed') return 'reclaim';
-  return isJobOpen ? 'keep' : 'report';
+export type ResourceVerdict = 'keep' | 'reclaim' | 'replace' | 'report-slow' | 'report';
+
+export function judgeResource(
+  { isInCloud, slice, isJobOpen, jobClosedForMs, taskAttempts }: ResourceFacts,
+  { wedgedMs, slowMs }: SlicePatience,
+): ResourceVerdict {
+  if (slice === 'closed') return isInCloud ? 'reclaim' : 'keep';
+  if (isJobOpen) return 'keep';
+  if (slice === 'unknown' || jobClosedForMs === undefined) return 'report';
+  if (taskAttempts >= WEDGED_FROM_ATTEMPT && jobClosedForMs >= wedgedMs) return 'replace';
+  return jobClosedForMs >= slowMs ? 'report-slow' : 'keep';
 }

@@ -1,4 +1,5 @@
-import type { Pricing, SliceRef } from './slice.js';
+import type { MachineRef } from './machines.js';
+import type { Pricing } from './slice.js';
 import type { EpochMs, QuotaUnits } from './units.js';
 
 /** A job's claim on its pool's chips. A job has one lease at a time; a later one has a greater number. */
@@ -25,7 +26,7 @@ export interface Demand {
   readonly units: QuotaUnits;
   /** What the job itself wants its chips bought as; absent: as its tier has them. */
   readonly pricing?: Pricing;
-  /** Where it may run, in order of preference; absent: said by an older worker. */
+  /** Where it may run, in order of preference; absent: unknown, so no zone's cool-down holds it back. */
   readonly zones?: readonly string[];
 }
 
@@ -48,7 +49,7 @@ export type LeaseMessageBody =
       readonly demand: Demand;
       /** The time of the grant. */
       readonly heldSince?: EpochMs;
-      readonly slices: readonly SliceRef[];
+      readonly slices: readonly MachineRef[];
       /** When it first asked under this number: its aging counts from there. */
       readonly askedAt?: EpochMs;
       /** What the grant said, for a pool that has lost its memory; so are the following. */
@@ -59,9 +60,9 @@ export type LeaseMessageBody =
       readonly isParked?: boolean;
     }
   /** The job lets go; the lease is free once each of these slices was seen gone. */
-  | { readonly kind: 'release'; readonly slices: readonly SliceRef[] }
+  | { readonly kind: 'release'; readonly slices: readonly MachineRef[] }
   /** A slice is about to send its create call and asks whether the lease stands; also sent again to a new epoch. */
-  | { readonly kind: 'slice'; readonly ref: SliceRef }
+  | { readonly kind: 'slice'; readonly ref: MachineRef }
   /** The slice was seen gone, or never was. */
   | { readonly kind: 'gone' }
   /** Of the job: all of its slices are ready, in this zone; or, without `zone`, it has lost chips and asks for them again. */

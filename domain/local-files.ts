@@ -1,54 +1,58 @@
-import type { JobSpec } from './job-spec.js';
 import type { Path } from './problem.js';
 import { bundleObject, fileObject } from './store-layout.js';
 
-/** A file, or folder, of the submitter's that a job names. */
-export interface LocalFile {
+/** A file or folder of the submitter's that a job names. */
+export type LocalFile = {
   /** As the job has it. */
   readonly path: string;
-  /** Where in the job file. */
+  /** Its place in the job file. */
   readonly at: Path;
-  /** `text`: a small file that is read. `copy`: a file or a folder that is copied. `bundle`: a folder that is packed. */
-  readonly kind: 'text' | 'copy' | 'bundle';
+} & (
+  | {
+      /** `text`: a small file that is read. `copy`: a file or folder that is copied. */
+      readonly kind: 'text' | 'copy';
+    }
+  /** A folder that is packed. */
+  | { readonly kind: 'bundle'; readonly packing: Packing }
+);
+
+/** How a folder is packed: docs/bundles.md. */
+export interface Packing {
+  /** Files to leave out, in the words of a .gitignore; absent = `USUAL_EXCLUDES`. */
+  readonly exclude?: readonly string[];
+  /** Files that the folder's own .gitignore files leave out are packed too. */
+  readonly withIgnored?: true;
 }
 
-type Naming = Pick<JobSpec, 'venv' | 'conda' | 'files' | 'bundle' | 'ownModules'>;
+/** AXLearn's list, for bundles without `exclude`. */
+export const USUAL_EXCLUDES: readonly string[] = [
+  'venv',
+  '.venv',
+  '.git',
+  '.idea',
+  '.cache',
+  '.pytest_cache',
+  '__pycache__',
+  '.ruff_cache',
+  '.DS_Store',
+];
 
-/** All files of the submitter's but keys, each once per place. Sections that no module names have none. */
-export function localFilesOf({ venv, conda, files = [], bundle, ownModules = {} }: Naming): readonly LocalFile[] {
-  const single = (path: string | undefined, ...at: string[]): LocalFile[] =>
-    path === undefined ? [] : [{ path, at, kind: 'text' }];
-  const requirements = conda?.requirements && 'file' in conda.requirements ? conda.requirements.file : undefined;
-  const copies = (list: readonly { readonly from: string }[], ...at: Path): LocalFile[] =>
-    list.map(({ from }, index) => ({ path: from, at: [...at, index], kind: 'copy' }));
-  return [
-    ...single(venv?.requirementsFile, 'venv', 'requirements_file'),
-    ...single(conda?.configFile, 'conda', 'config_file'),
-    ...single(requirements, 'conda', 'requirements'),
-    ...copies(files, 'files'),
-    ...(bundle === undefined ? [] : [{ path: bundle.dir, at: ['bundle', 'dir'], kind: 'bundle' } as const]),
-    ...Object.entries(ownModules).flatMap(([name, own]) => copies(own.files, 'modules', name, 'files')),
-  ];
-}
+/** The last part of a path, of a file or a folder. */
+export const baseName = (path: string): string => path.replace(/\/+$/, '').replace(/^.*\//s, '');
 
-/** Under which name the archive (tar) of a folder stands among a job's files. */
+/** The name of a folder's archive (tar) among a job's files. */
 export const archiveOf = (folder: string): string => `tar:${folder}`;
-/** The same of a bundle (tar.gz). */
+/** The name of a bundle's archive (tar.gz). */
 export const bundleOf = (folder: string): string => `bundle:${folder}`;
 
-/** The names under which a file's content may stand among those of a job. */
+/** The names that the content of a file may have among a job's files. */
 export function namesOf({ path, kind }: LocalFile): readonly string[] {
   if (kind === 'bundle') return [bundleOf(path)];
   return kind === 'text' ? [path] : [path, archiveOf(path)];
 }
 
-/** Those whose content is not among a job's files. @param files names -> anything */
-export function filesNotGiven(spec: Naming, files: Readonly<Record<string, unknown>>): readonly LocalFile[] {
-  return localFilesOf(spec).filter((local) => !namesOf(local).some((name) => name in files));
-}
-
 /**
- * A job's files with others put over them: what was a folder and is a file now, or the other way round, stands once.
+ * The files of a job, some of them replaced. A path that was a folder and is a file now, or the reverse, is kept once.
  * @param present names -> SHA-256
  */
 export function withFiles(
@@ -62,7 +66,7 @@ export function withFiles(
   return { ...Object.fromEntries(kept), ...given };
 }
 
-/** The object in which the content of a job's file is. @param name as it stands among the job's files */
+/** The object that holds the content of a file. @param name among the job's files */
 export function objectOfFile(name: string, sha256: string): string {
   return name.startsWith(bundleOf('')) ? bundleObject(sha256) : fileObject(sha256);
 }

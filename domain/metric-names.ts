@@ -27,6 +27,12 @@ export const Metric = {
   LeaksFound: 'jobctl_leaks_found_total',
   /** Counter: resources whose slice workflow was gone, and which a sweep had deleted. */
   LeaksReclaimed: 'jobctl_leaks_reclaimed_total',
+  /** Counter: slices whose job is closed and whose workflow is not, counted at each sweep of the janitor. */
+  StuckSlices: 'jobctl_stuck_slices_total',
+  /** Counter {scope}: slices that the provider refused to a job. `installation`: a person has to act. */
+  Refusals: 'jobctl_slice_refusals_total',
+  /** Counter {workflow, signal, reason}: messages that a workflow dropped, `malformed`, or kept, `unknown-version`. */
+  RefusedMessages: 'jobctl_refused_messages_total',
   /** Counter: sweeps of the janitor that came to their end. */
   Sweeps: 'jobctl_sweeps_total',
   /** Counter {api, method, code}: calls to Google; code is gRPC's name, or the port's error. */

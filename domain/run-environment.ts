@@ -1,4 +1,6 @@
 import type { JobSpec } from './job-spec.js';
+import type { AttemptSlice } from './machine-kinds/kind.js';
+import { kindOfJob, machineKind } from './machines.js';
 import type { SliceHost } from './slice.js';
 
 export interface RunPlace {
@@ -6,12 +8,7 @@ export interface RunPlace {
   readonly attempt: number;
   readonly bucket: string;
   readonly previousEnd?: string;
-  readonly slices: readonly {
-    readonly index: number;
-    readonly name: string;
-    readonly zone: string;
-    readonly hosts: readonly SliceHost[];
-  }[];
+  readonly slices: readonly AttemptSlice[];
 }
 
 /** The hosts of one slice that run the command. */
@@ -33,7 +30,7 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   const runners = place.slices.flatMap(({ hosts }) => commandHosts(spec, hosts));
   const coordinator = (runners[0] ?? own.hosts[0])?.internalIp ?? '';
   return {
-    ...predecessors(spec, place, own, coordinator),
+    ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, coordinator }),
     ...spec.env,
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),
@@ -50,40 +47,11 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   };
 }
 
-/**
- * What Bastion and JobMan set, and libtpu's own names for a job of several slices; the job's `env` is stronger. MEGASCALE_*
- * only where there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
- */
-function predecessors(
-  { tpu }: JobSpec,
-  { slices }: RunPlace,
-  own: RunPlace['slices'][number],
-  coordinator: string,
-): Record<string, string> {
-  const one = {
-    TPU_TYPE: tpu.accelerator,
-    NUM_TPU_SLICES: String(slices.length),
-    GCS_RESOLVE_REFRESH_SECS: '600',
-    JOBMAN_TPU_NAME: own.name,
-    JOBMAN_TPU_ZONE: own.zone,
-    JOBMAN_TPU_NUM_WORKERS: String(own.hosts.length),
-  };
-  if (slices.length === 1) return one;
-  return {
-    ...one,
-    MEGASCALE_COORDINATOR_ADDRESS: `${coordinator}:${MEGASCALE_PORT}`,
-    MEGASCALE_NUM_SLICES: String(slices.length),
-    MEGASCALE_SLICE_ID: String(own.index),
-  };
-}
-
 /** How long the runner waits for accelerators that somebody has: `JOBCTL_DEVICE_WAIT_SECONDS`; undefined = its default. */
 export function deviceWaitMs({ env }: Pick<JobSpec, 'env'>): number | undefined {
   const seconds = env['JOBCTL_DEVICE_WAIT_SECONDS'];
   return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : undefined;
 }
 
-/** Where `jax.distributed` listens; the port that JAX's own cluster detection uses on Cloud TPU. */
+/** The port of `jax.distributed`: the one that JAX's own cluster detection uses on Cloud TPU. */
 export const COORDINATOR_PORT = 8476;
-/** As AXLearn's Bastion set it (facts/predecessors.md 2). */
-export const MEGASCALE_PORT = 8080;

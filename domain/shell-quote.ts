@@ -1,6 +1,6 @@
 /**
- * The one place where text becomes a word of a POSIX shell: single quotes, with every single quote of the text closed,
- * escaped and opened again. Newlines and `$` stay as they are.
+ * Quotes text as one word of a POSIX shell. All shell words are made here. The text stands in single quotes, and each single
+ * quote in it is closed, escaped and reopened. Newlines and `$` are kept.
  * @throws RangeError for a NUL byte, which no shell word can hold.
  */
 export function shellQuote(text: string): string {
@@ -8,14 +8,51 @@ export function shellQuote(text: string): string {
   return /^[A-Za-z0-9_/:=.,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Words, each quoted, joined to one command line. */
+/** Quotes each word and joins them to one command line. */
 export function shellWords(words: readonly string[]): string {
   return words.map(shellQuote).join(' ');
 }
 
-/** A path of the login user's on a host, for a shell there: `~`, `~/x` and relative paths are under $HOME. */
+/** Quotes a path for a shell on a host. `~`, `~/x` and relative paths are in the login user's $HOME. */
 export function shellPath(path: string): string {
   if (path.startsWith('/')) return shellQuote(path);
   const relative = path.replace(/^~\/?/, '');
   return relative === '' ? '"$HOME"' : `"$HOME"/${shellQuote(relative)}`;
+}
+
+/**
+ * Splits text into words as a POSIX shell does, with blanks, single and double quotes and backslashes. Nothing is expanded:
+ * `$HOME` stays `$HOME`. Returns undefined if a quote is not closed.
+ */
+export function splitShellWords(text: string): string[] | undefined {
+  const words: string[] = [];
+  let rest = text.replace(/^[ \t\n]+/, '');
+  while (rest !== '') {
+    let word = '';
+    while (rest !== '' && !/^[ \t\n]/.test(rest)) {
+      const piece = PIECE.exec(rest);
+      if (piece === null) return undefined;
+      word += unquoted(piece[0]);
+      rest = rest.slice(piece[0].length);
+    }
+    words.push(word);
+    rest = rest.replace(/^[ \t\n]+/, '');
+  }
+  return words;
+}
+
+/** A quoted part, an escaped character, or plain characters. */
+const PIECE = /^(?:'[^']*'|"(?:\\[\s\S]|[^"\\])*"|\\[\s\S]|[^\s'"\\]+)/;
+
+/** In double quotes a backslash escapes only `$`, a backtick, `"`, a backslash and a newline. */
+function unquoted(piece: string): string {
+  if (piece.startsWith("'")) return piece.slice(1, -1);
+  if (piece.startsWith('"')) {
+    return piece.slice(1, -1).replace(/\\([\s\S])/g, (whole, escaped: string) => {
+      if (escaped === '\n') return '';
+      return '$`"\\'.includes(escaped) ? escaped : whole;
+    });
+  }
+  if (piece.startsWith('\\')) return piece === '\\\n' ? '' : piece.slice(1);
+  return piece;
 }

@@ -1,138 +1,102 @@
-import type { EpochMs } from './units.js';
+/** How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. */
+export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const;
+export type Pricing = (typeof PRICINGS)[number];
 
-export type AllocationMode = 'queued-resources' | 'tpu-vm';
-
-/** What Google bills a slice as. `preemptible` is the old form of spot and lives 24 hours at most. */
-export type Pricing = 'spot' | 'ondemand' | 'preemptible' | 'reserved';
-
-export const DISK_MODES = ['read-write', 'read-only'] as const;
-
-/** An existing disk that is attached to every host of a slice. */
-export interface DataDisk {
-  /** Its name, for the disk of that name in the slice's own project and zone; or `projects/P/zones/Z/disks/NAME`. */
-  readonly source: string;
-  /** One VM at a time may write to a disk (Google's "single-writer mode"). */
-  readonly mode: (typeof DISK_MODES)[number];
+/** What the tier of a lease buys, as the grant says it. A tier without a pricing leaves the pricing to the job. */
+export interface TierPurchase {
+  readonly pricing?: Pricing;
+  /** With pricing `reserved` only. */
+  readonly reservation?: string;
 }
 
-/** Where one slice is found in the cloud. The queued resource and its node carry the same name. */
-export interface SliceRef {
-  /** The Google Cloud project id, not the quota project. */
-  readonly googleProject: string;
-  readonly zone: string;
-  /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
-  readonly name: string;
-  readonly mode: AllocationMode;
-}
-
-/** Whose a resource is. Only what carries all of our own values is ever adopted or deleted (DESIGN.md 2, "Nothing leaks"). */
-export interface Ownership {
+/** The job that machines belong to. */
+export interface Owner {
   /** The installation's random id. */
   readonly owner: string;
   /** The job's id. */
   readonly job: string;
   /** The first run id of the job's chain. */
   readonly run: string;
+}
+
+/** Whose machines are. Only those that carry all of our own values are ever adopted (DESIGN.md 2, "Nothing leaks"). */
+export interface Ownership extends Owner {
   readonly generation: number;
-  /** Short hash of what was asked for: a resource of another spec is not adopted. */
+  /** Short hash of what was asked for: machines of another spec are not adopted. */
   readonly spec: string;
 }
 
-/** One create request, complete: the same plan always makes the same request. */
-export interface SlicePlan {
-  readonly ref: SliceRef;
-  readonly ownership: Ownership;
-  readonly accelerator: string;
-  readonly topology?: string;
-  readonly runtimeVersion: string;
-  readonly pricing: Pricing;
-  /** A name in the slice's own project and zone, or a path; used with `reserved` alone. */
-  readonly reservation?: string;
-  readonly network?: string;
-  readonly subnetwork?: string;
-  readonly externalIps: boolean;
-  /** An email; `default` is Compute Engine's default service account. */
-  readonly serviceAccount?: string;
-  /** URLs; none = all of Google Cloud's. */
-  readonly scopes?: readonly string[];
-  readonly dataDisks?: readonly DataDisk[];
-  readonly tags: readonly string[];
-  /** The user's labels; ownership labels are added by the adapter. */
-  readonly labels: Readonly<Record<string, string>>;
-  /** Instance metadata, `ssh-keys` and `startup-script` included. */
-  readonly metadata: Readonly<Record<string, string>>;
-}
+/** One host of a slice. `reach` says how it is reached; a host that is reached in another way is another member of this union. */
+export type SliceHost = SshHost;
 
-/** One TPU VM of a slice, as the node's networkEndpoints name it. */
-export interface SliceHost {
-  /** Position in networkEndpoints, from 0: what Google's tools call the worker. */
+/** A host that an SSH connection reaches. */
+export interface SshHost {
+  readonly reach: 'ssh';
+  /** Position in the slice, from 0. On Cloud TPU: what Google's tools call the worker. */
   readonly index: number;
+  /** Address in the slice's own network: hosts of a job reach each other here. */
   readonly internalIp: string;
   readonly externalIp?: string;
 }
 
-/** Google's words (Cloud TPU v2 protos); unknown ones arrive as they are. */
-export type QueuedResourceState =
-  | 'CREATING'
-  | 'ACCEPTED'
-  | 'WAITING_FOR_RESOURCES'
-  | 'PROVISIONING'
-  | 'ACTIVE'
-  | 'SUSPENDING'
-  | 'SUSPENDED'
-  | 'FAILED'
-  | 'DELETING'
-  | (string & {});
-export type NodeState =
-  | 'CREATING'
-  | 'READY'
-  | 'RESTARTING'
-  | 'REIMAGING'
-  | 'DELETING'
-  | 'REPAIRING'
-  | 'STOPPED'
-  | 'STOPPING'
-  | 'STARTING'
-  | 'PREEMPTED'
-  | 'TERMINATED'
-  | 'HIDING'
-  | 'HIDDEN'
-  | 'UNHIDING'
-  | 'UNKNOWN'
-  | (string & {});
+/** What the provider's answer about one slice amounts to. A failed call is not an answer: ports throw instead. */
+export type Condition =
+  /** Asked for, not there yet. `detail` is the provider's state in its own words. */
+  | {
+      readonly kind: 'waiting';
+      readonly detail: string;
+      /** The provider calls it ready, but has not said where all of its hosts are. */
+      readonly isIncomplete?: true;
+    }
+  | ReadyCondition
+  /** Positive evidence that the slice will not serve any more. */
+  | { readonly kind: 'lost'; readonly cause: LostCause; readonly message: string }
+  /** The request was accepted and came to nothing: Google fails an operation, or a queued resource, with what it refuses. */
+  | { readonly kind: 'lost'; readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string }
+  | { readonly kind: 'deleting' }
+  /**
+   * The machines do not exist. It is evidence only if it is seen twice, apart.
+   * `isRequestLeft`: the request for them still exists, so there is still something to remove.
+   */
+  | { readonly kind: 'missing'; readonly isRequestLeft?: true }
+  /** Something of this name exists and belongs to somebody else. */
+  | { readonly kind: 'foreign'; readonly message: string };
+
+export interface ReadyCondition {
+  readonly kind: 'ready';
+  /** Provider's id of these very machines. Machines that are made anew under the same name have another one. */
+  readonly uid: string;
+  readonly hosts: readonly SliceHost[];
+  /** The provider's own doubt about machines that still serve. */
+  readonly warning?: string;
+}
+
+export type LostCause = 'preempted' | 'failed';
 
 /**
- * What the API said about one slice at one time. A failed call is no observation: adapters throw instead, so that
- * "unknown" can never be read as "gone".
+ * The provider's answer to a create request. `unanswered` means that the outcome is unknown: the request may have taken
+ * effect, and the caller must go on looking (DESIGN.md 2, `create_settle`).
  */
-export interface SliceObservation {
-  readonly at: EpochMs;
-  /** `unused` in tpu-vm mode. */
-  readonly queuedResource:
-    | 'unused'
-    | 'not-found'
-    | {
-        readonly state: QueuedResourceState;
-        readonly error?: { readonly code: number; readonly message: string };
-        readonly ownership?: Ownership;
-      };
-  readonly node:
-    | 'not-found'
-    | {
-        readonly state: NodeState;
-        readonly health: string;
-        readonly healthDescription?: string;
-        /** The node's own int64 id, as a string: tells a recreated node of the same name apart. */
-        readonly nodeId: string;
-        readonly hosts: readonly SliceHost[];
-        readonly ownership?: Ownership;
-      };
-  /**
-   * The create operation, where one was asked about and its resource is not there: why a create that was accepted came to
-   * nothing. Absent also where Google has forgotten it, which says nothing about the resource.
-   */
-  readonly operation?: {
-    readonly isDone: boolean;
-    readonly error?: { readonly code: number; readonly message: string };
-  };
+export type CreateAnswer =
+  /** `operation`: the adapter's own handle of the request, for later observations. Absent if the answer carried none. */
+  | { readonly kind: 'accepted'; readonly operation?: string }
+  /** Something of that name exists. An observation tells whose it is. */
+  | { readonly kind: 'exists' }
+  | CreateRefused
+  | { readonly kind: 'unanswered'; readonly message: string };
+
+export interface CreateRefused {
+  readonly kind: 'refused';
+  readonly scope: RefusalScope;
+  /** The provider's own text, or jobctl's for rights and credentials. */
+  readonly message: string;
 }
+
+/**
+ * How far a refusal reaches (DESIGN.md 11, docs/adr/0042).
+ * `request`: this request is wrong wherever it is sent. `zone`: this zone has no capacity or quota now. `zone-lasting`: this
+ * zone does not have what is asked for. `moment`: the same request may be accepted later. `installation`: rights, credentials
+ * or billing are missing, so that every request is refused until a person acts. `unknown`: nobody has seen this text yet.
+ */
+export const REFUSAL_SCOPES = ['request', 'zone', 'zone-lasting', 'moment', 'installation', 'unknown'] as const;
+export type RefusalScope = (typeof REFUSAL_SCOPES)[number];

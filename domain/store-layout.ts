@@ -14,20 +14,25 @@ export const fileObject = (sha256: string): string => `files/${sha256}`;
 /** A packed folder of the submitter's, by the archive's content. */
 export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.gz`;
 /** SSH host keys of one node's VMs, one object for each (cloud/hosts/host-key-record.ts). Nodes are never made again under an id. */
-export const hostKeysPrefix = (nodeId: string): string => `system/host-keys/${nodeId}/`;
-export const hostKeyObject = (nodeId: string, index: number): string => `${hostKeysPrefix(nodeId)}${index}`;
+export const hostKeysPrefix = (uid: string): string => `system/host-keys/${uid}/`;
+export const hostKeyObject = (uid: string, index: number): string => `${hostKeysPrefix(uid)}${index}`;
 /** What the set-up of an attempt did, `SetUpRecord` of domain/setup-record.ts; written anew while it goes on. */
 export const setUpObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}.json`;
 /** The same of the last set-up that a person asked for. */
 export const setUpAgainObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}-again.json`;
 export const ownerObject = 'system/owner';
+/** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
+export const changesObject = 'system/changes.json';
+/** Workflows that stood still at the janitor's last sweep: `FailingWorkflows` of contract/janitor.ts. */
+export const failingWorkflowsObject = 'system/failing-workflows.json';
 /**
- * One object for each Google project in which a job was accepted, empty: where the janitor, a quota workflow without memory
- * and the audit look for what is ours. Not in Temporal, which forgets jobs; an operator removes it with the project.
+ * One empty object for each account (a Google project) in which a job was accepted: where the janitor, a quota workflow
+ * without memory and the audit look for what is ours. Temporal forgets jobs, so it is not kept there; an operator removes the
+ * object with the project.
+ * @param prefix of the kind of machines (`MachineKind.accountsPrefix`)
  */
-export const googleProjectsPrefix = 'system/google-projects/';
-export const googleProjectObject = (googleProject: string): string => `${googleProjectsPrefix}${googleProject}`;
-export const googleProjectOf = (objectName: string): string => objectName.slice(googleProjectsPrefix.length);
+export const accountObject = (prefix: string, account: string): string => `${prefix}${account}`;
+export const accountOfObject = (prefix: string, name: string): string => name.slice(prefix.length);
 
 // Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
 
@@ -58,6 +63,12 @@ export const logPrefix = (job: string, attempt: number, stream: string): string 
  */
 export const logChunkObject = (prefix: string, host: string, offset: number): string =>
   `${prefix}host-${host}.${String(offset).padStart(OFFSET_DIGITS, '0')}`;
+/**
+ * Says that what a host printed behind `offset`, the end of its stored output, is not stored, and since when: right behind that
+ * output in name order, and no part of it.
+ */
+export const lostTailObject = (prefix: string, host: string, offset: number): string =>
+  `${logChunkObject(prefix, host, offset)}.lost`;
 /** What jobctl did for the job: the "bastion log". */
 export const jobLogPrefix = (job: string): string => `jobs/${job}/logs/job.`;
 

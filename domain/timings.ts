@@ -15,6 +15,13 @@ export interface Timings {
   readonly reconcileMs: number;
   /** How long a quota workflow that lost its state waits for visibility to settle before it reads what is open. */
   readonly rebuildSettleMs: number;
+  /**
+   * How long it then waits, at most, for jobs that do not say what they hold (docs/adr/0035). Longer than a worker's restart,
+   * shorter than anybody's patience with a pool that grants nothing.
+   */
+  readonly rebuildBoundMs: number;
+  /** How long after its job closed a slice whose workflow tasks fail is replaced by the janitor (docs/adr/0035). */
+  readonly wedgedSliceMs: number;
   /** The longest single supervision activity; between two of them the job may continue as new. */
   readonly superviseMs: number;
   /** First wait before a zone is asked again; doubles up to `zoneBackoffMaxMs`. */
@@ -38,6 +45,8 @@ export const DEFAULT_TIMINGS: Timings = {
   claimTimeoutMs: 15 * SECOND,
   reconcileMs: 30 * SECOND,
   rebuildSettleMs: 5 * SECOND,
+  rebuildBoundMs: 2 * MINUTE,
+  wedgedSliceMs: 5 * MINUTE,
   superviseMs: 24 * 60 * MINUTE,
   zoneBackoffMs: 15 * SECOND,
   zoneBackoffMaxMs: 10 * MINUTE,

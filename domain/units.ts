@@ -12,3 +12,29 @@ export function addUnits(a: QuotaUnits, b: QuotaUnits): QuotaUnits {
   for (const [generation, units] of Object.entries(b)) sum[generation] = (sum[generation] ?? 0) + units;
   return sum;
 }
+
+/** Of one type, in a file: 31 bits, so that what decisions multiply is exact in a double. */
+export const MOST_UNITS = 2_147_483_647;
+
+/** Units of one type; 0 where it is not named. */
+export function unitsOf(units: QuotaUnits, type: string): number {
+  return Object.hasOwn(units, type) ? (units[type] ?? 0) : 0;
+}
+
+/** `a` less `b`, per type; below 0 where a pool was shrunk under its leases. */
+export function subtractUnits(a: QuotaUnits, b: QuotaUnits): QuotaUnits {
+  const rest: Record<string, number> = { ...a };
+  for (const [type, units] of Object.entries(b)) rest[type] = unitsOf(rest, type) - units;
+  return rest;
+}
+
+/** Whether `asked` is within `available` in every type that it names with more than 0. */
+export function isWithin(asked: QuotaUnits, available: QuotaUnits): boolean {
+  return Object.entries(asked).every(([type, units]) => units <= 0 || units <= unitsOf(available, type));
+}
+
+/** `16 v5litepod`, `8 v4 and 16 v6e`. */
+export function formatUnits(units: QuotaUnits): string {
+  const parts = Object.entries(units).map(([type, count]) => `${count} ${type}`);
+  return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}

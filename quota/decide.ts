@@ -1,14 +1,12 @@
 import type { EpochMs } from '../domain/units.js';
-import { comingBack } from './decision/came-back.js';
+import { timedOutLeases } from './decision/timeouts.js';
 import { rememberedCoolDowns, withFailures } from './decision/cool-downs.js';
-import { Run } from './decision/pass.js';
+import { DecisionPass } from './decision/pass.js';
 import type { PassInput } from './decision/pass-state.js';
 import { NO_MEMORY } from './quota-config.js';
 import type { Decision, Pool, QuotaRequest } from './quota-config.js';
 import type { Pass, Verdict } from './decision/verdict.js';
 import { Verdicts } from './decision/verdicts.js';
-
-export { canEverFit } from './decision/can-ever-fit.js';
 
 /**
  * Which waiting jobs get their units now, and which leases have to go for it: the rules of docs/quota.md. Pure and exact;
@@ -25,19 +23,19 @@ export function passOf(pool: Pool, now: EpochMs): Pass {
   const { config, requests, leases, memory = NO_MEMORY, isFrozen = false } = pool;
   if (config.kind === 'unlimited') return unlimitedPass(pool);
   const input = { config, requests, leases, memory, now };
-  const run = new Run(input);
+  const run = new DecisionPass(input);
   if (isFrozen) return limitedPass(run, run.frozenDecision(), true);
   run.serve();
-  const back = comingBack(run.state, leases);
+  const back = timedOutLeases(run.state, leases);
   if (back.length === 0) return limitedPass(run, run.decision(), false);
   // Whoever waits could not know yet that these chips come free: once more, with them draining.
-  const second = new Run(withoutAsking(input, new Set(back.map(({ id }) => id)), run));
+  const second = new DecisionPass(withoutAsking(input, new Set(back.map(({ id }) => id)), run));
   second.serve();
   const decision = second.decision();
   return limitedPass(second, { ...decision, preemptions: [...back, ...decision.preemptions] }, false);
 }
 
-function limitedPass(run: Run, decision: Decision, isFrozen: boolean): Pass {
+function limitedPass(run: DecisionPass, decision: Decision, isFrozen: boolean): Pass {
   const verdicts = new Verdicts(run, isFrozen);
   return {
     decision,
@@ -49,7 +47,7 @@ function limitedPass(run: Run, decision: Decision, isFrozen: boolean): Pass {
 }
 
 /** The leases that come back drain, and their places cool down (rule 11). */
-function withoutAsking(input: PassInput, ids: ReadonlySet<string>, { state }: Run): PassInput {
+function withoutAsking(input: PassInput, ids: ReadonlySet<string>, { state }: DecisionPass): PassInput {
   const { leases, memory, now } = input;
   const remembered = rememberedCoolDowns(memory, state.rules, now);
   const failed = leases.filter(({ id }) => ids.has(id));

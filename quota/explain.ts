@@ -1,13 +1,12 @@
 import type { EpochMs } from '../domain/units.js';
 import { passOf } from './decide.js';
-import { dueTimes } from './explanation/due-times.js';
+import { dueTimes, Reasons } from './explanation/reasons.js';
 import { plainWording, sentenceText } from './explanation/explain-words.js';
 import type { Wording } from './explanation/explain-words.js';
 import type { Explanation } from './explanation/explanation.js';
 import { LeaseHolders } from './explanation/lease-holders.js';
 import { DEFAULT_RULES } from './quota-config.js';
 import type { Pool, QuotaConfig, QuotaLease, QuotaRequest } from './quota-config.js';
-import { Reasons } from './explanation/reasons.js';
 import type { Pass, Verdict } from './decision/verdict.js';
 
 /**

@@ -59,8 +59,8 @@ function compare<Value extends bigint | string>(a: Value, b: Value): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Order in which a project's leases are laid on its nominal quota (DESIGN.md 3, rule 3). The id is arbitrary but fixed. */
-export function inLayingOrder(a: Laid, b: Laid): number {
+/** Order in which leases count against their project's nominal quota (rule 3). The id is arbitrary but fixed. */
+export function inQuotaOrder(a: Counted, b: Counted): number {
   return a.priority - b.priority || a.startedAt - b.startedAt || compare(a.id, b.id);
 }
-type Laid = Pick<QuotaLease, 'id' | 'priority'> & { readonly startedAt: EpochMs };
+type Counted = Pick<QuotaLease, 'id' | 'priority'> & { readonly startedAt: EpochMs };

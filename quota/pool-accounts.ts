@@ -1,7 +1,7 @@
-import { addUnits, type QuotaUnits } from '../domain/units.js';
-import { inLayingOrder, nominalQuota } from './nominal-quota.js';
-import type { LimitedQuota, Pool, QuotaLease } from './quota-config.js';
-import { isWithin, subtractUnits, unitsOf } from './quota-units.js';
+import { addUnits, isWithin, type QuotaUnits, subtractUnits, unitsOf } from '../domain/units.js';
+import { inQuotaOrder, nominalQuota } from './nominal-quota.js';
+import type { LeaseState, LimitedQuota, Pool, QuotaLease } from './quota-config.js';
+import type { PoolSnapshot } from './published-state.js';
 
 /** What a project has of one type, over all tiers, in quota units. */
 export interface ProjectAccount {
@@ -12,7 +12,7 @@ export interface ProjectAccount {
   readonly nominal: number;
   /** In leases that ask, hold or are parked, on nominal quota and borrowed. */
   readonly used: number;
-  /** Of `used`: in leases that do not lie on its nominal quota (rule 3). */
+  /** Part of `used`: units of leases that are not within its nominal quota (rule 3). */
   readonly borrowed: number;
   /** Of the nominal quota that it does not use: what others have borrowed (`lend`). */
   readonly lent: number;
@@ -83,13 +83,16 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: 
     else byProject.set(lease.project.toLowerCase(), [lease]);
   }
   const nominal = new Map(config.projects.map((project) => [project.name.toLowerCase(), project.nominal[tier] ?? {}]));
-  const laid = [...byProject].map(([project, own]) => ({ project, ...layLeases(nominal.get(project) ?? {}, own) }));
-  for (const { project, borrowed } of laid) ledger.add(project, 'borrowed', borrowed);
-  const borrowed = laid.map((each) => each.borrowed).reduce(addUnits, {});
+  const counted = [...byProject].map(([project, own]) => ({
+    project,
+    ...countLeases(nominal.get(project) ?? {}, own),
+  }));
+  for (const { project, borrowed } of counted) ledger.add(project, 'borrowed', borrowed);
+  const borrowed = counted.map((each) => each.borrowed).reduce(addUnits, {});
   const promised = [...nominal.values()].reduce(addUnits, {});
   for (const [type, total] of Object.entries(config.tiers[tier] ?? {})) {
     const nobodys = Math.max(0, total - unitsOf(promised, type));
-    const unused = new Map(laid.map(({ project, left }) => [project, unitsOf(left, type)]));
+    const unused = new Map(counted.map(({ project, left }) => [project, unitsOf(left, type)]));
     for (const [project, units] of lend(unitsOf(borrowed, type) - nobodys, unused)) {
       ledger.add(project, 'lent', { [type]: units });
     }
@@ -97,10 +100,10 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: 
 }
 
 /** A project's leases on its nominal quota of one tier (rule 3): what is left of it, and the units that are borrowed. */
-function layLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): { left: QuotaUnits; borrowed: QuotaUnits } {
+function countLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): { left: QuotaUnits; borrowed: QuotaUnits } {
   let left = nominal;
   let borrowed: QuotaUnits = {};
-  for (const { units } of leases.toSorted(inLayingOrder)) {
+  for (const { units } of leases.toSorted(inQuotaOrder)) {
     if (isWithin(units, left)) left = subtractUnits(left, units);
     else borrowed = addUnits(borrowed, units);
   }
@@ -163,3 +166,46 @@ class Ledger {
       .map((row) => ({ project, ...row }));
   }
 }
+
+/** Units that leases of one project have in one state, of one type, over all tiers. */
+export interface LeasedUnits {
+  readonly project: string;
+  readonly type: string;
+  readonly state: LeaseState;
+  /** Quota units, of which a chip may be a part. */
+  readonly units: number;
+}
+
+/** A pool in numbers, for metrics. */
+export interface PoolCounts {
+  readonly waiting: number;
+  /** Each project, type and state once. */
+  readonly leased: readonly LeasedUnits[];
+}
+
+/** Of those who are not among the `mostProjects` with the most leases. */
+export const OTHER_PROJECTS = 'other';
+
+/** @param mostProjects that are named: an unlimited pool takes any name of a project, and each is series of a metric */
+export function poolCounts({ view }: PoolSnapshot, mostProjects: number): PoolCounts {
+  const leasesOf = new Map<string, number>();
+  for (const { project } of view.leases) leasesOf.set(project, (leasesOf.get(project) ?? 0) + 1);
+  const named = new Set(
+    [...leasesOf]
+      .toSorted(mostFirst)
+      .slice(0, mostProjects)
+      .map(([project]) => project),
+  );
+  const leased = new Map<string, LeasedUnits>();
+  for (const { project, units, state = 'held' } of view.leases) {
+    const name = named.has(project) ? project : OTHER_PROJECTS;
+    for (const [type, amount] of Object.entries(units)) {
+      const key = JSON.stringify([name, type, state]);
+      leased.set(key, { project: name, type, state, units: amount + (leased.get(key)?.units ?? 0) });
+    }
+  }
+  return { waiting: view.requests.length, leased: [...leased.values()] };
+}
+
+type Counted = readonly [project: string, leases: number];
+const mostFirst = ([a, leasesA]: Counted, [b, leasesB]: Counted): number => leasesB - leasesA || (a < b ? -1 : 1);

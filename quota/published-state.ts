@@ -1,8 +1,7 @@
 import type { Demand } from '../domain/lease.js';
 import type { EpochMs } from '../domain/units.js';
 import type { CoolDown, LeaseState, Pool, QuotaConfig, QuotaLease, QuotaMemory, QuotaRequest } from './quota-config.js';
-import { PACKED_RUN_LENGTH, packRunId, unpackRunId } from './run-id.js';
-import { entry, Table } from './shared-values.js';
+import { entry, PACKED_RUN_LENGTH, packRunId, Table, unpackRunId } from './packed-values.js';
 
 /**
  * A pool as people look at it: `list`, `why`, `quota show` and `quota plan` decide and explain on it, and ask no workflow.
@@ -18,7 +17,19 @@ export interface PoolSnapshot {
   readonly source?: string;
   /** What is wrong with the files; those that were good last are in force. */
   readonly problem?: string;
+  /** Absent: it knows who holds what. Else `view` has only what it has heard so far, and nothing is granted. */
+  readonly rebuilding?: Rebuilding;
   readonly view: Pool;
+}
+
+/** A pool whose workflow lost its memory asks every open job what it holds (docs/adr/0035). */
+export interface Rebuilding {
+  readonly since: EpochMs;
+  /** Then it goes on without the jobs that have not answered. */
+  readonly until: EpochMs;
+  /** Ids of jobs that have not answered, in order, 20 at most. */
+  readonly waitsFor: readonly string[];
+  readonly waitsForCount: number;
 }
 
 /**
@@ -222,4 +233,32 @@ function unpackId(packed: string): string {
 function trimmed(cells: readonly (Cell | undefined)[]): PackedRow {
   const end = cells.findLastIndex((cell) => cell !== undefined) + 1;
   return cells.slice(0, end).map((cell) => cell ?? null);
+}
+
+/** One page of a text that is too long for one payload, as a workflow answers it. */
+export interface TextPage {
+  /** Pages of another version are of another text. */
+  readonly version: string;
+  readonly pages: number;
+  readonly text: string;
+}
+
+/** Another reader, or another worker's cache, may make the text anew while we read ours. */
+const MOST_TRIES = 5;
+
+/**
+ * The JSON value that is answered in pages.
+ * @param ask for one page, from 0 on
+ * @param what is asked, for the error
+ * @throws Error where the text changed while it was read, `MOST_TRIES` times
+ */
+export async function readPages(ask: (page: number) => Promise<TextPage>, what: string): Promise<unknown> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const first = await ask(0);
+    const pages = [first];
+    for (let page = 1; page < first.pages; page++) pages.push(await ask(page));
+    if (pages.every(({ version }) => version === first.version))
+      return JSON.parse(pages.map(({ text }) => text).join('')) as unknown;
+  }
+  throw new Error(`${what}: the answer changed while it was read, ${MOST_TRIES} times`);
 }

@@ -1,7 +1,9 @@
-import { canEverFit } from './decision/can-ever-fit.js';
-import type { Ask } from './decision/can-ever-fit.js';
 import { resolveProject } from './membership.js';
-import type { QuotaConfig } from './quota-config.js';
+import type { LimitedQuota, QuotaConfig } from './quota-config.js';
+import type { Demand } from '../domain/lease.js';
+import type { QuotaUnits } from '../domain/units.js';
+import { isWithin, unitsOf } from '../domain/units.js';
+import { mayLieIn } from './decision/shapes.js';
 
 /** A job that is submitted, as its pool sees it. */
 export interface Submission {
@@ -29,4 +31,78 @@ export function judgeSubmission(config: QuotaConfig, { user, project, ask, shown
   const fit = canEverFit(config, ask);
   if (!fit.fits) return { ok: false, message: `tpu.accelerator: ${shown} ${fit.message}` };
   return choice;
+}
+
+/** What a job asks for, before it waits. */
+export interface Ask extends Pick<Demand, 'units' | 'pricing' | 'zones'> {
+  /** Of equal size; absent: 1. */
+  readonly slices?: number;
+}
+
+export type Fit = { readonly fits: true } | { readonly fits: false; readonly message: string };
+
+/**
+ * Whether the gang could start if the pool were empty: whole units of types that the pool has, within a tier whose pricing
+ * it may use, and each slice within the largest of one of its zones; else why not, in one sentence. Called at submit.
+ */
+export function canEverFit(config: QuotaConfig, asked: Ask | QuotaUnits): Fit {
+  const ask: Ask = isAsk(asked) ? asked : { units: asked };
+  const sentence = unsound(ask.units) ?? (config.kind === 'unlimited' ? undefined : tooLarge(config, ask));
+  return sentence === undefined ? { fits: true } : { fits: false, message: `can never start: ${sentence}` };
+}
+
+const isAsk = (asked: Ask | QuotaUnits): asked is Ask => typeof asked.units === 'object';
+
+function unsound(units: QuotaUnits): string | undefined {
+  const named = Object.entries(units);
+  if (named.length === 0) return 'no units asked';
+  const wrong = named.filter(([, asked]) => !Number.isSafeInteger(asked) || asked <= 0);
+  if (wrong.length === 0) return undefined;
+  return `${wrong.map(([type, asked]) => `${asked} ${type}`).join(', ')} asked, a demand is a whole number of 1 or more`;
+}
+
+function tooLarge(config: LimitedQuota, ask: Ask): string | undefined {
+  const tiers = config.tiers.filter((_, tier) => mayLieIn(config, ask, tier));
+  if (tiers.length === 0) return `no tier of the pool is bought as ${ask.pricing}`;
+  if (!tiers.some((tier) => isWithin(ask.units, tier))) return overTier(config, tiers, ask.units);
+  return overZones(config, ask);
+}
+
+function overTier(config: LimitedQuota, tiers: readonly QuotaUnits[], units: QuotaUnits): string {
+  const sentences = Object.entries(units).flatMap(([type, asked]) => {
+    if (!config.tiers.some((tier) => unitsOf(tier, type) > 0)) {
+      return [`the pool has no ${type} (it has ${poolTypes(config).join(', ') || 'nothing'})`];
+    }
+    const largest = Math.max(0, ...tiers.map((tier) => unitsOf(tier, type)));
+    if (asked <= largest) return [];
+    return [`${asked} ${type} asked, ${whereOf(config, tiers)} has ${largest}`];
+  });
+  return sentences.join('; ') || 'no tier of the pool has all of the types asked for';
+}
+
+function whereOf(config: LimitedQuota, tiers: readonly QuotaUnits[]): string {
+  if (tiers.length < config.tiers.length) return 'the largest tier of its pricing';
+  return tiers.length === 1 ? 'the pool' : 'its largest tier';
+}
+
+/** A zone of which the pool file says nothing holds slices of any size. */
+function overZones(config: LimitedQuota, { units, slices = 1, zones = [] }: Ask): string | undefined {
+  const largestOf = (zone: string, type: string): number => {
+    const ofZone = config.rules?.largestSlice[zone];
+    return ofZone !== undefined && Object.hasOwn(ofZone, type) ? unitsOf(ofZone, type) : Number.POSITIVE_INFINITY;
+  };
+  const perSlice = Object.entries(units).map(([type, asked]) => ({ type, asked: asked / slices }));
+  const isHeld = (zone: string): boolean => perSlice.every(({ type, asked }) => asked <= largestOf(zone, type));
+  if (zones.length === 0 || zones.some(isHeld)) return undefined;
+  const sentences = perSlice.flatMap(({ type, asked }) => {
+    const largest = Math.max(...zones.map((zone) => largestOf(zone, type)));
+    return asked <= largest
+      ? []
+      : [`a slice of ${asked} ${type} asked, the largest of ${zones.join(', ')} is ${largest}`];
+  });
+  return sentences.join('; ') || `no zone of ${zones.join(', ')} holds a slice of all types asked for`;
+}
+
+function poolTypes(config: LimitedQuota): string[] {
+  return [...new Set(config.tiers.flatMap((tier) => Object.keys(tier)))].sort();
 }

@@ -1,5 +1,5 @@
 import type { EpochMs } from '../domain/units.js';
-import { entry } from './shared-values.js';
+import { entry } from './packed-values.js';
 
 /**
  * Where the jobs of a pool stand, for lists: the object `quota/<pool>/line.json`. A worker makes it when it publishes the

@@ -18,7 +18,7 @@ export interface ClientPlace {
 
 /**
  * The variables after which gcloud, curl and Google's client libraries talk to the rehearsal, unmodified. What has no
- * variable (gcsfuse's endpoint, the port of gRPC in Cloud TPU's clients) is in docs/rehearsal.md, "Clients".
+ * variable (gcsfuse's endpoint, the port of gRPC in Cloud TPU's clients) is in README.md, "Clients".
  */
 export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPlace): Record<string, string> {
   return { ...gcloud(endpoints, place), ...libraries(endpoints, place), ...trust(endpoints) };

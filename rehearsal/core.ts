@@ -85,7 +85,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
   clock.onChange(() => void changed());
   const fleet = new Fleet(
     join(stateDir, 'vms'),
-    { ...options, now: () => clock.now() },
+    { ...options, now: () => clock.now(), sshAtShutdown: () => cloud.state.settings.sshAtShutdown },
     {
       record,
       booted(name, nodeId) {

@@ -1,4 +1,4 @@
-import { findAccelerator } from '../domain/accelerators.js';
+import { findAccelerator } from './tpu/accelerators.js';
 import { asObject, asString } from './json.js';
 import type { NodeRecord } from './tpu/model.js';
 import { zoneOf } from './tpu/resource-name.js';

@@ -4,6 +4,7 @@ import type { ProjectMetadata } from './fleet-metadata.js';
 import { instanceFacts, nodeMetadata } from './fleet-metadata.js';
 import type { NodeRecord, NodeState } from './tpu/model.js';
 import { zoneOf } from './tpu/resource-name.js';
+import type { SshAtShutdown } from './tpu/settings.js';
 import { keyLines } from './vm/authorized-keys.js';
 import type { DetectedConfinement } from './vm/confinement.js';
 import { detectConfinement } from './vm/confinement.js';
@@ -33,6 +34,8 @@ export interface FleetPlace {
   readonly surroundings?: FleetSurroundings | undefined;
   /** The cloud's time, epoch ms; the computer's if not given. */
   readonly now?: (() => number) | undefined;
+  /** What becomes of SSH while a VM shuts down. */
+  readonly sshAtShutdown?: (() => SshAtShutdown) | undefined;
 }
 
 /** What VMs see of the rest of the cloud. */
@@ -59,6 +62,8 @@ interface Slice {
   booting: Promise<void>;
   killing: Promise<void> | undefined;
   isSilent: boolean;
+  /** As its VMs were told. */
+  power: NodeRecord['power'];
 }
 
 /**
@@ -120,6 +125,7 @@ export class Fleet {
       else if (slice !== undefined) setSilent(slice, node.resource.state === 'REPAIRING');
     }
     this.#metadata.changed();
+    for (const node of nodes) this.#setPower(this.#slices.get(node.resource.id), node.power);
   }
 
   /** Resolves when every slice that is booting has booted or failed. */
@@ -152,7 +158,15 @@ export class Fleet {
   #boot(node: NodeRecord, after?: Promise<void>): void {
     const { name, id: nodeId, state } = node.resource;
     const isSilent = state === 'REPAIRING';
-    const slice: Slice = { name, nodeId, vms: [], booting: Promise.resolve(), killing: undefined, isSilent };
+    const slice: Slice = {
+      name,
+      nodeId,
+      vms: [],
+      booting: Promise.resolve(),
+      killing: undefined,
+      isSilent,
+      power: undefined,
+    };
     this.#slices.set(nodeId, slice);
     const settled = after?.catch(() => undefined) ?? Promise.resolve();
     slice.booting = settled
@@ -227,6 +241,18 @@ export class Fleet {
       now: this.#place.now ?? Date.now,
       record: (kind, details) => this.#hooks.record(kind, name, { host: index, ...details }),
     };
+  }
+
+  /** VMs shut down, or lose their power, while the API still says that the node runs. */
+  #setPower(slice: Slice | undefined, power: NodeRecord['power']): void {
+    if (slice === undefined || slice.power === power || slice.killing !== undefined) return;
+    slice.power = power;
+    const ssh = this.#place.sshAtShutdown?.() ?? 'open';
+    for (const vm of slice.vms) {
+      if (power === 'stopping') vm?.shutDown(ssh);
+      else if (power === 'off') this.#inBackground(slice, vm?.cutPower(ssh) ?? Promise.resolve());
+    }
+    if (power !== undefined) this.#hooks.record('vm-power', slice.name, { power, ssh, nodeId: slice.nodeId });
   }
 
   #kill(slice: Slice): Promise<void> {

@@ -236,7 +236,8 @@ function storeRefusals(
   return (method, name) => {
     const refusal = takeRefusal(cloud.state, method, name, cloud.now());
     if (refusal === undefined) return undefined;
-    const httpStatus = STATUS_CODES[refusal.status][1];
+    // What Cloud TPU answers with 400, Cloud Storage answers with 412 (conditionNotMet).
+    const httpStatus = refusal.status === 'FAILED_PRECONDITION' ? 412 : STATUS_CODES[refusal.status][1];
     return { error: new StoreError(httpStatus, 'rehearsed', refusal.message), afterEffect: refusal.afterEffect };
   };
 }

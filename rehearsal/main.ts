@@ -1,97 +1,35 @@
-import { parseArgs } from 'node:util';
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { CLOCK_SCALE } from './clock.js';
-import type { RehearsalOptions, Settings } from './index.js';
+import { isUsageError, readArguments, USAGE } from './arguments.js';
+import { removeEndpoints, shellLines, writeEndpoints } from './endpoints-file.js';
+import type { RehearsalOptions } from './index.js';
 import { startRehearsal } from './index.js';
-import { readSettingsFile } from './settings-file.js';
-
-const USAGE = `Usage: rehearsal --state-dir DIR [--tpu-port N] [--rest-port N] [--store-port N] [--admin-port N]
-                 [--metadata-port N] [--ssh-port N] [--subnet-octet 1..254] [--auth]
-                 [--seed N] [--time-scale X] [--settings FILE]
-A local Cloud TPU, its TPU VMs and a Cloud Storage. Prints its endpoints as one line of JSON when it is ready.
---auth: TLS on every API, and each call needs a token (docs/rehearsal.md).
---seed: queue times and ids that are drawn follow from it; a state folder that is there goes on with its own.
---time-scale: how many seconds pass in the cloud in one of yours, 0.001 to 10000000.
---settings: YAML or JSON, what POST /admin/configure takes: how long states last, capacity, quota.`;
 
 const log = pino({ name: 'rehearsal' }, pino.destination(2));
 
-class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-function readOptions(argv: readonly string[]): RehearsalOptions {
-  const number = { type: 'string' } as const;
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      'state-dir': { type: 'string' },
-      'tpu-port': number,
-      'rest-port': number,
-      'store-port': number,
-      'admin-port': number,
-      'ssh-port': number,
-      'subnet-octet': number,
-      'metadata-port': number,
-      seed: number,
-      'time-scale': number,
-      settings: { type: 'string' },
-      auth: { type: 'boolean', default: false },
-    },
-  });
-  const stateDir = values['state-dir'];
-  if (stateDir === undefined) throw new UsageError('--state-dir is missing');
-  const scale = values['time-scale'];
-  const entries = [
-    ['seed', integer('--seed', values.seed, 0, 2 ** 32 - 1)],
-    ['timeScale', scale === undefined ? undefined : fraction('--time-scale', scale)],
-    ['delays', values.settings === undefined ? undefined : readSettings(values.settings)],
-    ['tpuPort', integer('--tpu-port', values['tpu-port'], 0, 65_535)],
-    ['restPort', integer('--rest-port', values['rest-port'], 0, 65_535)],
-    ['storePort', integer('--store-port', values['store-port'], 0, 65_535)],
-    ['adminPort', integer('--admin-port', values['admin-port'], 0, 65_535)],
-    ['metadataPort', integer('--metadata-port', values['metadata-port'], 0, 65_535)],
-    ['sshPort', integer('--ssh-port', values['ssh-port'], 1, 65_535)],
-    ['subnetOctet', integer('--subnet-octet', values['subnet-octet'], 1, 254)],
-  ].filter(([, value]) => value !== undefined);
-  const given = Object.fromEntries(entries) as Omit<RehearsalOptions, 'stateDir'>;
-  return { stateDir, ...given, ...(values.auth && { authentication: {} }) };
-}
-
-function integer(flag: string, text: string | undefined, min: number, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < min || value > max) {
-    throw new UsageError(`${flag} ${text}: wanted a whole number from ${min} to ${max}`);
-  }
-  return value;
-}
-
-function fraction(flag: string, text: string): number {
-  const value = Number(text);
-  const { min, max } = CLOCK_SCALE;
-  if (value >= min && value <= max) return value;
-  throw new UsageError(`${flag} ${text}: wanted a number from ${min} to ${max}`);
-}
-
-function readSettings(file: string): Partial<Settings> {
-  try {
-    return readSettingsFile(file);
-  } catch (error) {
-    throw new UsageError(`--settings ${(error as Error).message}`, { cause: error });
-  }
-}
-
-function isUsageError(error: unknown): error is Error {
-  return error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true;
-}
-
 async function main(): Promise<void> {
-  const rehearsal = await startRehearsal(readOptions(process.argv.slice(2)));
+  const invocation = readArguments(process.argv.slice(2));
+  switch (invocation.verb) {
+    case 'help':
+      return void process.stdout.write(`${USAGE}\n`);
+    case 'version':
+      return void process.stdout.write(`cloud-tpu-rehearsal ${ownVersion()}\n`);
+    case 'env':
+      return void process.stdout.write(`${shellLines(invocation.stateDir, invocation)}\n`);
+    case 'serve':
+      return serve(invocation.options);
+  }
+}
+
+async function serve(options: RehearsalOptions): Promise<void> {
+  const rehearsal = await startRehearsal(options);
+  writeEndpoints(options.stateDir, rehearsal.endpoints);
   process.stdout.write(`${JSON.stringify(rehearsal.endpoints)}\n`);
   log.info({ endpoints: rehearsal.endpoints }, 'ready');
   const stop = (signal: string): void => {
     log.info({ signal }, 'stopping: VMs are killed, state is kept');
+    removeEndpoints(options.stateDir);
     rehearsal.stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -104,11 +42,17 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
 }
 
+/** As a source this file lies beside package.json, built one folder below it. */
+function ownVersion(): string {
+  const file = new URL(import.meta.url.endsWith('.ts') ? 'package.json' : '../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
 main().catch((error: unknown) => {
   if (isUsageError(error)) {
-    process.stderr.write(`rehearsal: ${error.message}\n${USAGE}\n`);
+    process.stderr.write(`cloud-tpu-rehearsal: ${error.message}\n${USAGE}\n`);
     process.exit(2);
   }
-  process.stderr.write(`rehearsal: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`cloud-tpu-rehearsal: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });

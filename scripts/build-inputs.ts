@@ -34,6 +34,7 @@ function fingerprintOf(root: string, files: readonly string[]): string {
 const FOLDERS_OF_SOURCES = [
   'domain',
   'quota',
+  'contract',
   'workflows',
   'activities',
   'cloud',
@@ -49,7 +50,11 @@ const CONFIGURATION = [
   'package-lock.json',
   'scripts/build.ts',
   'scripts/build-inputs.ts',
+  'scripts/packages.ts',
+  'scripts/split-packages.ts',
 ];
+/** In a folder of sources, beside these. */
+const NOT_SOURCES = /^[^/]+\/(dist|node_modules|test|examples|package\.json$|README\.md$)/;
 
 /** What dist/ is made from. */
 export interface BuildInputs {
@@ -60,7 +65,8 @@ export interface BuildInputs {
 }
 
 export function buildInputs(root: string): BuildInputs {
-  const sources = FOLDERS_OF_SOURCES.flatMap((folder) => filesUnder(root, folder));
+  const files = FOLDERS_OF_SOURCES.flatMap((folder) => filesUnder(root, folder));
+  const sources = files.filter((file) => !NOT_SOURCES.test(file));
   return { folders: FOLDERS_OF_SOURCES, sources, fingerprint: fingerprintOf(root, [...CONFIGURATION, ...sources]) };
 }
 

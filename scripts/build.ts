@@ -12,61 +12,75 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type * as WorkflowCode from '../worker/workflow-code.js';
-import { buildInputs, emptyFoldersUnder, filesUnder, stampOf } from './build-inputs.js';
+import { buildInputs, filesUnder, stampOf } from './build-inputs.js';
+import { PACKAGES } from './packages.js';
+import { splitPackages } from './split-packages.js';
 
 /**
- * `npm run build`: dist/ from the sources, the workflow bundle that the worker loads, and the `jobctl` command of this
- * checkout. Does nothing where nothing changed; `--force` starts from an empty dist/.
+ * `npm run build`: compiles the sources, divides them among the packages' dist folders, bundles the workflows for the worker
+ * and links this checkout's commands. Does nothing if no source changed; `--force` starts from empty folders.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const DIST = join(ROOT, 'dist');
+/** tsc writes here; the packages' folders are divided out of it. */
+const COMPILED = join(ROOT, 'dist/.compiled');
+const WORKER_DIST = join(ROOT, 'worker/dist');
+const REHEARSAL_DIST = join(ROOT, 'rehearsal/dist');
 const STAMP = stampOf(ROOT);
 /** By what a worker does with failures: as they are, or encrypted by its payload codec (docs/adr/0009). */
+const payloadConverterPath = join(COMPILED, 'workflows/payload-converter.js');
 const BUNDLES = [
-  { file: join(DIST, 'workflow-bundle.js'), options: {} },
+  { file: join(WORKER_DIST, 'workflow-bundle.js'), options: { payloadConverterPath } },
   {
-    file: join(DIST, 'workflow-bundle-encrypting.js'),
-    options: { failureConverterPath: join(DIST, 'workflows/failure-converter.js') },
+    file: join(WORKER_DIST, 'workflow-bundle-encrypting.js'),
+    options: { payloadConverterPath, failureConverterPath: join(COMPILED, 'workflows/failure-converter.js') },
   },
 ];
-const COMMAND = join(DIST, 'client/cli/main.js');
+/** Under the name that each has in node_modules/.bin. */
+const COMMANDS = { jobctl: 'dist/client/cli/main.js', 'cloud-tpu-rehearsal': 'rehearsal/dist/main.js' };
 
 async function build(): Promise<void> {
-  if (process.argv.includes('--force')) rmSync(DIST, { recursive: true, force: true });
+  if (process.argv.includes('--force')) removeBuilt();
   const { folders, sources, fingerprint } = buildInputs(ROOT);
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint && BUNDLES.every(({ file }) => existsSync(file)))
-    return linkCommand();
+    return link();
   rmSync(STAMP, { force: true });
   await compile();
-  copyOthers(sources);
   removeOrphans(folders, new Set(sources));
+  splitPackages(ROOT, COMPILED);
+  copyOthers(sources);
   await bundleWorkflows();
-  linkCommand();
+  link();
   writeFileSync(STAMP, fingerprint);
+}
+
+function removeBuilt(): void {
+  for (const { folder } of PACKAGES) rmSync(join(ROOT, folder, 'dist'), { recursive: true, force: true });
 }
 
 async function compile(): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const incremental = ['--incremental', '--tsBuildInfoFile', join(DIST, '.tsbuildinfo')];
+  const incremental = ['--incremental', '--tsBuildInfoFile', join(ROOT, 'dist/.tsbuildinfo')];
   await run(process.execPath, [tsc, '-p', join(ROOT, 'tsconfig.build.json'), ...incremental]);
 }
 
 /** Scripts that TPU VMs run, with their modes. */
 function copyOthers(sources: readonly string[]): void {
-  for (const file of sources.filter((source) => source.startsWith('rehearsal/') && !source.endsWith('.ts'))) {
-    mkdirSync(dirname(join(DIST, file)), { recursive: true });
-    copyFileSync(join(ROOT, file), join(DIST, file));
+  const others = sources.filter((source) => source.startsWith('rehearsal/vm/') && !source.endsWith('.ts'));
+  const wanted = new Set(others.map((file) => file.slice('rehearsal/'.length)));
+  for (const file of wanted) {
+    mkdirSync(dirname(join(REHEARSAL_DIST, file)), { recursive: true });
+    copyFileSync(join(ROOT, 'rehearsal', file), join(REHEARSAL_DIST, file));
+  }
+  const isScript = (file: string): boolean => !/\.(js|d\.ts|map)$/.test(file);
+  for (const file of filesUnder(REHEARSAL_DIST, '.').filter(isScript)) {
+    if (!wanted.has(file)) rmSync(join(REHEARSAL_DIST, file));
   }
 }
 
-/** What an earlier build made from a source that is gone would still be found by an import, and be packed. */
+/** What an earlier build compiled from a source that is gone would still be found by an import. */
 function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>): void {
-  for (const folder of folders) {
-    for (const file of filesUnder(DIST, folder)) {
-      const source = file.replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts');
-      if (!sources.has(source)) rmSync(join(DIST, file));
-    }
-    for (const empty of emptyFoldersUnder(DIST, folder)) rmSync(empty, { recursive: true });
+  for (const file of folders.flatMap((folder) => filesUnder(COMPILED, folder))) {
+    if (!sources.has(file.replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts'))) rmSync(join(COMPILED, file));
   }
 }
 
@@ -74,9 +88,9 @@ function removeOrphans(folders: readonly string[], sources: ReadonlySet<string>)
 async function bundleWorkflows(): Promise<void> {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
-  const workflowsPath = join(DIST, 'workflows/index.js');
-  // Of what was compiled just now: its paths are those in dist/.
-  const { SHARED_MODULES } = (await import(join(DIST, 'worker/workflow-code.js'))) as typeof WorkflowCode;
+  const workflowsPath = join(COMPILED, 'workflows/index.js');
+  // Of what was compiled just now: its paths are those that the workflows import.
+  const { SHARED_MODULES } = (await import(join(COMPILED, 'worker/workflow-code.js'))) as typeof WorkflowCode;
   for (const { file, options } of BUNDLES) {
     const { code } = await bundleWorkflowCode({
       workflowsPath,
@@ -89,13 +103,15 @@ async function bundleWorkflows(): Promise<void> {
   }
 }
 
-/** `npx jobctl` in the checkout. */
-function linkCommand(): void {
-  chmodSync(COMMAND, 0o755);
-  const link = join(ROOT, 'node_modules/.bin/jobctl');
-  if (!existsSync(dirname(link))) return;
-  rmSync(link, { force: true });
-  symlinkSync('../../dist/client/cli/main.js', link);
+/** `npx jobctl` and `npx cloud-tpu-rehearsal` in the checkout. npm links them only if they are there when it installs. */
+function link(): void {
+  const folder = join(ROOT, 'node_modules/.bin');
+  for (const [name, file] of Object.entries(COMMANDS)) {
+    chmodSync(join(ROOT, file), 0o755);
+    if (!existsSync(folder)) continue;
+    rmSync(join(folder, name), { force: true });
+    symlinkSync(join('../..', file), join(folder, name));
+  }
 }
 
 async function run(program: string, args: readonly string[]): Promise<void> {
@@ -105,5 +121,5 @@ async function run(program: string, args: readonly string[]): Promise<void> {
   if (code !== 0) process.exit(code ?? 1);
 }
 
-mkdirSync(DIST, { recursive: true });
+mkdirSync(COMPILED, { recursive: true });
 await build();

@@ -11,7 +11,14 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  */
 export const IS_BUILT = process.env['NODE_V8_COVERAGE'] === undefined && isBuildCurrent(ROOT);
 
-const fileOf = (entry: string): string => (IS_BUILT ? join(ROOT, 'dist', `${entry}.js`) : join(ROOT, `${entry}.ts`));
+/** The rehearsal's package has a folder of built modules of its own. */
+const fileOf = (entry: string): string => {
+  if (!IS_BUILT) return join(ROOT, `${entry}.ts`);
+  return (
+    join(ROOT, entry.startsWith('rehearsal/') ? entry.replace('rehearsal/', 'rehearsal/dist/') : `dist/${entry}`) +
+    '.js'
+  );
+};
 
 /** Node's arguments that run an entry of jobctl, such as `client/cli/main`, in a process of its own. */
 export const programArguments = (entry: string): readonly string[] => [

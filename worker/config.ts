@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { splitReferences } from '../cloud/codec/codec-references.js';
+import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
@@ -71,6 +71,8 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
+      /** Jobs may name keys by paths on this computer, which are then read for whoever submits (docs/adr/0044). */
+      readsKeyFiles: z.boolean().default(false),
       /** Which of a host's addresses is dialled: its external one where it has one, or the one inside its network. */
       address: z.enum(['external', 'internal']).default('external'),
       /** As OpenSSH's ProxyCommand, with %h %p %r %n (docs/ssh-fleet.md). */

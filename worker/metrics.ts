@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MetricMeter } from '@temporalio/common';
+import type { NativeConnection } from '@temporalio/worker';
 import type { WorkMeter } from '../activities/work-meter.js';
 import { counterName, Metric } from '../domain/metric-names.js';
+import { isDone, JobPhase } from '../domain/job-state.js';
 
-/** One call to Google: which API, which method, and gRPC's name of the code or the port's own error. */
+/** Called after each request to Google with the method and the result: gRPC's name of the code, or the port's own error. */
 export type CloudCallHook = (method: string, code: string) => void;
 
 export interface WorkerMeter extends WorkMeter {
@@ -10,7 +13,7 @@ export interface WorkerMeter extends WorkMeter {
   openJobs(phase: string, count: number): void;
 }
 
-/** The worker's own metrics, beside those of the SDK, on the same endpoint (docs/metrics.md). */
+/** The worker's metrics, served by the same endpoint as the SDK's (docs/metrics.md). */
 export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   const counter = (name: Metric) => meter.createCounter(counterName(name));
   const seconds = (name: Metric) => meter.createHistogram(name, 'float');
@@ -20,9 +23,10 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
   const setUpTime = seconds(Metric.SetUpTime);
   const logLag = seconds(Metric.LogLag);
   const calls = counter(Metric.CloudCalls);
-  const [found, reclaimed, sweeps] = [
+  const [found, reclaimed, stuck, sweeps] = [
     counter(Metric.LeaksFound),
     counter(Metric.LeaksReclaimed),
+    counter(Metric.StuckSlices),
     counter(Metric.Sweeps),
   ];
   return {
@@ -32,11 +36,38 @@ export function createWorkerMeter(meter: MetricMeter): WorkerMeter {
     leasedUnits: (pool, { units, ...labels }) => leased.set(units, { pool, ...labels }),
     swept: (report) => {
       sweeps.add(1);
-      // Zero too: an alert on the increase of a series that is not there yet would miss its first value.
+      // Zeros are added too. An alert on the increase of a series would miss the first value of a new series.
       found.add(report.unknown.length);
       reclaimed.add(report.reclaimed.length);
+      stuck.add(report.stuck.length);
     },
     cloudCalls: (api) => (method, code) => calls.add(1, { api, method, code }),
     openJobs: (phase, count) => open.set(count, { phase }),
   };
+}
+
+const COUNT_EVERY_MS = 60_000;
+const OPEN_PHASES = Object.values(JobPhase).filter((phase) => !isDone(phase));
+
+/**
+ * Counts the open jobs of the namespace by phase, once a minute, until `stop`. A server allows ten list calls a second
+ * (facts/production.md 1). A dozen workers stay far below that.
+ */
+export async function countOpenJobs(
+  { workflowService }: Pick<NativeConnection, 'workflowService'>,
+  namespace: string,
+  meter: Pick<WorkerMeter, 'openJobs'>,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    for (const phase of OPEN_PHASES) {
+      const query = `ExecutionStatus = 'Running' AND JobPhase = '${phase}'`;
+      // After a failed count the gauge keeps its value. The SDK's metrics show that the server is away.
+      await workflowService
+        .countWorkflowExecutions({ namespace, query })
+        .then(({ count }) => meter.openJobs(phase, Number(count)))
+        .catch(() => undefined);
+    }
+    await sleep(COUNT_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
 }

@@ -5,17 +5,17 @@ import type { HostsPort } from '../cloud/hosts/port.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { GuestAttributesPort } from '../cloud/tpu/port.js';
+import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
 import type { WorkerConfig } from './config.js';
 
 /** The fleet as the worker's configuration has it; what is known of host keys is kept in the store. */
-export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, tpu: GuestAttributesPort): HostsPort {
+export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudTpu: GuestAttributesPort): HostsPort {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
-  const guest = new GuestHostKeys(tpu, hostKeyWaitMs);
+  const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
   // Another Cloud TPU than Google's has no OS Login of Google's either.
   const osLogin =
     cloud.tpuEndpoint === undefined
-      ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), tpu)
+      ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), cloudTpu)
       : undefined;
   return createSshHosts({
     port,

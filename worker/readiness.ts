@@ -1,14 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import { whoElseServes } from '../activities/pool-queue.js';
+import { whoElseServes } from '../activities/workflow-lookup.js';
 import type { PoolSource } from '../activities/pool-source.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { TpuPort } from '../cloud/tpu/port.js';
+import type { MachinesOf } from '../cloud/machines/port.js';
+import { MACHINE_KINDS, machineKind } from '../domain/machines.js';
 import { explainRefusal } from '../cloud/temporal/explain-refusal.js';
 import { explainGaps, searchAttributeGaps } from '../domain/search-attributes.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { serverTooOld } from '../domain/temporal-version.js';
+import type { WorkerChanges } from './change-switches.js';
 
 /** What a worker needs of its surroundings before it takes a job. Each answer is a sentence with the remedy. */
 export async function whatIsMissing(outside: {
@@ -16,13 +18,14 @@ export async function whatIsMissing(outside: {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly store: StorePort;
-  readonly tpu: TpuPort;
+  readonly machinesOf: MachinesOf;
   readonly googleProject: string;
+  readonly changes: Pick<WorkerChanges, 'refusals'>;
   readonly pools: PoolSource;
   /** Those whose files the worker's configuration names. */
   readonly poolNames: readonly string[];
 }): Promise<readonly string[]> {
-  const { connection, namespace, taskQueue, store, tpu, pools, poolNames } = outside;
+  const { connection, namespace, taskQueue, store, machinesOf, changes, pools, poolNames } = outside;
   const temporal = new Client({ connection, namespace });
   const loaded = await Promise.all(poolNames.map(async (pool) => ({ pool, ...(await pools.load(pool)) })));
   const ofPools = loaded.flatMap(({ defaults }) => defaults?.googleProject ?? []);
@@ -34,12 +37,11 @@ export async function whatIsMissing(outside: {
         ? undefined
         : `has no installation's owner id (${ownerObject}): run 'jobctl setup server'`,
     ),
-    ...[...googleProjects].map((googleProject) =>
-      check(`Cloud TPU of project ${googleProject}`, async () => {
-        await tpu.listOwned(googleProject, 'nobody');
-        return undefined;
-      }),
-    ),
+    check('changes of workflow code', async () => {
+      const refusals = await changes.refusals({ connection, namespace, taskQueue });
+      return refusals.length === 0 ? undefined : refusals.join('; ');
+    }),
+    ...MACHINE_KINDS.flatMap((kind) => checkAccounts(kind, machinesOf, googleProjects)),
     ...poolNames.map((pool) =>
       // Where Temporal answers nothing, that is said above.
       check(`pool ${pool}`, () => whoElseServes(temporal, pool, taskQueue).catch(() => undefined)),
@@ -48,6 +50,22 @@ export async function whatIsMissing(outside: {
   const wrong = loaded.flatMap(({ pool, problem }) => (problem === undefined ? [] : [`pool ${pool}: ${problem}`]));
   const found = [...(await Promise.all(checks)), ...wrong];
   return found.filter((sentence) => sentence !== undefined);
+}
+
+/** Listing what nobody owns needs the rights that the janitor needs. */
+function checkAccounts(
+  name: (typeof MACHINE_KINDS)[number],
+  machinesOf: MachinesOf,
+  googleProjects: ReadonlySet<string>,
+): Promise<string | undefined>[] {
+  const kind = machineKind(name);
+  const accounts = new Set([...googleProjects].map((googleProject) => kind.account({ googleProject })));
+  return [...accounts].map((account) =>
+    check(kind.accountText(account), async () => {
+      await machinesOf(name).listOwned(account, 'nobody');
+      return undefined;
+    }),
+  );
 }
 
 async function check(what: string, look: () => Promise<string | undefined>): Promise<string | undefined> {

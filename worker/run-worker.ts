@@ -12,13 +12,15 @@ import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
-import { createTpuPort } from '../cloud/tpu/google-tpu.js';
+import { machinesOf } from '../cloud/machines/port.js';
+import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
 import { type InstallationKey, readInstallationKey } from './installation-key.js';
-import { createWorkerMeter, type WorkerMeter } from './metrics.js';
-import { countOpenJobs } from './open-jobs.js';
+import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { openHosts } from './open-hosts.js';
+import { WorkerChanges } from './change-switches.js';
+import { openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
@@ -38,13 +40,14 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const temporal = await connectWorker(config);
   const ports = openPorts(config, meter);
   try {
-    const run: WorkerRun = { config, codec, key, temporal, ports, meter, health, log, stop };
-    await untilComplete(run);
-    if (!stop.aborted) await poll(run);
+    const changes = new WorkerChanges(ports.store);
+    const run: WorkerRun = { config, codec, key, temporal, ports, changes, meter, health, log, stop };
+    do await untilComplete(run);
+    while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
     health?.close();
     ports.hosts.release();
-    await ports.tpu.close();
+    for (const kind of MACHINE_KINDS) await ports.machinesOf(kind).close();
     // Refused while a Worker holds it, which is so when another Worker could not be made: that cause is the news.
     await temporal.connection.close().catch(() => undefined);
     log.info('worker stopped');
@@ -60,6 +63,7 @@ interface WorkerRun {
   readonly key: InstallationKey;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
+  readonly changes: WorkerChanges;
   readonly meter: WorkerMeter;
   readonly health: HealthEndpoint | undefined;
   readonly log: WorkerLog;
@@ -67,44 +71,33 @@ interface WorkerRun {
 }
 
 function openPorts(config: WorkerConfig, meter: WorkerMeter) {
-  const { store: place, cloud, googleProject } = config;
+  const { store: place, googleProject } = config;
   const openBucket = (bucket: string) =>
     meteredStore(
       createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
       meter.cloudCalls('storage'),
     );
   const store = openBucket(place.bucket);
-  const tpu = createTpuPort({
-    onCall: meter.cloudCalls('tpu'),
-    ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
-    ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
-    ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
-  });
+  const machines = openMachines(config, meter);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   return {
     store,
-    tpu,
-    hosts: openHosts(config, store, tpu),
+    machines,
+    machinesOf: machinesOf(machines),
+    hosts: openHosts(config, store, machines['cloud-tpu']),
     pools: poolSource(files),
     quota: quotaSource(files, store),
   };
 }
 
-/** Bursts of four seconds' worth, as the adapter's own rate has. */
-const callRate = (callsPerSecond: number) => ({ callsPerSecond, burst: callsPerSecond * 4 });
-
-function endpointOf(address: string, insecure: boolean) {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)), insecure };
-}
-
 /** Takes no job while search attributes, the owner id or rights are missing; says so until they are there. */
-async function untilComplete({ config, temporal, ports, health, log, stop }: WorkerRun): Promise<void> {
+async function untilComplete({ config, temporal, ports, changes, health, log, stop }: WorkerRun): Promise<void> {
   let before = '';
   while (!stop.aborted) {
     const reasons = await whatIsMissing({
       ...temporal,
       ...ports,
+      changes,
       googleProject: config.googleProject,
       taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
@@ -120,7 +113,40 @@ async function untilComplete({ config, temporal, ports, health, log, stop }: Wor
 
 const LOOK_AGAIN_MS = 1_000;
 
-async function poll({ config, codec, key, temporal, ports, meter, health, log, stop }: WorkerRun): Promise<void> {
+/**
+ * Polls until it is stopped, or until somebody switches on a change of workflow code that this build does not know: what a
+ * newer worker then writes into a history, this one could not replay (docs/adr/0037).
+ */
+async function pollWhileAllowed(run: WorkerRun): Promise<'stopped' | 'outdated'> {
+  const { config, temporal, changes, log, stop } = run;
+  const place = { connection: temporal.connection, namespace: temporal.namespace, taskQueue: config.taskQueue };
+  const [ended, outdated] = [new AbortController(), new AbortController()];
+  const watch = changes.untilRefused(place, ended.signal).then((refusals) => {
+    if (refusals.length === 0) return;
+    log.warn(`takes no more work: ${refusals.join('; ')}`);
+    outdated.abort();
+  });
+  try {
+    await poll({ ...run, stop: AbortSignal.any([stop, outdated.signal]) });
+  } finally {
+    ended.abort();
+    await watch;
+  }
+  return outdated.signal.aborted && !stop.aborted ? 'outdated' : 'stopped';
+}
+
+async function poll({
+  config,
+  codec,
+  key,
+  temporal,
+  ports,
+  changes,
+  meter,
+  health,
+  log,
+  stop,
+}: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
   const { secretStore } = config;
@@ -134,6 +160,7 @@ async function poll({ config, codec, key, temporal, ports, meter, health, log, s
       googleProject: config.googleProject,
       ...key,
       keys: keyReader,
+      readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),
       taskQueue: config.taskQueue,
       claimedQueue,
@@ -153,6 +180,7 @@ async function poll({ config, codec, key, temporal, ports, meter, health, log, s
       taskQueue: config.taskQueue,
       activities: common,
       ...workflowCode(codec),
+      patchActivationCallback: changes.isActive,
       ...COMMON_LIMITS,
     }),
     Worker.create({

@@ -16,13 +16,7 @@ export interface TelemetrySettings {
 
 /** One JSON line per record on stdout, the SDK's own and those of activities and workflows included. Once per process. */
 export function installTelemetry({ logLevel: level, metricsPort, listenHost }: TelemetrySettings): WorkerLog {
-  const log = pino({
-    level,
-    base: { name: 'jobctl-worker' },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    // Neither message nor stack of an Error is among what JSON sees of it.
-    serializers: { error: (error: unknown) => (error instanceof Error ? error.stack || String(error) : error) },
-  });
+  const log = openLog(level);
   const sdkLevel = level.toUpperCase() as LogLevel;
   Runtime.install({
     logger: new DefaultLogger(sdkLevel, ({ level: at, message, meta }) => {
@@ -41,6 +35,35 @@ export function installTelemetry({ logLevel: level, metricsPort, listenHost }: T
     warn: (message, fields = {}) => log.warn(fields, message),
   };
 }
+
+function openLog(level: TelemetrySettings['logLevel']): pino.Logger {
+  const destination = pino.destination({ dest: 1, maxLength: MOST_UNWRITTEN_BYTES });
+  const log = pino(
+    {
+      level,
+      base: { name: 'jobctl-worker' },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // Neither message nor stack of an Error is among what JSON sees of it.
+      serializers: { error: (error: unknown) => (error instanceof Error ? error.stack || String(error) : error) },
+    },
+    destination,
+  );
+  let lost = 0;
+  let why = '';
+  // A full disk must not end the worker. What could not be written is kept, and tried again with the next record.
+  destination.on('error', ({ message }: Error) => (why = message));
+  destination.on('drop', () => (lost += 1));
+  destination.on('drain', () => {
+    if (lost === 0) return;
+    const records = lost;
+    lost = 0;
+    log.warn(`${records} records of this log are lost: ${why}`);
+  });
+  return log;
+}
+
+/** Kept in memory while the log cannot be written; what comes beyond is counted and lost. */
+const MOST_UNWRITTEN_BYTES = 1024 * 1024;
 
 const PINO_LEVEL = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 

@@ -9,13 +9,10 @@ import {
   type ActivityOptions,
   proxyActivities,
 } from '@temporalio/workflow';
-import type {
-  Activities,
-  JobActivities,
-  JanitorActivities,
-  QuotaActivities,
-  SliceActivities,
-} from '../activities/contract.js';
+import type { JanitorActivities } from '../contract/janitor.js';
+import type { JobActivities } from '../contract/job-activities.js';
+import type { QuotaActivities } from '../contract/quota-activities.js';
+import type { SliceActivities } from '../contract/slice.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Timings } from '../domain/timings.js';
 
@@ -78,7 +75,13 @@ export const deletion = calls<Pick<SliceActivities, 'deleteUntilGone'>>({
   retry: STUBBORN.retry,
 });
 
-export const bookkeeping = calls<Pick<JobActivities, 'acceptJob' | 'claimWorker'>>(PATIENT);
+export const bookkeeping = calls<Pick<JobActivities, 'claimWorker'>>(PATIENT);
+
+/** After a few tries the job says what it waits for, and tries again. */
+export const accepting = calls<Pick<JobActivities, 'acceptJob'>>({
+  ...PATIENT,
+  retry: { ...PATIENT.retry, maximumAttempts: 3 },
+});
 
 /** A store that is away must not hold chips for ever: the attempt's record is given up after a while, with a note. */
 export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
@@ -132,11 +135,11 @@ export function onClaimedWorker(
 }
 
 export const pool =
-  calls<Pick<Activities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
+  calls<Pick<QuotaActivities, 'deliver' | 'loadPool' | 'applyFiles' | 'writeHistory' | 'keepBook' | 'readBook'>>(
     QUICKLY_AGAIN,
   );
 /** Thousands of jobs are listed, or described one by one. */
-export const poolReading = calls<Pick<Activities, 'readOpenWork' | 'inspectHolders' | 'findStrays'>>(STUBBORN);
+export const poolReading = calls<Pick<QuotaActivities, 'readOpenWork' | 'findStrays'>>(STUBBORN);
 
 export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',

@@ -1,12 +1,16 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import type { Form } from '../contract/form.js';
 import { FailureType } from '../domain/failure-types.js';
 
 /** What a validator or an update of a person's call ends with: nothing was changed. `message` is for who called. */
 export const refusal = (message: string): ApplicationFailure =>
   ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message });
 
-/** @throws refusal of a call that this version does not know, or that does not say who calls */
-export function mustBeForm({ v, by }: { readonly v: unknown; readonly by: unknown }): void {
-  if (v !== 1) throw refusal(`a call of form ${String(v)} is not known to this worker: update it`);
-  if (typeof by !== 'string' || by === '') throw refusal('a call must say who calls: `by`');
+/** For validators of updates. @throws refusal of a call that does not have its contract's form */
+export function mustBeForm<T>(form: Form<T>, call: unknown): void {
+  const checked = form(call);
+  if (checked.kind === 'unknown-version')
+    throw refusal(`a call of version ${checked.version} is not known to this worker: update it`);
+  if (checked.kind === 'malformed')
+    throw refusal(`this call does not have the form of its contract: ${checked.reason}`);
 }

@@ -1,6 +1,6 @@
-import type { JanitorReport } from '../activities/contract.js';
+import type { JanitorReport } from '../contract/janitor.js';
 import { janitorial } from './activity-options.js';
-import type { JanitorInput } from './messages.js';
+import type { JanitorInput } from '../contract/janitor.js';
 
 /** One sweep, started by a Temporal Schedule: what no workflow looks after (DESIGN.md 2, "Nothing leaks"). */
 export async function janitor(_input: JanitorInput): Promise<JanitorReport> {

@@ -5,56 +5,104 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
+import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
-import type { Outcome } from '../domain/job-state.js';
-import { acceptOrFail } from './job/accept.js';
-import type { JobCarry } from './job/carry.js';
-import { JobRun } from './job/job-run.js';
-import type { JobInput } from './messages.js';
+import { JobPhase, type Outcome } from '../domain/job-state.js';
+import { acceptOrFail, type Waiting } from './job/accept.js';
+import { tellEnd } from './job/end.js';
+import { carryOf, type Job, openJob } from './job/parts.js';
+import type { JobCarry } from './job/state.js';
+import { giveBack, nextStep } from './job/steps.js';
+import { viewBeforeAccepted } from './job/views.js';
+import { meter } from './meter.js';
 
 /**
- * One job, from submit to its final outcome (DESIGN.md 2). Thin: the run decides what comes next, this function decides how
- * the workflow ends. It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
+ * One job, from submit to its final outcome (DESIGN.md 2). It is checked and accepted; then, step by step, it gets its lease, its
+ * slices, their set-up, and runs its command, until it has an outcome; then it gives everything back and ends.
+ *
+ * It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
  */
 export async function job(input: JobInput): Promise<Outcome> {
-  const carry = carriedBy(input) ?? (await acceptOrFail(input));
-  const run = new JobRun(carry, { job: input.job, files: input.files ?? {} }, input.identityKeys ?? undefined);
+  const waiting: Waiting = {};
+  setHandler(describeQuery, () => viewBeforeAccepted(input, waiting));
+  const carry = carriedBy(input) ?? (await acceptOrFail(input, waiting));
+  const open = openJob(carry, input);
   let cancellation: unknown;
-  let end: Awaited<ReturnType<JobRun['live']>>;
+  let outcome: Outcome | undefined;
   try {
-    end = await run.live();
-    if (end.kind === 'renew') await condition(allHandlersFinished);
-    // It does not throw at a cancel: an outcome that is known stays.
-    else await run.hold(end.outcome);
+    outcome = await untilOutcome(open);
+    // It does not throw at a cancel, because a known outcome is final.
+    if (outcome) await keepSlices(open, outcome);
   } catch (error) {
     if (!isCancellation(error)) throw error;
     cancellation = error;
-    end = { kind: 'outcome', outcome: run.cancelledOutcome() };
+    outcome = open.recovery.cancelledOutcome();
   }
-  if (end.kind === 'renew') {
-    return continueAsNew<typeof job>({ ...input, carry: run.carry() });
+  if (outcome === undefined) return continueAsNew<typeof job>({ ...input, carry: carryOf(open) });
+  await end(open, outcome);
+  if (outcome.result === 'succeeded') return outcome;
+  // If the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
+  if (cancellation !== undefined) throw cancellation;
+  throw failure(outcome);
+}
+
+/** What the run before left to this one. Only a job's own continue-as-new is believed. */
+function carriedBy(input: JobInput): JobCarry | undefined {
+  // A service may have sent anything, even nothing: acceptOrFail says what is wrong with it.
+  const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
+  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
+}
+
+/** Lease, slices, set-up, command: one step after the other. Undefined: the history is long enough for a new run. */
+async function untilOutcome(open: Job): Promise<Outcome | undefined> {
+  const { jobHistoryEvents } = open.settings.timings;
+  const { requestedSetUp } = open;
+  for (;;) {
+    const outcome = await nextStep(open);
+    if (outcome) return outcome;
+    if (open.interruptions.isUnwanted() || workflowInfo().historyLength < jobHistoryEvents) continue;
+    // It ends with its run, and who asked for it was promised its end.
+    if (requestedSetUp.isUnderWay) continue;
+    await open.lease.settled();
+    await condition(allHandlersFinished);
+    if (!requestedSetUp.isUnderWay) return undefined;
   }
-  const { outcome } = end;
-  await CancellationScope.nonCancellable(async () => {
-    await run.finish(outcome);
+}
+
+/** `keep`: the outcome is stored and told, and the slices stay for people to look. */
+async function keepSlices(open: Job, outcome: Outcome): Promise<void> {
+  if (!open.keeper.keepsAfter(outcome)) return;
+  await open.keeper.hold(outcome, () => conclude(open, outcome));
+}
+
+/** Gives slices and lease back, then stores and tells the outcome. Nobody waits for the clean-up of the slices (DESIGN.md 2). */
+function end(open: Job, outcome: Outcome): Promise<void> {
+  const { story, attempts, slices } = open;
+  return CancellationScope.nonCancellable(async () => {
+    const isConcluded = story.phase === JobPhase.Holding;
+    story.move(JobPhase.Finishing, 'storing the outcome, letting the slices go');
+    if (outcome.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
+    await giveBack(open, outcome);
+    story.end(outcome);
+    // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.
+    if (isConcluded) await tellEnd([], outcome, story);
+    else await conclude(open, outcome);
     await condition(allHandlersFinished);
   });
-  if (outcome.result === 'succeeded') return outcome;
-  // Where the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
-  if (cancellation !== undefined) throw cancellation;
-  throw ApplicationFailure.create({
+}
+
+async function conclude({ file, story }: Job, outcome: Outcome): Promise<void> {
+  meter.ended(outcome);
+  await tellEnd(file.spec.notify ?? [], outcome, story);
+}
+
+const failure = (outcome: Outcome): ApplicationFailure =>
+  ApplicationFailure.create({
     type: FailureType.JobFailed,
     nonRetryable: true,
     message: outcome.cause?.message ?? 'failed',
     details: [outcome],
   });
-}
-
-/** What the run before left to this one. Only a job's own continue-as-new is believed. */
-function carriedBy(input: JobInput): JobCarry | undefined {
-  // A service may have sent anything, nothing too: acceptOrFail says what is wrong with it.
-  const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
-  return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
-}

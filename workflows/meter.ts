@@ -1,6 +1,7 @@
 import { metricMeter } from '@temporalio/workflow';
 import type { Outcome } from '../domain/job-state.js';
 import { counterName, Metric } from '../domain/metric-names.js';
+import type { RefusalScope } from '../domain/slice.js';
 
 /** What workflows count of their own work (`domain/metric-names.ts`). Nothing is counted twice by a replay. */
 export const meter = {
@@ -12,6 +13,14 @@ export const meter = {
   },
   ended({ result, cause }: Outcome): void {
     metricMeter.createCounter(counterName(Metric.JobsEnded)).add(1, { result, by: cause?.by ?? 'none' });
+  },
+  /** The provider refused a slice of a job. */
+  refused(scope: RefusalScope): void {
+    metricMeter.createCounter(counterName(Metric.Refusals)).add(1, { scope });
+  },
+  /** @param reason `malformed`: dropped; `unknown-version`: kept for a later version of this workflow */
+  refusedMessage(workflow: string, signal: string, reason: 'malformed' | 'unknown-version'): void {
+    metricMeter.createCounter(counterName(Metric.RefusedMessages)).add(1, { workflow, signal, reason });
   },
   granted(pool: string): void {
     metricMeter.createCounter(counterName(Metric.Grants)).add(1, { pool });

@@ -1,86 +1,154 @@
 import {
+  ApplicationFailure,
   CancellationScope,
   condition,
+  continueAsNew,
   getExternalWorkflowHandle,
   isCancellation,
-  setHandler,
   log,
   setCurrentDetails,
+  workflowInfo,
 } from '@temporalio/workflow';
-import type { AwaitSliceInput, CreateAnswer } from '../activities/contract.js';
-import { leaseKey, type LeaseMessageBody } from '../domain/lease.js';
-import type { Ownership, SlicePlan, SliceRef } from '../domain/slice.js';
-import type { SliceCondition } from '../domain/slice-condition.js';
-import { createOnce, deletion, looks, quotaMail, watching } from './activity-options.js';
+import { sliceNewsSignal } from '../contract/job.js';
+import { leaseAnswerForm, releaseForm, sliceInputForm } from '../contract/slice-forms.js';
 import {
   attachSignal,
+  type AwaitSliceInput,
   leaseAnswerSignal,
   releaseSliceSignal,
-  sliceNewsSignal,
+  type SliceCarry,
   type SliceInput,
+  type SliceLossReason,
   type SliceNews,
-} from './messages.js';
+} from '../contract/slice.js';
+import { sliceWorkflowId } from '../contract/workflow-ids.js';
+import { FailureType } from '../domain/failure-types.js';
+import { leaseKey, type LeaseMessageBody } from '../domain/lease.js';
+import type { MachinePlan, MachineRef } from '../domain/machines.js';
+import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
+import { createOnce, deletion, looks, quotaMail, watching } from './activity-options.js';
+import { Inbox } from './inbox.js';
+import { OneAtATime } from './one-at-a-time.js';
 import { Sequence } from './sequence.js';
 import { sliceDetails, type SliceStage } from './slice/details.js';
 import { createSummary, deleteSummary, mailSummary } from './slice/summaries.js';
 
 /**
- * Owns one queued resource or node from before its first create call until it is seen gone (DESIGN.md 2, "The slice
- * workflow"; docs/adr/0003). It is deleted when its job says so, when the quota workflow or the janitor says so, or when
- * the server's one cancel request tells that its job is closed, in whatever way. Whoever dies, the chips of its lease are
- * counted until `gone` is reported.
+ * Owns the machines of one slice from before the first create call until they are seen gone (DESIGN.md 2, "The slice
+ * workflow"; docs/adr/0003). They are deleted when the job says so, when the quota workflow or the janitor says so, or when
+ * the server's one cancel request shows that the job is closed, in whatever way. The chips of the lease are counted until
+ * `gone` is reported, whichever of them dies.
  */
 export async function slice(input: SliceInput): Promise<void> {
-  const owner = new SliceOwner(input);
+  const owner = new SliceOwner(checkedInput(input));
   // The cancel request is news, not an order to stop: everything runs outside its reach.
   const cancelled = CancellationScope.current().cancelRequested;
-  await CancellationScope.nonCancellable(async () => {
+  const end = await CancellationScope.nonCancellable(async () => {
     void cancelled.catch(() => owner.parentClosed());
-    await owner.run();
+    return owner.run();
   });
+  if (end === 'history is long') await continueAsNew<typeof slice>({ ...input, carry: owner.carry() });
 }
 
+/**
+ * @throws ApplicationFailure for a malformed input, which no retry and no later worker can read
+ * @throws TypeError for an input of a newer version: the workflow task fails until a worker can read it
+ */
+function checkedInput(input: unknown): SliceInput {
+  const checked = sliceInputForm(input);
+  switch (checked.kind) {
+    case 'valid':
+      refuseOtherName(checked.value);
+      return checked.value;
+    case 'unknown-version':
+      throw new TypeError(`slice: the input has version ${checked.version}, this worker reads 1: update the worker`);
+    case 'malformed':
+      throw invalidInput(`the input is malformed: ${checked.reason}`);
+  }
+}
+
+/** The workflow's id is what lets one slice workflow alone own a name. */
+function refuseOtherName({ task }: SliceInput): void {
+  const { name } = refOf(task);
+  const { workflowId } = workflowInfo();
+  if (workflowId === sliceWorkflowId(name)) return;
+  throw invalidInput(`the input names ${name}, whose workflow is ${sliceWorkflowId(name)}, and this is ${workflowId}`);
+}
+
+const invalidInput = (what: string): ApplicationFailure =>
+  ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message: `slice: ${what}` });
+
+const refOf = (task: SliceInput['task']): MachineRef => (task.kind === 'create' ? task.plan.ref : task.ref);
+
 class SliceOwner {
-  /** Why the slice is to be deleted; nothing takes it back. */
+  /** Why the slice is to be deleted. It is set once. */
   #told: string | undefined;
   #news: SliceNews | undefined;
   #leaseEpoch = 0;
   #isLeaseHeld: boolean | undefined;
-  /** After the last create call that may have taken effect unseen. */
+  /** End of the time in which a create call without an answer may still take effect. */
   #unansweredUntil = 0;
   #operation: string | undefined;
   #stage: SliceStage = { kind: 'asking-lease' };
   #stageSince = Date.now();
+  /** Looks whether the job is open: their news must not be lost between two runs. */
+  #looksAtJob = 0;
   readonly #input: SliceInput;
   readonly #sequence = new Sequence();
+  readonly #repeating = new OneAtATime(() => this.#sayAgain());
+  readonly #inbox: Inbox;
 
   constructor(input: SliceInput) {
+    const { carry } = input;
     this.#input = input;
     if (input.task.kind === 'reclaim') this.#told = 'it was left behind';
-    setHandler(releaseSliceSignal, ({ reason }) => this.#tell(reason));
-    setHandler(attachSignal, () => this.#repeatNews());
-    setHandler(leaseAnswerSignal, (answer) => this.#onLeaseAnswer(answer));
+    this.#leaseEpoch = carry?.leaseEpoch ?? 0;
+    this.#isLeaseHeld = carry?.isLeaseHeld;
+    this.#unansweredUntil = carry?.unansweredUntil ?? 0;
+    this.#inbox = new Inbox(carry?.kept)
+      .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
+      .onBare(attachSignal, () => void this.#repeating.ask())
+      .on(leaseAnswerSignal, leaseAnswerForm, (answer) => this.#onLeaseAnswer(answer));
   }
 
-  async run(): Promise<void> {
-    if (this.#input.task.kind === 'create' && this.#told === undefined) await this.#bringUp(this.#input.task.plan);
+  async run(): Promise<'gone' | 'history is long'> {
+    this.#inbox.open();
+    if (this.#input.task.kind === 'create' && this.#told === undefined) {
+      const isInTime = await this.#bringUp(this.#input.task.plan);
+      if (!isInTime) await condition(() => this.#looksAtJob === 0);
+      if (!isInTime && this.#told === undefined) return 'history is long';
+    }
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
     this.#show({ kind: 'gone' });
     await this.#report({ kind: 'gone' });
     await this.#tellQuota({ kind: 'gone' });
+    return 'gone';
+  }
+
+  /** What the next run continues from: it asks for its lease, or calls create, as this one did. */
+  carry(): SliceCarry {
+    const { kept } = this.#inbox;
+    return {
+      leaseEpoch: this.#leaseEpoch,
+      unansweredUntil: this.#unansweredUntil,
+      ...(this.#isLeaseHeld === undefined ? {} : { isLeaseHeld: this.#isLeaseHeld }),
+      ...(kept.length === 0 ? {} : { kept }),
+    };
   }
 
   /** The server's cancel request: our parent closed, or only continued as new (facts/temporal.md, end). */
   async parentClosed(): Promise<void> {
+    this.#looksAtJob += 1;
     await CancellationScope.nonCancellable(async () => {
       const { job, run } = this.#input.lease;
       if (!(await looks(`is job ${job} still open?`).isJobOpen({ id: job, run }))) this.#tell(`job ${job} is closed`);
     });
+    this.#looksAtJob -= 1;
   }
 
   #tell(reason: string): void {
-    if (this.#told === undefined) log.info(`slice is to go: ${reason}`);
+    if (this.#told === undefined) log.info(`deleting the slice: ${reason}`);
     this.#told ??= reason;
   }
 
@@ -93,58 +161,76 @@ class SliceOwner {
 
   // Bringing up ----------------------------------------------------------------------------------------------------
 
-  async #bringUp(plan: SlicePlan): Promise<void> {
-    if (!(await this.#confirmLease())) return;
-    if (!(await this.#create(plan))) return;
-    await this.#watch();
+  /** False: the history is long, and nothing is under way: the next run begins this again. */
+  async #bringUp(plan: MachinePlan): Promise<boolean> {
+    for (const step of [() => this.#confirmLease(), () => this.#create(plan)]) {
+      const end = await step();
+      if (end !== 'go on') return end === 'ended';
+    }
+    await this.#watch(plan);
+    return true;
+  }
+
+  /** An outage of days repeats questions and calls until the server would end the workflow (docs/adr/0042). */
+  get #isLong(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return continueAsNewSuggested || historyLength >= this.#input.timings.jobHistoryEvents;
   }
 
   /** No create call before the current epoch of the quota workflow acknowledged the lease. */
-  async #confirmLease(): Promise<boolean> {
+  async #confirmLease(): Promise<Step> {
+    if (this.#isLeaseHeld === true) return 'go on';
     this.#show({ kind: 'asking-lease' });
     const pause = { summary: 'until it asks again whether its lease stands' };
-    do {
+    for (;;) {
       // Said again after a while: the quota workflow that took the question may have lost its memory since.
       await this.#tellQuota({ kind: 'slice', ref: this.#ref });
-    } while (!(await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)));
-    if (this.#told !== undefined) return false;
-    if (this.#isLeaseHeld) return true;
-    await this.#lose('lease', `lease ${leaseKey(this.#input.lease)} does not stand`);
-    return false;
+      if (await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)) break;
+      if (this.#isLong) return 'history is long';
+    }
+    if (this.#told !== undefined) return 'ended';
+    if (this.#isLeaseHeld) return 'go on';
+    await this.#lose({ cause: 'lease', message: `lease ${leaseKey(this.#input.lease)} does not stand` });
+    return 'ended';
   }
 
-  /** Calls create until it has a definite answer. False: told to go, or refused. */
-  async #create(plan: SlicePlan): Promise<boolean> {
+  /** Calls create until it has a definite answer. */
+  async #create(plan: MachinePlan): Promise<Step> {
     this.#show({ kind: 'creating' });
+    let moments = 0;
     for (let waitMs = 1000; this.#told === undefined; waitMs = Math.min(waitMs * 2, 60_000)) {
       const answer = await this.#callCreate(plan);
       switch (answer.kind) {
         case 'accepted':
           this.#operation = answer.operation;
-          return true;
+          return 'go on';
         case 'refused':
-          await this.#lose(
-            answer.reason === 'no-capacity' || answer.reason === 'quota' ? answer.reason : 'refused',
-            answer.message,
-          );
-          return false;
+          // A race or a rate limit is over in seconds.
+          if (answer.scope === 'moment' && (moments += 1) < MOST_MOMENTS) {
+            this.#show({ kind: 'creating', unanswered: answer.message });
+            await this.#napUnlessTold(waitMs);
+            continue;
+          }
+          await this.#lose({ cause: 'refused', scope: answer.scope, message: answer.message });
+          return 'ended';
         case 'exists':
         case 'unanswered': {
           this.#show({ kind: 'creating', unanswered: answer.kind === 'exists' ? 'it exists already' : answer.message });
-          const seen = await this.#inspect();
+          const seen = await this.#inspect(plan);
           if (seen.kind === 'foreign') {
-            await this.#lose('refused', seen.message);
-            return false;
+            await this.#lose(foreignLoss(seen.message));
+            return 'ended';
           }
-          if (seen.kind !== 'missing' && seen.kind !== 'deleting') return true;
+          if (seen.kind !== 'missing' && seen.kind !== 'deleting') return 'go on';
           await this.#napUnlessTold(waitMs);
         }
       }
+      if (this.#isLong && this.#told === undefined) return 'history is long';
     }
-    return false;
+    return 'ended';
   }
 
-  async #callCreate(plan: SlicePlan): Promise<CreateAnswer> {
+  async #callCreate(plan: MachinePlan): Promise<CreateAnswer> {
     try {
       const answer = await createOnce(createSummary(plan)).createSlice(plan);
       if (answer.kind === 'unanswered') this.#noteUnanswered();
@@ -160,11 +246,11 @@ class SliceOwner {
     this.#unansweredUntil = Date.now() + this.#input.timings.createSettleMs;
   }
 
-  async #watch(): Promise<void> {
+  async #watch(plan: MachinePlan): Promise<void> {
     this.#show({ kind: 'awaiting' });
     const scope = new CancellationScope({ cancellable: true });
     const seen = scope
-      .run(() => watching(`wait until ${this.#ref.name} is ready`).awaitSlice(this.#question))
+      .run(() => watching(`wait until ${this.#ref.name} is ready`).awaitSlice(this.#claim(plan)))
       .catch((error: unknown) => {
         if (isCancellation(error)) return undefined;
         throw error;
@@ -177,26 +263,28 @@ class SliceOwner {
     if (ended) await this.#onSeen(ended);
   }
 
-  async #onSeen(seen: SliceCondition): Promise<void> {
+  async #onSeen(seen: Condition): Promise<void> {
     switch (seen.kind) {
       case 'ready':
-        this.#show({ kind: 'ready', nodeId: seen.nodeId, hosts: seen.hosts });
-        return this.#report({ kind: 'ready', nodeId: seen.nodeId, hosts: seen.hosts });
-      case 'lost':
-        return this.#lose(seen.cause, seen.message);
+        this.#show({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
+        return this.#report({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
+      case 'lost': {
+        const { kind: _, ...reason } = seen;
+        return this.#lose(reason);
+      }
       case 'foreign':
-        return this.#lose('refused', seen.message);
+        return this.#lose(foreignLoss(seen.message));
       case 'missing':
       case 'deleting':
-        return this.#lose('failed', 'it went away while it was provisioned');
+        return this.#lose({ cause: 'failed', message: 'it went away while it was provisioned' });
       case 'waiting':
         throw new TypeError(`awaitSlice ended while the slice is '${seen.detail}'`);
     }
   }
 
-  #lose(cause: Extract<SliceNews, { kind: 'lost' }>['cause'], message: string): Promise<void> {
-    this.#show({ kind: 'lost', message });
-    return this.#report({ kind: 'lost', cause, message });
+  #lose(reason: SliceLossReason): Promise<void> {
+    this.#show({ kind: 'lost', message: reason.message });
+    return this.#report({ kind: 'lost', ...reason });
   }
 
   // Deleting -------------------------------------------------------------------------------------------------------
@@ -207,7 +295,7 @@ class SliceOwner {
     this.#show({ kind: 'deleting', reason, notBefore: this.#unansweredUntil });
     await deletion(deleteSummary(this.#ref)).deleteUntilGone({
       ref: this.#ref,
-      ownership: this.#ownership,
+      owner: this.#owner,
       notBefore: this.#unansweredUntil,
       timings: this.#input.timings,
     });
@@ -236,27 +324,28 @@ class SliceOwner {
 
   // Speaking -------------------------------------------------------------------------------------------------------
 
-  get #ref(): SliceRef {
-    const { task } = this.#input;
-    return task.kind === 'create' ? task.plan.ref : task.ref;
+  get #ref(): MachineRef {
+    return refOf(this.#input.task);
   }
 
-  get #ownership(): Ownership {
+  get #owner(): Owner {
     const { task } = this.#input;
-    return task.kind === 'create' ? task.plan.ownership : task.ownership;
+    if (task.kind === 'reclaim') return task.owner;
+    const { owner, job, run } = task.plan.ownership;
+    return { owner, job, run };
   }
 
-  get #question(): AwaitSliceInput {
+  #claim({ ref, ownership }: MachinePlan): AwaitSliceInput {
     return {
-      ref: this.#ref,
-      ownership: this.#ownership,
+      ref,
+      ownership,
       timings: this.#input.timings,
       ...(this.#operation === undefined ? {} : { operation: this.#operation }),
     };
   }
 
-  #inspect(): Promise<SliceCondition> {
-    return looks(`did the create call of ${this.#ref.name} take effect?`).inspectSlice(this.#question);
+  #inspect(plan: MachinePlan): Promise<Condition> {
+    return looks(`did the create call of ${this.#ref.name} take effect?`).inspectSlice(this.#claim(plan));
   }
 
   async #napUnlessTold(ms: number): Promise<void> {
@@ -277,8 +366,8 @@ class SliceOwner {
     }
   }
 
-  #repeatNews(): void {
-    if (this.#news) void this.#report(this.#news);
+  async #sayAgain(): Promise<void> {
+    if (this.#news) await this.#report(this.#news);
   }
 
   #tellQuota(body: LeaseMessageBody): Promise<void> {
@@ -290,3 +379,12 @@ class SliceOwner {
     });
   }
 }
+
+/** `ended`: released meanwhile, or lost. */
+type Step = 'go on' | 'ended' | 'history is long';
+
+/** The name is taken by somebody else's resource, which another zone, or the next generation's name, does not meet. */
+const foreignLoss = (message: string): SliceLossReason => ({ cause: 'refused', scope: 'zone-lasting', message });
+
+/** Calls that are refused for a moment, a second or two more apart each, before the job decides. */
+const MOST_MOMENTS = 3;

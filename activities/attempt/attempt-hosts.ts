@@ -10,8 +10,9 @@ import {
   type SshKey,
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/failure-types.js';
-import type { AttemptInput } from '../contract.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
+import type { SliceGuard } from './slice-guard.js';
 
 /** One host of an attempt. */
 export interface AttemptHost {
@@ -21,10 +22,10 @@ export interface AttemptHost {
 }
 
 export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHost[] {
-  const targets = slices.flatMap(({ index: slice, ref, nodeId, hosts }) =>
+  const targets = slices.flatMap(({ index: slice, ref, uid, hosts }) =>
     hosts.map(({ index, internalIp, externalIp }) => ({
       ref,
-      nodeId,
+      uid,
       slice,
       index,
       address: externalIp ?? internalIp,
@@ -45,16 +46,26 @@ export class HostCaller {
   readonly #hosts: HostsPort;
   readonly #key: SshKey;
   readonly #signal: AbortSignal;
+  readonly #guard: SliceGuard;
   readonly #onSilence: (target: HostTarget) => void;
 
-  constructor(hosts: HostsPort, key: SshKey, signal: AbortSignal, onSilence: (target: HostTarget) => void) {
+  /** @param onSilence hears of each time that a host did not answer, after the guard did */
+  constructor(
+    hosts: HostsPort,
+    key: SshKey,
+    signal: AbortSignal,
+    guard: SliceGuard,
+    onSilence: (target: HostTarget) => void = () => undefined,
+  ) {
     this.#hosts = hosts;
     this.#key = key;
     this.#signal = signal;
+    this.#guard = guard;
     this.#onSilence = onSilence;
   }
 
   async on<T>(target: HostTarget, operation: (connection: HostConnection) => Promise<T>): Promise<T> {
+    let wrongKeys = 0;
     for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         const connection = await this.#hosts.connect(target, this.#key, this.#signal);
@@ -65,9 +76,16 @@ export class HostCaller {
         }
       } catch (error) {
         this.#signal.throwIfAborted();
-        if (error instanceof HostKeyMismatch || error instanceof HostKeyUnverified) throw refused(error);
-        if (!(error instanceof HostUnreachable)) throw error;
+        if (error instanceof HostKeyUnverified) throw refused(error);
+        if (!(error instanceof HostUnreachable) && !(error instanceof HostKeyMismatch)) throw error;
         log.warn(error.message);
+        if (error instanceof HostKeyMismatch) {
+          await this.#guard.wrongHostKey(target.slice, ++wrongKeys, error.message);
+          await pause(this.#guard.apartMs, this.#signal);
+          continue;
+        }
+        wrongKeys = 0;
+        this.#guard.suspect(target.slice);
         this.#onSilence(target);
         await pause(pauseMs, this.#signal);
       }
@@ -77,7 +95,7 @@ export class HostCaller {
 
 const LONGEST_PAUSE_MS = 10_000;
 
-function refused(error: HostKeyMismatch | HostKeyUnverified): ApplicationFailure {
+function refused(error: HostKeyUnverified): ApplicationFailure {
   return ApplicationFailure.create({
     type: FailureType.Refused,
     nonRetryable: true,

@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
-import type { HoldInput, LostSlice } from '../contract.js';
+import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { HoldInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { ActivityEnd } from './activity-end.js';
 import { SliceGuard } from './slice-guard.js';
@@ -8,9 +9,12 @@ import { SliceGuard } from './slice-guard.js';
  * Watches slices on which nothing runs, until one of them is lost. It needs no connection to a host, so any worker may do it;
  * one that shuts down fails it, and another begins again.
  */
-export async function holdSlices({ tpu }: ActivityDependencies, input: HoldInput): Promise<readonly LostSlice[]> {
+export async function holdSlices(
+  { machinesOf }: ActivityDependencies,
+  input: HoldInput,
+): Promise<readonly LostSlice[]> {
   const end = new ActivityEnd();
-  const guard = new SliceGuard(tpu, input.slices, input.timings.notFoundApartMs, end.signal);
+  const guard = new SliceGuard(machinesOf, input.slices, input.timings.notFoundApartMs, end.signal);
   try {
     return await Promise.race([guard.lost, Context.current().cancelled]);
   } finally {

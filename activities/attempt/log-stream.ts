@@ -1,14 +1,16 @@
-import { log } from '@temporalio/activity';
-import { type StorePort, StoreUnavailable } from '../../cloud/store/port.js';
+import { StoreRefused, type StorePort } from '../../cloud/store/port.js';
 import { CUT_BYTES, cutAfterMs } from '../../domain/log-cut.js';
-import { logChunkObject, offsetOfChunk } from '../../domain/store-layout.js';
+import { logChunkObject, lostTailObject, offsetOfChunk } from '../../domain/store-layout.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { WorkMeter } from '../work-meter.js';
-import { pause } from './pause.js';
+import { StorePatience } from './store-patience.js';
 
 /** Where a log goes, and who is told how late it came. */
 export interface Shipping {
   readonly store: StorePort;
   readonly meter: Pick<WorkMeter, 'logLag'>;
+  /** Absent: one of the stream's own, which tells nobody. */
+  readonly patience?: StorePatience;
 }
 
 /**
@@ -24,29 +26,32 @@ export class LogStream {
   readonly #meter: Pick<WorkMeter, 'logLag'>;
   readonly #prefix: string;
   readonly #host: string;
-  readonly #signal: AbortSignal;
+  readonly #patience: StorePatience;
   readonly #openedAt = Date.now();
   /** Offset of the first byte held back. */
   #offset = 0;
+  /** End of the stored bytes as last seen: beyond `position` while another worker, which cut elsewhere, is ahead. */
+  #storedTo = 0;
   #held: Buffer[] = [];
   #heldBytes = 0;
   /** When the first byte held back came in. */
   #heldSince = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
+  #endsLine = true;
 
-  private constructor({ store, meter }: Shipping, prefix: string, host: string, signal: AbortSignal) {
+  private constructor({ store, meter, patience }: Shipping, prefix: string, host: string, signal: AbortSignal) {
     this.#store = store;
     this.#meter = meter;
     this.#prefix = prefix;
     this.#host = host;
-    this.#signal = signal;
+    this.#patience = patience ?? new StorePatience(signal);
   }
 
   /** @param signal ends the tries to reach a store that is away; what is then held back is read again from the host. */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
-    stream.#offset = await stream.#patiently(() => stream.#storedEnd());
+    stream.#offset = await stream.#patience.through(() => stream.#storedEnd());
     return stream;
   }
 
@@ -55,9 +60,15 @@ export class LogStream {
     return this.#offset + this.#heldBytes;
   }
 
+  /** When the first byte came in that is not stored; undefined: all that came in is. */
+  get heldSince(): EpochMs | undefined {
+    return this.#heldBytes === 0 ? undefined : this.#heldSince;
+  }
+
   append(chunk: Buffer): void | Promise<void> {
     if (this.#heldBytes === 0) this.#heldSince = Date.now();
     this.#held.push(chunk);
+    this.#endsLine = chunk.at(-1) === NEW_LINE;
     this.#heldBytes += chunk.length;
     if (this.#heldBytes >= CUT_BYTES) return this.flush();
     this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), cutAfterMs(Date.now() - this.#openedAt));
@@ -71,22 +82,41 @@ export class LogStream {
     return this.#writing;
   }
 
+  /** Says behind the stored output that there was, or may have been, more of it. Once; the first text stays. */
+  async lostTail(text: string): Promise<void> {
+    const line = `${this.#endsLine ? '' : '\n'}[jobctl] ${text}\n`;
+    await this.#store.write(lostTailObject(this.#prefix, this.#host, this.#offset), line, 'absent', 'text/plain');
+  }
+
   async #writeHeld(): Promise<void> {
+    // What came in since may be stored already: an object of its own offset would store it a second time.
+    if (this.#storedTo > this.#offset) this.#forget(this.#storedTo);
     while (this.#heldBytes > 0) {
-      const bytes = Buffer.concat(this.#held, this.#heldBytes);
-      const name = logChunkObject(this.#prefix, this.#host, this.#offset);
-      const { kind } = await this.#patiently(() => this.#store.write(name, bytes, 'absent', 'text/plain'));
-      const end = kind === 'written' ? this.#offset + bytes.length : await this.#patiently(() => this.#storedEnd());
+      this.#storedTo = await this.#patience.through(() => this.#write(Buffer.concat(this.#held, this.#heldBytes)));
       this.#meter.logLag((Date.now() - this.#heldSince) / 1000);
-      this.#forget(end);
+      this.#forget(this.#storedTo);
     }
+  }
+
+  /** @returns the end of what is stored then, by us or by another worker */
+  async #write(bytes: Buffer): Promise<number> {
+    const name = logChunkObject(this.#prefix, this.#host, this.#offset);
+    if ((await this.#store.write(name, bytes, 'absent', 'text/plain')).kind === 'written')
+      return this.#offset + bytes.length;
+    const storedEnd = await this.#storedEnd();
+    if (storedEnd > this.#offset) return storedEnd;
+    // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
+    throw new StoreRefused(
+      `store: write gs://${this.#store.bucket}/${name}: it is refused (HTTP 412), and is not there`,
+    );
   }
 
   /** Drops what is stored already, by us or by another worker. */
   #forget(storedEnd: number): void {
     const all = Buffer.concat(this.#held, this.#heldBytes);
-    const rest = all.subarray(Math.min(all.length, Math.max(0, storedEnd - this.#offset)));
+    const rest = all.subarray(Math.max(0, storedEnd - this.#offset));
     this.#offset += all.length - rest.length;
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: an empty rest is no output, and would hold its memory.
     this.#held = rest.length > 0 ? [rest] : [];
     this.#heldBytes = rest.length;
     // What is left came in while the rest was being written.
@@ -101,16 +131,6 @@ export class LogStream {
     });
     return Math.max(0, ...ends);
   }
-
-  async #patiently<T>(call: () => Promise<T>): Promise<T> {
-    for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, 15_000)) {
-      try {
-        return await call();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable) || this.#signal.aborted) throw error;
-        log.warn(`the store cannot be reached, log of host ${this.#host} is held back: ${error.message}`);
-        await pause(pauseMs, this.#signal);
-      }
-    }
-  }
 }
+
+const NEW_LINE = 10;

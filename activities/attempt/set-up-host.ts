@@ -1,16 +1,16 @@
 import { log } from '@temporalio/activity';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import {
   type HostConnection,
   HostFileError,
   type ModuleOutcome,
-  type ModulePlan,
   RunnerFailed,
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
-import { StoreUnavailable } from '../../cloud/store/port.js';
+import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { logPrefix } from '../../domain/store-layout.js';
-import type { AttemptInput, SetUpEnd } from '../contract.js';
+import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
 import type { Patience } from './host-patience.js';
 import type { Shipping } from './log-stream.js';
@@ -91,7 +91,10 @@ export class HostSetUp {
   /** What is wrong with the host or on the way of a file, not with the connection: it may pass, and the job shall not die of it. */
   #hostFailure(error: unknown): FailedModule {
     const isOfHost =
-      error instanceof HostFileError || error instanceof RunnerFailed || error instanceof StoreUnavailable;
+      error instanceof HostFileError ||
+      error instanceof RunnerFailed ||
+      error instanceof StoreUnavailable ||
+      error instanceof StoreRefused;
     if (!isOfHost || this.#context.signal.aborted) throw error;
     const { journal } = this.#context;
     const { number } = this.#host;

@@ -2,7 +2,7 @@ import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
-import type { AttemptInput } from '../contract.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 import { hostsOf } from './attempt-hosts.js';
 

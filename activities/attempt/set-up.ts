@@ -1,19 +1,20 @@
-import { Context, log } from '@temporalio/activity';
-import { setUpProgressSignal } from '../../workflows/messages.js';
+import { cancellationSignal, Context, log } from '@temporalio/activity';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import { modulePlans } from '../module-plans.js';
+import { setUpProgressSignal } from '../../contract/job.js';
 import { connectingKey } from '../connecting-key.js';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
 import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
-import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../contract.js';
+import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
-import { modulePlans } from '../modules/index.js';
 import { submittersKeys } from '../set-up-inputs.js';
-import { ActivityEnd } from './activity-end.js';
+import { ActivityEnd, beating } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { HostSetUp } from './set-up-host.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
+import { StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { submittedFiles } from './submitted-files.js';
 
 /**
@@ -26,18 +27,22 @@ export async function setUpHosts(
   input: AttemptInput & Partial<Pick<SetUpAgainInput, 'again'>>,
   asked: AbortSignal,
 ): Promise<SetUpEnd> {
-  const { installation, store, tpu } = dependencies;
+  const { installation, store, machinesOf } = dependencies;
   const keys = await submittersKeys(installation, input.spec, input.identityKeys);
-  const all = modulePlans(input.spec, { files: await submittedFiles(store, input.files), keys });
+  const beat = beating();
+  const tell = tellJobOfTrouble(input);
+  const files = await new StorePatience(cancellationSignal(), tell)
+    .through(() => submittedFiles(store, input.files))
+    .finally(() => clearInterval(beat));
+  const all = modulePlans(input.spec, { files, keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
   const key = await connectingKey(installation, input.spec.ssh);
   const end = new ActivityEnd(asked);
-  const guard = new SliceGuard(tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
+  const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();
-  const caller = new HostCaller(dependencies.hosts, key, end.signal, (target) => {
-    guard.suspect(target.slice);
-    patience.silent(target, Date.now());
-  });
+  const caller = new HostCaller(dependencies.hosts, key, end.signal, guard, (target) =>
+    patience.silent(target, Date.now()),
+  );
   const journal = await SetUpJournal.open({
     store,
     input,
@@ -45,7 +50,8 @@ export async function setUpHosts(
     modules: plans.map(({ name }) => name),
     tell: tellWorkflow(input),
   });
-  const context = { shipping: dependencies, input, caller, plans, journal, patience, signal: end.signal };
+  const shipping = { ...dependencies, patience: new StorePatience(end.signal, tell) };
+  const context = { shipping, input, caller, plans, journal, patience, signal: end.signal };
   const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
   let ended: SetUpEnd | undefined;
   try {

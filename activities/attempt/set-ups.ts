@@ -1,4 +1,4 @@
-import type { AttemptInput } from '../contract.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
 import { runIdOf } from './attempt-hosts.js';
 
 type SetUpOf = Pick<AttemptInput, 'job' | 'attempt'>;

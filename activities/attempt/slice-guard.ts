@@ -1,27 +1,31 @@
 import { log } from '@temporalio/activity';
-import { CloudUnavailable, type TpuPort } from '../../cloud/tpu/port.js';
-import { type SliceCondition, sliceCondition } from '../../domain/slice-condition.js';
-import type { LostSlice, ReadySlice } from '../contract.js';
+import { CloudUnavailable, type MachinesOf } from '../../cloud/machines/port.js';
+import type { Condition } from '../../domain/slice.js';
+import { decide } from '../../domain/recovery/decide.js';
+import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { ReadySlice } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 import { pause } from './pause.js';
 
 /**
- * Watches the slices of a running attempt for positive evidence of loss, and for nothing else: a call that fails, a host
- * that is silent, an expired token are no evidence (DESIGN.md 2, "Unknown is not dead"). Each slice is read from its zone's
- * listing; `suspect` makes it look at once.
+ * Looks at the slices of an attempt and reports losses. What counts as evidence is in docs/recovery.md, "slice seen". Each slice
+ * is read from its zone's listing; `suspect` makes the guard look at once.
  */
 export class SliceGuard {
-  readonly #tpu: TpuPort;
+  readonly #machinesOf: MachinesOf;
   readonly #slices: readonly ReadySlice[];
   readonly #notFoundApartMs: number;
   readonly #signal: AbortSignal;
   readonly #looking = new Set<number>();
+  readonly #warnings = new Map<number, string>();
   readonly lost: Promise<readonly LostSlice[]>;
+  /** Hears when the provider begins to warn of a slice that still serves, warns of something else, or no more. */
+  onWarning: (slice: number, text: string | undefined) => void = () => undefined;
   #report: (lost: readonly LostSlice[]) => void = () => undefined;
   #isLost = false;
 
-  constructor(tpu: TpuPort, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
-    this.#tpu = tpu;
+  constructor(machinesOf: MachinesOf, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
+    this.#machinesOf = machinesOf;
     this.#slices = slices;
     this.#notFoundApartMs = notFoundApartMs;
     this.#signal = signal;
@@ -39,17 +43,36 @@ export class SliceGuard {
     const slice = this.#slices.find((candidate) => candidate.index === index);
     if (!slice || this.#looking.has(index)) return;
     this.#looking.add(index);
-    void this.#look(slice).finally(() => this.#looking.delete(index));
+    void this.#look(slice, 'directly').finally(() => this.#looking.delete(index));
   }
 
   /**
-   * Whether a slice speaks for it that it was lost, asked directly of all of them. `lost` says so then, before this resolves.
-   * @param patienceMs goes on asking for this long, or until one is lost: after a shutdown the API may say so later; 0 = once
+   * A host of this slice showed another machine's key, `times` in a row: the node is looked at again. A slice that is still there
+   * is lost at the second time (docs/recovery.md, "slice seen").
+   */
+  async wrongHostKey(index: number, times: number, message: string): Promise<void> {
+    const slice = this.#slices.find((candidate) => candidate.index === index);
+    if (!slice) return;
+    const seen = await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
+    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') return this.suspect(index);
+    const look = times > 1 ? 'directly, a second time' : 'directly';
+    const decision = decide('slice seen', { look, condition: 'wrong host key' });
+    if (decision.do === 'report loss') this.#report([{ index, cause: decision.cause, message }]);
+  }
+
+  /** How far apart two looks have to lie to be evidence. */
+  get apartMs(): number {
+    return this.#notFoundApartMs;
+  }
+
+  /**
+   * Looks at all slices directly, and returns whether one is lost. `lost` resolves before this does.
+   * @param patienceMs looks again for this long, or until a slice is lost, because the API may report a shutdown late; 0 = once
    */
   async lookAtAll(patienceMs: number): Promise<boolean> {
     const end = Date.now() + patienceMs;
     do {
-      const looks = Promise.all(this.#slices.map((slice) => this.#look(slice)));
+      const looks = Promise.all(this.#slices.map((slice) => this.#look(slice, 'directly')));
       await Promise.race([looks, this.lost, pause(LOOK_MS, this.#signal).catch(() => undefined)]);
       if (!this.#isLost && Date.now() < end)
         await Promise.race([this.lost, pause(LOOK_AGAIN_MS, this.#signal).catch(() => undefined)]);
@@ -60,29 +83,41 @@ export class SliceGuard {
   async #watch(slice: ReadySlice): Promise<void> {
     while (!this.#signal.aborted) {
       const seen = await this.#ask(
-        () => this.#tpu.watchSlice(slice.ref, { isUrgent: false, signal: this.#signal }),
+        () =>
+          this.#machinesOf(slice.ref.kind).watch(slice, {
+            isUrgent: this.#warnings.has(slice.index),
+            signal: this.#signal,
+          }),
         slice,
       );
-      if (seen && isNews(seen)) await this.#look(slice);
+      if (seen?.kind === 'ready') this.#noteWarning(slice.index, seen.warning);
+      if (decide('slice seen', { look: 'in the listing', condition: conditionFact(seen) }).do === 'look directly')
+        await this.#look(slice, 'directly');
     }
   }
 
-  /** Direct looks, which no lag of a listing can mislead. */
-  async #look(slice: ReadySlice): Promise<void> {
-    const seen = await this.#ask(() => this.#tpu.observeSlice(slice.ref), slice);
-    if (!seen || !isNews(seen)) return;
-    if (seen.kind !== 'missing') return this.#report([lossOf(slice, seen)]);
-    await pause(this.#notFoundApartMs, this.#signal).catch(() => undefined);
-    const again = await this.#ask(() => this.#tpu.observeSlice(slice.ref), slice);
-    if (again && isNews(again)) this.#report([lossOf(slice, again)]);
+  #noteWarning(slice: number, warning: string | undefined): void {
+    if (this.#warnings.get(slice) === warning) return;
+    if (warning === undefined) this.#warnings.delete(slice);
+    else this.#warnings.set(slice, warning);
+    this.onWarning(slice, warning && `the provider says ${warning} of this slice`);
   }
 
-  async #ask(
-    call: () => Promise<Parameters<typeof sliceCondition>[0]>,
-    slice: ReadySlice,
-  ): Promise<SliceCondition | undefined> {
+  /** A direct look, which no lag of a listing can mislead. */
+  async #look(slice: ReadySlice, look: 'directly' | 'directly, a second time'): Promise<void> {
+    const seen = await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
+    const decision = decide('slice seen', { look, condition: conditionFact(seen) });
+    if (decision.do === 'wait, look again') {
+      await pause(this.#notFoundApartMs, this.#signal).catch(() => undefined);
+      return this.#look(slice, 'directly, a second time');
+    }
+    if (decision.do === 'report loss' && seen)
+      this.#report([{ index: slice.index, cause: decision.cause, message: lossText(seen) }]);
+  }
+
+  async #ask(call: () => Promise<Condition>, slice: ReadySlice): Promise<Condition | undefined> {
     try {
-      return sliceCondition(await call(), slice.ownership);
+      return await call();
     } catch (error) {
       if (this.#signal.aborted) return undefined;
       log.warn(`slice ${slice.ref.name} cannot be looked at: ${messageOf(error)}`);
@@ -95,24 +130,3 @@ export class SliceGuard {
 /** An API that does not answer must not keep a failure from its user. */
 const LOOK_MS = 10_000;
 const LOOK_AGAIN_MS = 2_000;
-
-/** `waiting` is a node that is not READY at the moment (REPAIRING, RESTARTING): its hosts come back, or it ends. */
-function isNews(seen: SliceCondition): boolean {
-  return seen.kind !== 'ready' && seen.kind !== 'waiting';
-}
-
-function lossOf({ index }: ReadySlice, seen: SliceCondition): LostSlice {
-  switch (seen.kind) {
-    case 'lost':
-      return { index, cause: seen.cause === 'preempted' ? 'preempted' : 'failed', message: seen.message };
-    case 'missing':
-      // Google does not promise to say PREEMPTED (facts/cloud-tpu.md 1.4): a spot slice that vanished was taken.
-      return { index, cause: 'preempted', message: 'the node is gone (NOT_FOUND, twice)' };
-    case 'deleting':
-      return { index, cause: 'failed', message: 'the slice is being deleted' };
-    case 'foreign':
-      return { index, cause: 'failed', message: seen.message };
-    default:
-      throw new TypeError(`slice ${index}: '${seen.kind}' is no loss`);
-  }
-}

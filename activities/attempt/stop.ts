@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { HostsPort, SshKey, StopNotice } from '../../cloud/hosts/port.js';
-import type { StopInput } from '../contract.js';
+import type { HostsPort, SshKey } from '../../cloud/hosts/port.js';
+import type { StopInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
@@ -34,7 +34,7 @@ async function stopOnHosts(hosts: HostsPort, key: SshKey, input: StopInput): Pro
     try {
       const connection = await hosts.connect(target, key, giveUp.signal);
       try {
-        await connection.stopRun(runIdOf(input), graceMs, input.notice ?? CANCELLED);
+        await connection.stopRun(runIdOf(input), graceMs, input.notice);
       } finally {
         connection.close();
       }
@@ -48,5 +48,3 @@ async function stopOnHosts(hosts: HostsPort, key: SshKey, input: StopInput): Pro
 }
 
 const CONNECT_MS = 10_000;
-/** From a workflow of 0.1.0, which stops a command for one reason only. */
-const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
+import type { ModuleFiles } from '../../domain/modules/module.js';
 import type { StoredSource } from '../../cloud/hosts/port.js';
 import type { StoredObject, StorePort } from '../../cloud/store/port.js';
 import { objectOfFile } from '../../domain/local-files.js';
 import { invalidJob } from '../failures.js';
-import type { ModuleFiles } from '../modules/index.js';
 
 /** Bytes up to which a file is read at once: it goes to most hosts, and stays in memory while they are set up. */
 const KEPT_BYTES = 4 * 1024 * 1024;
@@ -13,8 +14,9 @@ const SIGNED_MS = 10 * 60_000;
 
 /**
  * The submitter's files, by their path as the job has it. Nothing is read before a host needs it, and of what a host reads itself
- * nothing is read here.
- * @throws InvalidJob for a file that is not in the store.
+ * nothing is read here. Whoever may write the bucket may have replaced an object: what is read here is compared with its hash
+ * at every size, and what a host reads itself is compared on the host (docs/adr/0044).
+ * @throws InvalidJob for a file that is not in the store; so does a read of an object whose content is not the submitter's.
  */
 export async function submittedFiles(store: StorePort, files: Readonly<Record<string, string>>): Promise<ModuleFiles> {
   const sources = Object.entries(files).map(async ([path, sha256]) => {
@@ -31,25 +33,45 @@ function storedFile(
   { name, size }: Pick<StoredObject, 'name' | 'size'>,
   { called, sha256 }: { readonly called: string; readonly sha256: string },
 ): StoredSource {
+  const place = `gs://${store.bucket}/${name}`;
   let kept: Promise<Buffer> | undefined;
   const piece = async (start: number, end: number): Promise<Buffer> => {
     const content = await store.read(name, { start, end });
     if (content?.length === Math.min(end, size) - start) return content;
     throw new Error(`${name} in bucket ${store.bucket}: bytes ${start} to ${end} could not be read`);
   };
-  const whole = (): Promise<Buffer> => (kept ??= piece(0, size).catch((error: unknown) => forget(error)));
+  const checked = (found: string): void => {
+    if (found === sha256) return;
+    throw invalidJob(
+      `${called}: ${place} is not what was submitted: its sha256 is ${found}, not ${sha256}\n` +
+        `  somebody has overwritten it; remove the object and submit the job again`,
+    );
+  };
+  const readWhole = async (): Promise<Buffer> => {
+    const content = size === 0 ? Buffer.alloc(0) : await piece(0, size);
+    checked(createHash('sha256').update(content).digest('hex'));
+    return content;
+  };
+  const whole = (): Promise<Buffer> => (kept ??= readWhole().catch((error: unknown) => forget(error)));
   const forget = (error: unknown): never => {
     kept = undefined;
     throw error;
   };
+  // From an offset on the host has the rest of the sum; a part that it finds wrong it removes, and the next read is from 0.
   async function* pieces(start: number): AsyncGenerator<Buffer> {
-    for (let at = start; at < size; at += PIECE_BYTES) yield await piece(at, Math.min(at + PIECE_BYTES, size));
+    const hash = createHash('sha256');
+    for (let at = start; at < size; at += PIECE_BYTES) {
+      const content = await piece(at, Math.min(at + PIECE_BYTES, size));
+      hash.update(content);
+      yield content;
+    }
+    if (start === 0) checked(hash.digest('hex'));
   }
   async function* keptWhole(start: number): AsyncGenerator<Buffer> {
-    if (size > start) yield (await whole()).subarray(start);
+    const content = await whole();
+    if (size > start) yield content.subarray(start);
   }
   const read = (start: number): AsyncIterable<Buffer> => (size <= KEPT_BYTES ? keptWhole(start) : pieces(start));
-  const place = `gs://${store.bucket}/${name}`;
   const stored = { called, place, url: store.downloadUrl(name), signedUrl: () => store.signedUrl(name, SIGNED_MS) };
   return { size, sha256, read, stored };
 }

@@ -1,19 +1,26 @@
+import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { log } from '@temporalio/activity';
+import { commandContainer, commandScript } from '../../domain/modules/command.js';
 import type { HostConnection, HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
 import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import { commandEnd, type HostEnd, hostsFact, preemptedSlices, shutDownEnd } from '../../domain/recovery/host-ends.js';
 import { logPrefix } from '../../domain/store-layout.js';
-import type { AttemptEnd, AttemptInput } from '../contract.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
+import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import { connectingKey } from '../connecting-key.js';
-import { commandContainer, commandScript } from '../modules/index.js';
+import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
-import { type HostEnd, verdictOf, wasEndedByOthers } from './host-ends.js';
-import { LogStream } from './log-stream.js';
+import { LogStream, type Shipping } from './log-stream.js';
 import { pause } from './pause.js';
 import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
+import { StorePatience, tellJobOfTrouble } from './store-patience.js';
 
 /**
  * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
@@ -22,21 +29,29 @@ import { SliceGuard } from './slice-guard.js';
 export async function superviseAttempt(dependencies: ActivityDependencies, input: AttemptInput): Promise<AttemptEnd> {
   const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
-  const guard = new SliceGuard(dependencies.tpu, input.slices, input.settings.timings.notFoundApartMs, end.signal);
-  const callerUntil = (signal: AbortSignal): HostCaller =>
-    new HostCaller(dependencies.hosts, key, signal, ({ slice }) => guard.suspect(slice));
+  const guard = new SliceGuard(
+    dependencies.machinesOf,
+    input.slices,
+    input.settings.timings.notFoundApartMs,
+    end.signal,
+  );
+  const callerUntil = (signal: AbortSignal): HostCaller => new HostCaller(dependencies.hosts, key, signal, guard);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
+  guard.onWarning = (slice, text) => supervision.warn(slice, text);
   const ended = supervision.run();
   ended.catch(() => undefined);
+  let result: AttemptEnd | undefined;
   try {
-    return await Promise.race([
+    result = await Promise.race([
       ended,
       guard.lost.then((slices) => supervision.afterLoss(slices)),
       end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
       pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
     ]);
+    return result;
   } finally {
     await supervision.shipRest();
+    if (result !== undefined) await supervision.sayWhatIsLost(result);
     end.finish();
   }
 }
@@ -47,10 +62,19 @@ class Supervision {
   readonly #guard: SliceGuard;
   readonly #signal: AbortSignal;
   readonly #dependencies: ActivityDependencies;
-  readonly #streams: LogStream[] = [];
+  readonly #shipping: Shipping;
+  readonly #streams = new Map<AttemptHost, LogStream>();
+  /** Hosts whose output is stored to its end. */
+  readonly #stored = new Set<AttemptHost>();
+  /** When each host last said anything. */
+  readonly #heardAt = new Map<AttemptHost, EpochMs>();
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
+  /** What hosts have said of their ends, also while their last lines are being shipped. */
+  readonly #ended = new Map<AttemptHost, HostEnd>();
+  /** By slice: what the provider warns of. */
+  readonly #warnings = new Map<number, string>();
   readonly #silence: SilenceWatch | undefined;
   #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
@@ -66,6 +90,7 @@ class Supervision {
     this.#caller = callerUntil(signal);
     this.#guard = guard;
     this.#signal = signal;
+    this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
     this.#hosts = commandHostsOf(input);
     const limitSeconds = input.spec.timeouts?.noOutput;
@@ -82,51 +107,107 @@ class Supervision {
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
-    if ('kind' in ends) return this.#afterSilence(ends);
-    const verdict = verdictOf(ends);
-    // What looks like the task's own failure may be the first that is seen of a slice that is being taken away.
-    if (verdict.kind !== 'exited' || verdict.code === 0) return verdict;
-    return this.#unlessLost(verdict, wasEndedByOthers(ends) ? SHUTDOWN_PATIENCE_MS : 0);
+    return 'kind' in ends ? this.#report(silenceEnd(ends), 'silent', []) : this.#reportEnds(ends);
   }
 
-  /** Nothing was printed, on slices that are there: on a slice that is being taken away nobody can print. */
-  #afterSilence({ quietMs, last }: Silence): Promise<AttemptEnd> {
-    const { what, slice, host } = last;
-    return this.#unlessLost(
-      { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } },
-      0,
-    );
+  #reportEnds(ends: readonly HostEnd[]): Promise<AttemptEnd> {
+    return this.#report(commandEnd(ends), hostsFact(ends), ends);
   }
 
-  /** Never, where a slice is found to be lost: that is the attempt's end then. */
-  async #unlessLost(verdict: AttemptEnd, patienceMs: number): Promise<AttemptEnd> {
-    const isLost = await this.#guard.lookAtAll(patienceMs);
-    return isLost ? new Promise(() => undefined) : verdict;
+  /** The end of the attempt. It never resolves if a slice is found to be lost: then the guard's report is the attempt's end. */
+  async #report(end: AttemptEnd, hosts: Fact<'command ended', 'hosts'>, ends: readonly HostEnd[]): Promise<AttemptEnd> {
+    let decision = decide('command ended', { hosts, slices: 'not looked at' });
+    if (decision.do === 'look at slices') {
+      const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
+      const isLost = await this.#guard.lookAtAll(patienceMs);
+      decision = decide('command ended', { hosts, slices: isLost ? 'lost' : 'there' });
+    }
+    switch (decision.do) {
+      case 'report end':
+        return end;
+      case 'report preemption':
+        return this.#endWithout(preemptedSlices(ends));
+      case 'report lost run':
+        await this.#stopWhere(() => true, 'a host of the job shut down');
+        return shutDownEnd(ends);
+      default:
+        return new Promise(() => undefined);
+    }
+  }
+
+  /** A loss that comes after the true end of the command on every host takes nothing of it back (docs/recovery.md, "command ended"). */
+  async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
+    const ends = [...this.#ended.values()];
+    if (ends.length > 0 && ends.length === this.#hosts.length) {
+      const end = commandEnd(ends);
+      const decision = decide('command ended', { hosts: hostsFact(ends), slices: 'lost' });
+      if (end.kind === 'exited' && decision.do === 'report end') return end;
+    }
+    return this.#endWithout(slices);
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
-  async afterLoss(slices: Extract<AttemptEnd, { kind: 'slices-lost' }>['slices']): Promise<AttemptEnd> {
+  async #endWithout(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const lost = new Set(slices.map(({ index }) => index));
     await this.#stopWhere(({ slice }) => !lost.has(slice), 'another slice of the job was lost');
+    // They were told to end: what they print at that is theirs too.
+    const left = [...this.#running].flatMap(([{ target }, end]) => (lost.has(target.slice) ? [] : [end]));
+    await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, this.#signal)]);
     return { kind: 'slices-lost', slices };
   }
 
   async shipRest(): Promise<void> {
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
-    await Promise.race([Promise.allSettled(this.#streams.map((stream) => stream.flush())), patience]);
+    await Promise.race([Promise.allSettled([...this.#streams.values()].map((stream) => stream.flush())), patience]);
   }
 
-  /** All hosts done, or one that failed and then all others stopped. */
+  /** The output of a host whose end nobody saw may go on behind what is stored: its log says so, and since when (docs/adr/0043). */
+  async sayWhatIsLost(end: AttemptEnd): Promise<void> {
+    if (!isOver(end)) return;
+    const cut = [...this.#streams].filter(([host]) => !this.#stored.has(host));
+    const said = cut.map(([host, stream]) => {
+      const knownUntil = stream.heldSince ?? this.#heardAt.get(host) ?? 0;
+      return stream.lostTail(lostTailText(knownUntil - ON_ITS_WAY_MS, end));
+    });
+    const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
+    await Promise.race([Promise.allSettled(said), patience]);
+  }
+
+  /** What the provider warns of in this slice from now on, for the command; undefined: it has cleared. */
+  warn(slice: number, text: string | undefined): void {
+    if (text === undefined) this.#warnings.delete(slice);
+    else this.#warnings.set(slice, text);
+    for (const host of this.#running.keys()) if (host.target.slice === slice) void this.#tellWarning(host);
+  }
+
+  async #tellWarning({ target }: AttemptHost): Promise<void> {
+    const reason = this.#warnings.get(target.slice);
+    try {
+      await this.#caller.on(target, (connection) => connection.warnRun(this.#runId, reason));
+    } catch (error) {
+      if (!this.#signal.aborted) log.warn(`the command could not be warned: ${messageOf(error)}`);
+    }
+  }
+
+  /** All hosts done, or one that failed and then all others stopped; of a slice whose hosts shut down, as far as they came. */
   async #untilDecided(): Promise<readonly HostEnd[]> {
     const all = [...this.#running.values()];
-    const bad = Promise.race(
-      all.map(async (end) => ((await end).kind === 'done' ? new Promise<never>(() => undefined) : end)),
-    );
+    const bad = Promise.race(all.map(async (end) => (isGood(await end) ? new Promise<never>(() => undefined) : end)));
     const first = await Promise.race([Promise.all(all), bad]);
     if (Array.isArray(first)) return first;
+    if (isShutDown(first)) return this.#untilSaved(first);
     log.info('a host failed: stopping the others');
     await this.#stopWhere(() => true, 'the command failed on another host');
     return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first])]);
+  }
+
+  /** The other hosts of its slice have been told too, by their system: a second signal would meet them while they save. */
+  async #untilSaved(first: HostEnd & { readonly at: { readonly slice: number } }): Promise<readonly HostEnd[]> {
+    log.info(`the hosts of slice ${first.at.slice} shut down: waiting for what they save`);
+    const same = [...this.#running].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
+    await Promise.race([Promise.all(same), pause(SHUTDOWN_GRACE_MS, this.#signal)]);
+    const ended = [...this.#ended].filter(([{ target }]) => target.slice === first.at.slice).map(([, end]) => end);
+    return ended.length === 0 ? [first] : ended;
   }
 
   async #stopWhere(isMeant: (target: HostTarget) => boolean, reason: string): Promise<void> {
@@ -143,14 +224,20 @@ class Supervision {
     const at = { slice: target.slice, host: target.index };
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const [stream, started] = await Promise.all([
-      LogStream.open(this.#dependencies, prefix, host.number, this.#signal),
+      LogStream.open(this.#shipping, prefix, host.number, this.#signal),
       this.#caller.on(target, (connection) => this.#start(connection, this.#request(target, script))),
     ]);
-    this.#streams.push(stream);
-    if (started.kind === 'fenced') return { kind: 'fenced', at, epoch: started.epoch };
+    this.#streams.set(host, stream);
+    this.#heardAt.set(host, Date.now());
+    if (started.kind === 'fenced') {
+      this.#stored.add(host);
+      return { kind: 'fenced', at, epoch: started.epoch };
+    }
     this.#silence?.reading(host, started, () => stream.position);
+    if (this.#warnings.has(target.slice)) void this.#tellWarning(host);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
+      this.#heardAt.set(host, Date.now());
       return stream.append(chunk);
     };
     for (;;) {
@@ -159,9 +246,12 @@ class Supervision {
       );
       const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
       this.#silence?.said(host, status);
+      this.#heardAt.set(host, Date.now());
       const end = endOf(status, at);
       if (end) {
+        this.#ended.set(host, end);
         await stream.flush();
+        this.#stored.add(host);
         return end;
       }
     }
@@ -187,15 +277,32 @@ class Supervision {
     };
     const container = commandContainer(spec);
     const waitMs = deviceWaitMs(spec);
+    const { devices } = machineKind(kindOfJob(spec));
     return {
       runId: this.#runId,
       epoch: attempt,
       script,
       env: runEnvironment(spec, place, slice, index),
       ...(container && { container }),
-      ...(waitMs !== undefined && { accelerator: { waitMs } }),
+      accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
     };
   }
+}
+
+/** Nobody goes on with this supervision. */
+const isOver = ({ kind }: AttemptEnd): boolean => kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
+
+/** Output is read on a host at most so long after it was printed, and before it came in here. */
+const ON_ITS_WAY_MS = 5_000;
+
+function lostTailText(since: EpochMs, end: AttemptEnd): string {
+  const why = end.kind === 'slices-lost' ? `: ${end.slices.map(({ message }) => message).join('; ')}` : '';
+  const bound = Math.ceil((Date.now() - since) / 1000);
+  return `what this host may have printed after ${new Date(since).toISOString()} is not stored; that is ${bound} s at most${why}`;
+}
+
+function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
+  return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }
 
 function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
@@ -217,8 +324,16 @@ function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd 
     case 'running':
       return undefined;
     case 'exited': {
-      const { code, signal, startedAt, endedAt, isStopped } = status;
-      const exit = { at, code, startedAt, endedAt, isStopped, ...(signal === undefined ? {} : { signal }) };
+      const { code, signal, startedAt, endedAt, isStopped, host } = status;
+      const exit = {
+        at,
+        code,
+        startedAt,
+        endedAt,
+        isStopped,
+        ...(signal === undefined ? {} : { signal }),
+        ...(host === undefined ? {} : { host }),
+      };
       return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
     }
     case 'lost':
@@ -232,11 +347,20 @@ function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd 
   }
 }
 
+const isShutDown = (
+  end: HostEnd,
+): end is Extract<HostEnd, { readonly kind: 'done' | 'failed' }> & { readonly host: 'stopping' | 'preempted' } =>
+  'host' in end && (end.host === 'stopping' || end.host === 'preempted');
+const isGood = (end: HostEnd): boolean => end.kind === 'done' && !isShutDown(end);
+
 /**
- * After the guest was told to shut down the node was seen READY for some more seconds (facts/cloud-tpu.md 1.4: the notice is
- * about 30 s); a command that was killed by somebody else waits as long for its verdict.
+ * How long the API is asked about the slices of a command that a shutdown may have ended: 30 s of a Spot VM's shutdown, 60 s in
+ * which its node may still be READY, and as much again as its shutdown. Then nothing speaks against the end (docs/adr/0040).
  */
-const SHUTDOWN_PATIENCE_MS = 60_000;
+const SHUTDOWN_PATIENCE_MS = 120_000;
+
+/** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
+const SHUTDOWN_GRACE_MS = 30_000;
 
 /** For the last lines of hosts that were stopped. */
 const LAST_LINES_MS = 10_000;

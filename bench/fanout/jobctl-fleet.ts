@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import type { HostKeyPins } from '../../cloud/hosts/host-key-pins.js';
-import type { HostConnection, HostsPort, HostTarget, ModulePlan } from '../../cloud/hosts/port.js';
+import type { HostConnection, HostsPort, HostTarget } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { type FanoutHost, knownKeys } from './inventory.js';
 import { checkOutput, type Work } from './work.js';
@@ -32,7 +33,7 @@ export function openFleet({ hosts, hostKeys, keys }: Logins): JobctlFleet {
   const plans = hosts.map(({ host, port, user, keyFile }, index) => {
     const fleet = fleets.get(port) ?? createSshHosts({ port, hostKeys, maxConnecting: 256 });
     fleets.set(port, fleet);
-    const target: HostTarget = { nodeId: host, slice: 0, index, address: host, user };
+    const target: HostTarget = { uid: host, slice: 0, index, address: host, user };
     return { fleet, target, key: { privateKey: keys.get(keyFile) ?? '' } };
   });
   return {

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eachOf } from '../../activities/workflow-lookup.js';
 import { until } from '../../test/until.js';
-import { quotaWorkflowId } from '../../workflows/messages.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import type { LoadStack } from './load-stack.js';
 
 /** The pool of the stack's quota file. */

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import { quotaWorkflowId } from '../../workflows/messages.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { median } from '../start/statistics.js';
 import { FULL_POOL } from './full-pool.js';
 import { eventTime, type HistoryEvent, historyOf } from './history.js';

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { quotaStateQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { quotaStateQuery } from '../../contract/quota.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { FULL_POOL } from './full-pool.js';
 
 export type QueryAnswer =

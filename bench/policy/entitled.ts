@@ -1,4 +1,4 @@
-import { unitsOf } from '../../quota/quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import type { SimulatedJob } from '../../test/quota/simulation.js';
 import type { EpochMs } from '../../domain/units.js';
 import { Heap } from '../../quota/decision/heap.js';

@@ -1,4 +1,4 @@
-import { unitsOf } from '../../quota/quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import type { Story } from '../../test/quota/simulation.js';
 import { DAY, POOL_UNITS, TYPE } from './month.js';
 import { type Played, sum } from './play.js';

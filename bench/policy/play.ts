@@ -1,5 +1,5 @@
 import type { EpochMs } from '../../domain/units.js';
-import { unitsOf } from '../../quota/quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import { Random, seededState } from '../../rehearsal/random.js';
 import {
   type Ask,

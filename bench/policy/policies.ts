@@ -1,4 +1,4 @@
-import { unitsOf } from '../../quota/quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import { decide } from '../../quota/decide.js';
 import { NO_MEMORY } from '../../quota/quota-config.js';
 import type { Decision, Grant, LimitedQuota, Pool, QuotaRequest } from '../../quota/quota-config.js';

@@ -3,7 +3,7 @@
  * test holds the two together on random pools (test/quota/bastion.test.ts). Shares and ratios are doubles, as they are there.
  */
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
-import { unitsOf } from '../../quota/quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import { Heap } from '../../quota/decision/heap.js';
 
 export interface BastionJob {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LeaseMessage, LeaseMessageBody } from '../../domain/lease.js';
-import type { SliceRef } from '../../domain/slice.js';
+import type { MachineRef } from '../../domain/machines.js';
 
 const ZONE = 'us-central1-a';
 const PROJECTS = 20;
@@ -34,7 +34,13 @@ export function leaseTraffic(pool: string, jobs: number, now: number): readonly 
       pricing: 'spot',
       zones: [ZONE],
     } as const;
-    const ref: SliceRef = { googleProject: 'bench', zone: ZONE, name: `${job}-0-1`, mode: 'queued-resources' };
+    const ref: MachineRef = {
+      kind: 'cloud-tpu',
+      googleProject: 'bench',
+      zone: ZONE,
+      name: `${job}-0-1`,
+      mode: 'queued-resources',
+    };
     return {
       request: say('job', 150, { kind: 'request', demand, slices: [] }),
       slice: say(ref.name, 2_000 + (index % 997), { kind: 'slice', ref }),

@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import type { Client } from '@temporalio/client';
-import type { QuotaActivities } from '../../activities/contract.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { LeaseOutbox } from '../../activities/lease-outbox.js';
 import type { LeaseMessage } from '../../domain/lease.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { DEFAULT_RULES, type QuotaConfig } from '../../quota/quota-config.js';
-import { holdersQuery, quotaWorkflowId } from '../../workflows/messages.js';
+import { holdersQuery } from '../../contract/quota.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { until } from '../../test/until.js';
 import { poolHistory } from '../load/pool-history.js';
 import { BENCH_QUEUE, withPoolWorker } from '../start/pool-worker.js';

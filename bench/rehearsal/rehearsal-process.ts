@@ -11,7 +11,7 @@ import type { RehearsalEndpoints, Settings } from '../../rehearsal/index.js';
 export type TpuClient = InstanceType<typeof v2.TpuClient>;
 export const PARENT = 'projects/p/locations/us-central1-a';
 
-const MAIN = fileURLToPath(new URL('../../dist/rehearsal/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../rehearsal/dist/main.js', import.meta.url));
 const SSH_PORT = 2222;
 const SUBNET_OCTET = 60;
 

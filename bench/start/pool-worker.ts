@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { QuotaActivities } from '../../activities/contract.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { PoolFileReader } from '../../activities/pool-file-reader.js';
 import type { PoolMeter } from '../../activities/pool-gauges.js';
 import { quotaActivities } from '../../activities/quota.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
-import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
+import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
 import { startTestServer } from '../../test/temporal-server.js';
@@ -48,7 +49,7 @@ export async function withPoolWorker<T>(
   const rehearsal = await startRehearsal({ stateDir: join(directory, 'rehearsal'), subnetOctet: 126, sshPort: 2299 });
   const connection = await NativeConnection.connect({ address: server.address });
   const [host = '', port] = rehearsal.endpoints.tpu.split(':');
-  const tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
+  const tpu = createCloudTpu({ endpoint: { host, port: Number(port), insecure: true } });
   const storeOptions = { endpoint: rehearsal.endpoints.store, bucket: 'bench-quota', projectId: 'bench' };
   await ensureBucket(storeOptions);
   const store = createStore(storeOptions);
@@ -58,7 +59,13 @@ export async function withPoolWorker<T>(
     taskQueue: BENCH_QUEUE,
     workflowsPath: fileURLToPath(new URL('./quick-jobs.ts', import.meta.url)),
     activities: {
-      ...quotaActivities({ installation: INSTALLATION, quota, tpu, store, meter: NO_METER } as never),
+      ...quotaActivities({
+        installation: INSTALLATION,
+        quota,
+        machinesOf: machinesOf({ 'cloud-tpu': tpu }),
+        store,
+        meter: NO_METER,
+      } as never),
       ...instead,
       step: async () => undefined,
     },

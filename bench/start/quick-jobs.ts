@@ -1,5 +1,6 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
-import { LeaseHold } from '../../workflows/job/lease-hold.js';
+import { Inbox } from '../../workflows/inbox.js';
+import { LeaseHold } from '../../workflows/job/lease.js';
 
 export { quota } from '../../workflows/quota.js';
 
@@ -14,7 +15,10 @@ export async function quickJob({ pool }: { readonly pool?: string }): Promise<vo
     submittedAt: workflowInfo().startTime.getTime(),
     units: { v4: 8 },
   };
-  const lease = pool === undefined ? undefined : new LeaseHold(pool, demand, () => []);
+  const lease = pool === undefined ? undefined : new LeaseHold(pool, demand, { present: [] });
+  const inbox = new Inbox();
+  lease?.listen(inbox);
+  inbox.open();
   await lease?.acquire();
   for (let i = 0; i < 3; i++) await step();
   await lease?.letGo();

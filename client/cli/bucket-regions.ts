@@ -10,7 +10,7 @@ const MOST_MS = 2_000;
  * login, no answer in time): nothing is said then, and the module tells in its log. Never rejects.
  */
 export async function farBuckets(
-  { gcsfuse = [], tpu: { zones } }: Pick<JobSpec, 'gcsfuse'> & { readonly tpu: Pick<JobSpec['tpu'], 'zones'> },
+  { gcsfuse = [], zones }: Pick<JobSpec, 'gcsfuse'> & { readonly zones: readonly string[] },
   { store, label }: Pick<CliContext, 'store' | 'label'>,
 ): Promise<readonly string[]> {
   // What carries a label costs nothing, and has buckets of its own.

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import type { Packing } from '../../domain/local-files.js';
 import { assign, type Assignment } from '../../domain/job-file/assignment.js';
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { bundleOf } from '../../domain/local-files.js';
-import type { BundleSpec } from '../../domain/setup-spec.js';
 import type { JobEdit } from '../job-calls.js';
 import type { JobClient } from '../job-client.js';
 import { CliError } from './cli-error.js';
@@ -43,7 +43,7 @@ export async function withBundle(
 }
 
 /** What they are worth is the job's to check. */
-function settingsAfter(bundle: BundleSpec | undefined, set: readonly Assignment[]): Omit<BundleSpec, 'dir'> {
+function settingsAfter(bundle: Packing | undefined, set: readonly Assignment[]): Packing {
   let tree: unknown = {
     bundle: { exclude: bundle?.exclude, gitignore: bundle?.withIgnored === true ? false : undefined },
   };

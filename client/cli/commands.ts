@@ -1,9 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { registerLifeVerbs } from './life-commands.js';
-import { collect, durationOption, outputOption, wholeNumber, withConnection } from './options.js';
-import type { Invocation } from './invocation.js';
-import type { CancelFlags } from './verbs/cancel.js';
+import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import type { CancelFlags } from './verbs/life.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
 import type { StatusFlags } from './verbs/status.js';
@@ -222,7 +221,7 @@ function registerCancel(program: Command, invocation: Invocation): void {
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl cancel train-7f3k && jobctl wait train-7f3k\n');
   withConnection(command).action(async (job: string, flags: CancelFlags) => {
-    const { cancel } = await import('./verbs/cancel.js');
+    const { cancel } = await import('./verbs/life.js');
     invocation.exitCode = await cancel(job, flags);
   });
 }

@@ -1,17 +1,18 @@
 import type { Client } from '@temporalio/client';
-import type { StoreReader } from '../../cloud/store/port.js';
+import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 import { TemporalUnreachable } from '../errors.js';
 import type { JobClient, JobClientOptions } from '../job-client.js';
 import { CliError } from './cli-error.js';
-import type { CliContext } from './context.js';
+import { type CliContext, refuseStranger, storeOf } from './context.js';
 import { ExitCode } from './exit-codes.js';
 
-/** Runs `use` with a client and closes it. */
+/** Runs `use` with a connected JobClient and closes it afterwards. */
 export async function withClient<T>(
   context: CliContext,
   use: (client: JobClient) => Promise<T>,
   options: Pick<JobClientOptions, 'store' | 'onUpload'> = {},
 ): Promise<T> {
+  refuseStranger(context);
   const { JobClient } = await import('../job-client.js');
   const { temporal, taskQueue } = context;
   const client = await JobClient.connect({
@@ -28,7 +29,7 @@ export async function withClient<T>(
   }
 }
 
-/** Of the local stack there is one way to get it up. */
+/** Adds how to start the local stack, if the server that does not answer is the stack's. */
 function unreachable(error: unknown, { label }: CliContext): unknown {
   if (!(error instanceof TemporalUnreachable) || label === undefined) return error;
   const { message, remedy } = error;
@@ -40,16 +41,18 @@ function unreachable(error: unknown, { label }: CliContext): unknown {
   );
 }
 
+/** A store that only reads. It loads none of Google's libraries. */
 export async function openReader(store: NonNullable<CliContext['store']>): Promise<StoreReader> {
   const { createStoreReader } = await import('../../cloud/store/reader.js');
   return createStoreReader(store);
 }
 
-/** A bare Temporal client, for what JobClient has no word for; closed in the end. */
+/** Runs `use` with a plain Temporal client, for calls that JobClient does not offer, and closes it afterwards. */
 export async function withTemporal<T>(
   context: CliContext,
   use: (temporal: Client, address: string) => Promise<T>,
 ): Promise<T> {
+  refuseStranger(context);
   const { connectTemporal } = await import('../connect.js');
   const { client, address, close } = await connectTemporal(context.temporal).catch((error: unknown) => {
     throw unreachable(error, context);
@@ -59,4 +62,24 @@ export async function withTemporal<T>(
   } finally {
     await close();
   }
+}
+
+/**
+ * A store that can write. Google's library is loaded only here.
+ * @param what the part of the error message that says what needs a bucket
+ * @throws CliError if no bucket is configured
+ */
+export async function openWritableStore(context: CliContext, what: string): Promise<StorePort> {
+  const place = storeOf(context, what);
+  const { createStore } = await import('../../cloud/store/gcs.js');
+  return createStore(place);
+}
+
+/** The store to upload these local files of a job to, or undefined if there are none. @throws CliError if no bucket is configured */
+export async function storeForFiles(
+  files: Readonly<Record<string, unknown>>,
+  context: CliContext,
+): Promise<StorePort | undefined> {
+  const [path] = Object.keys(files);
+  return path === undefined ? undefined : openWritableStore(context, `${path} cannot be brought to the hosts`);
 }

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import type { TemporalOptions } from '../connect.js';
-import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-references.js';
+import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-key.js';
 import type { DevContext } from './dev/context.js';
 import { readDevContext } from './dev/context.js';
 import type { Environment } from './dev/home.js';
@@ -36,6 +37,8 @@ export interface CliContext {
   readonly label?: string;
   /** Of Temporal's Web UI. */
   readonly uiUrl?: string;
+  /** The state folder that was named, where no local stack is: there is nobody to talk to (`refuseStranger`). */
+  readonly missingStack?: string;
 }
 
 /**
@@ -46,9 +49,24 @@ export interface CliContext {
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {
   const address = flags.temporalAddress ?? given(env['TEMPORAL_ADDRESS']);
   const isElsewhere = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].some((name) => given(env[name]) !== undefined);
-  const stack = readDevContext(stackHome(env));
+  const home = stackHome(env);
+  const stack = readDevContext(home);
+  const isNamed = address !== undefined || isElsewhere;
   const isOurs = address === undefined ? !isElsewhere : address === stack?.temporal.address;
-  return merged(flags, env, isOurs ? stack : undefined);
+  const context = merged(flags, env, isOurs ? stack : undefined);
+  // Temporal's default address may be another's stack. Who named a state folder, or began a stack, means that one.
+  const isMeant = given(env['JOBCTL_HOME']) !== undefined || existsSync(home.recordFile);
+  return stack === undefined && !isNamed && isMeant ? { ...context, missingStack: home.root } : context;
+}
+
+/** @throws CliError if a local stack is meant that is not there: Temporal's default address would be somebody else's */
+export function refuseStranger({ missingStack }: CliContext): void {
+  if (missingStack === undefined) return;
+  throw new CliError(
+    ExitCode.Unavailable,
+    `there is no local stack in ${missingStack}`,
+    'start it with `jobctl dev up`, or name another Temporal: --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
+  );
 }
 
 /** The local stack alone, for `--local`: what the environment says of another Temporal does not count. */

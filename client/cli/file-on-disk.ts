@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { FileSource } from '../../domain/file-source.js';
 
-/** Bytes of one read: a file that was not used lately comes from its disk in long pieces. */
+/** Bytes per read. Long reads are faster for a file that is not in the page cache. */
 const READ_BYTES = 1024 * 1024;
 
 /**
- * A file that is read twice, once for its hash: who gets it compares.
- * @param onRead told of the bytes read so far
+ * Hashes the file now; `read` reads it again. The receiver compares the hash, so a change in between is noticed.
+ * @param onRead receives the bytes hashed so far and the file's size
  */
 export async function fileSource(path: string, onRead?: (read: number, size: number) => void): Promise<FileSource> {
   const hash = createHash('sha256');
@@ -24,3 +26,7 @@ export async function fileSource(path: string, onRead?: (read: number, size: num
 
 const readFrom = (path: string, start: number): AsyncIterable<Buffer> =>
   createReadStream(path, { start, highWaterMark: READ_BYTES }) as AsyncIterable<Buffer>;
+
+/** The absolute path of a path in a job file or flag: `~/x` is in the user's home folder, relative paths start at the current one. */
+export const expandHome = (path: string): string =>
+  path.startsWith('~/') ? join(homedir(), path.slice(2)) : resolve(path);

@@ -1,13 +1,10 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { type ForwardedPorts, parseForwardedPorts } from './hosts/forwarded-ports.js';
-import { parseHostChoice } from './hosts/host-choice.js';
-import type { Invocation } from './invocation.js';
-import { outputOption, wholeNumber, withConnection } from './options.js';
+import { type ForwardedPorts, parseForwardedPorts, parseHostChoice } from './hosts/host-options.js';
+import { type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { CpFlags } from './verbs/cp.js';
 import type { ExecFlags } from './verbs/exec.js';
-import type { PortForwardFlags } from './verbs/port-forward.js';
-import type { SshFlags } from './verbs/ssh.js';
+import type { PortForwardFlags, SshFlags } from './verbs/ssh.js';
 
 /** The verbs that log in to a job's hosts. */
 export function registerHostVerbs(program: Command, invocation: Invocation): void {
@@ -113,7 +110,7 @@ function registerPortForward(program: Command, invocation: Invocation): void {
     .addOption(oneHost())
     .addHelpText('after', FORWARD_NOTES);
   withRoute(command).action(async (job: string, ports: ForwardedPorts, flags: PortForwardFlags) => {
-    const { portForward } = await import('./verbs/port-forward.js');
+    const { portForward } = await import('./verbs/ssh.js');
     invocation.exitCode = await portForward(job, ports, flags);
   });
 }

@@ -13,7 +13,7 @@ import { type CliContext, resolveContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
-import { storeForFiles } from './writable-store.js';
+import { storeForFiles } from './connect.js';
 
 export interface EditFlags extends AskFlags {
   readonly file?: string;

@@ -1,17 +1,17 @@
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { localFilesOf } from '../../domain/modules/set-up.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
 import { YamlSource } from '../../domain/job-file/yaml-source.js';
 import type { FileSource } from '../../domain/file-source.js';
-import { bundleOf, localFilesOf } from '../../domain/local-files.js';
+import { bundleOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
 import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
 import type { Problem } from '../../domain/problem.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import type { BundleSpec } from '../../domain/setup-spec.js';
 import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
@@ -61,8 +61,8 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
     const place = resolveFrom(written.file, local.path);
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
     const content =
-      local.kind === 'bundle' && spec.bundle
-        ? await bundleContent(place, spec.bundle, isDry)
+      local.kind === 'bundle'
+        ? await bundleContent(place, local, isDry)
         : await readLocalFile(local, place, { isDry, onRead });
     if (typeof content === 'string') problems.push(placed(written, unreadable(written.file, local, content)));
     else if (content !== undefined) contents.set(...content);
@@ -74,11 +74,11 @@ async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false)
 
 async function bundleContent(
   place: string,
-  bundle: BundleSpec,
+  { path, packing }: Extract<LocalFile, { kind: 'bundle' }>,
   isDry: boolean,
 ): Promise<[string, FileSource] | string | undefined> {
-  const content = await packedBundle(place, bundle, { isDry });
-  return typeof content === 'object' ? [bundleOf(bundle.dir), content] : content;
+  const content = await packedBundle(place, { ...packing, dir: path }, { isDry });
+  return typeof content === 'object' ? [bundleOf(path), content] : content;
 }
 
 /** @throws CliError where it cannot be read; `wanted` says what is */

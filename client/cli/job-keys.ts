@@ -54,8 +54,8 @@ export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context
 }
 
 const elsewhere = ({ at, value }: KeyReference): string =>
-  `${formatPath(at)}: the worker has to find this key at '${value}' on its own computer, else it refuses the job; ` +
-  `a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`;
+  `${formatPath(at)}: the worker of a team reads no key files and refuses the job, unless it is told to (ssh.readsKeyFiles) ` +
+  `and finds this key at '${value}' on its own computer; a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`;
 
 /** Each secret that a job names, by the place that names it. */
 export function secretNames(spec: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { AskFlags } from './ask-job.js';
-import type { Invocation } from './invocation.js';
+import { collect, type Invocation, outputOption, withConnection } from './options.js';
 import type { EditFlags } from './job-edit.js';
-import { collect, outputOption, withConnection } from './options.js';
 import type { DeleteFlags } from './verbs/delete.js';
-import type { StopFlags } from './verbs/stop.js';
+import type { StopFlags } from './verbs/life.js';
 
 /** The verbs that move an open job on: pause it, let it go on, begin again, end it. docs/job-states.md draws what they do. */
 export function registerLifeVerbs(program: Command, invocation: Invocation): void {
@@ -32,7 +31,7 @@ function registerStop(program: Command, invocation: Invocation): void {
     .option('--release', 'give slices and lease back too')
     .addHelpText('after', STOP_NOTES);
   withConnection(command).action(async (job: string, flags: StopFlags) => {
-    const { stop } = await import('./verbs/stop.js');
+    const { stop } = await import('./verbs/life.js');
     invocation.exitCode = await stop(job, flags);
   });
 }
@@ -53,7 +52,7 @@ function registerResume(program: Command, invocation: Invocation): void {
     )
     .addHelpText('after', RESUME_NOTES);
   withConnection(command).action(async (job: string, flags: EditFlags) => {
-    const { resume } = await import('./verbs/resume.js');
+    const { resume } = await import('./verbs/life.js');
     invocation.exitCode = await resume(job, flags);
   });
 }
@@ -77,7 +76,7 @@ function registerRestart(program: Command, invocation: Invocation): void {
     )
     .addHelpText('after', RESTART_NOTES);
   withConnection(command).action(async (job: string, flags: EditFlags) => {
-    const { restart } = await import('./verbs/restart.js');
+    const { restart } = await import('./verbs/life.js');
     invocation.exitCode = await restart(job, flags);
   });
 }
@@ -90,7 +89,7 @@ function registerRequeue(program: Command, invocation: Invocation): void {
     )
     .addHelpText('after', '\nExample:\n  jobctl requeue train-7f3k\n');
   withConnection(command).action(async (job: string, flags: AskFlags) => {
-    const { requeue } = await import('./verbs/requeue.js');
+    const { requeue } = await import('./verbs/life.js');
     invocation.exitCode = await requeue(job, flags);
   });
 }

@@ -3,10 +3,9 @@ import { DEFAULT_RETENTION_MS } from '../namespace.js';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
 import { registerDoctor } from './doctor/register-doctor.js';
-import { collect, durationOption, outputOption, withConnection } from './options.js';
-import type { Invocation } from './invocation.js';
+import { collect, durationOption, type Invocation, outputOption, withConnection } from './options.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
-import type { SetupFlags } from './verbs/setup.js';
+import type { SetupFlags } from './verbs/life.js';
 import type { SetupServerFlags } from './verbs/setup-server.js';
 import type { VersionFlags } from './verbs/version.js';
 import type { WorkerFlags } from './verbs/worker.js';
@@ -24,6 +23,9 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
 const SETUP_NOTES = `
 Repeating is safe: what is there stays as it is, a longer retention too. Exit code 1: something is left to be done by hand, and
 the commands were printed. docs/operations.md takes it from an empty computer to a first job.
+
+A new version may change how workflows run while jobs are open. Its changes are listed last, and are active only once you say so,
+when every worker is of that version; until then you can go back to the version before (docs/operations.md, "Upgrade").
 
 Example:
   jobctl setup server --temporal-address 127.0.0.1:7233 --bucket my-jobs --google-project my-project
@@ -52,7 +54,7 @@ function registerSetup(program: Command, invocation: Invocation): void {
     .addOption(outputOption())
     .addHelpText('after', SETUP_JOB_NOTES);
   withConnection(setup).action(async (job: string | undefined, flags: SetupFlags) => {
-    const verb = await import('./verbs/setup.js');
+    const verb = await import('./verbs/life.js');
     invocation.exitCode = await verb.setup(job, flags);
   });
   const command = setup
@@ -69,6 +71,8 @@ function registerSetup(program: Command, invocation: Invocation): void {
     )
     .option('--temporal-cloud', "print what only Temporal Cloud's own tools may do (known by its addresses)")
     .option('--google-project <id>', 'the Google Cloud project of the bucket')
+    .option('--activate <change>', 'switch a change of workflow code on; may be repeated', collect)
+    .option('--deactivate <change>', 'switch it off for workflows that have not begun it; may be repeated', collect)
     .addOption(outputOption())
     .addHelpText('after', SETUP_NOTES);
   withConnection(command).action(async (flags: SetupServerFlags) => {

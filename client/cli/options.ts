@@ -1,5 +1,11 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** The words after `--` that a verb reads, and the exit code that it sets. One per run of the program. */
+export interface Invocation {
+  /** Undefined if the command line has no `--`. */
+  readonly commandWords: readonly string[] | undefined;
+  exitCode: number;
+}
 
 export interface OutputFlag {
   readonly output: 'text' | 'json';
@@ -9,7 +15,7 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 }
 
-/** The flags of `ContextFlags` that every verb with a server takes. */
+/** Adds the flags of `ContextFlags`, which every verb that talks to a server takes. */
 export function withConnection(command: Command): Command {
   return command
     .optionsGroup('Where (else the environment, else the local stack):')
@@ -22,11 +28,12 @@ export function withConnection(command: Command): Command {
     .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, with commas');
 }
 
-/** Of an option that may be repeated. */
+/** Parser of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
+/** Parser of a whole number from `least` to `most`, both included. It throws InvalidArgumentError. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -37,7 +44,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `90s`, `10m`, `2h`, `1h30m`, `500ms`; a bare number is seconds. In milliseconds. */
+/** Parses `90s`, `10m`, `2h`, `1h30m`, `500ms` or seconds without a unit. @returns milliseconds @throws InvalidArgumentError */
 export function durationOption(text: string): number {
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   if (!/^(\d+(ms|s|m|h|d))+$/.test(text)) throw new InvalidArgumentError('A duration such as 90s, 10m or 1h30m.');

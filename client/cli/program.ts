@@ -5,7 +5,7 @@ import { registerJobVerbs } from './commands.js';
 import { registerDev } from './dev/register-dev.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
-import type { Invocation } from './invocation.js';
+import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { Invocation } from './invocation.js';
-import { outputOption } from './options.js';
+import { type Invocation, outputOption } from './options.js';
 import type { SecretFlags, SecretPutFlags } from './verbs/secret.js';
 
 const NOTES = `

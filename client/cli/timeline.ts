@@ -1,7 +1,7 @@
 import { isDone, JobPhase } from '../../domain/job-state.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent } from '../../workflows/messages.js';
+import type { JobEvent } from '../../contract/job.js';
 
 /** A stretch of time in which one thing went on. */
 export interface Span {

@@ -1,20 +1,19 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
-import type { CodecKey } from './codec-key.js';
-import { markOf } from './encryption-mark.js';
+import { type CodecKey, markOf } from './codec-key.js';
 
-/** Value of the metadata key `encoding` of an encrypted payload, as in Temporal's own samples. */
+/** Value of the metadata `encoding` of an encrypted payload, the same as in Temporal's samples. */
 export const ENCRYPTED_ENCODING = 'binary/encrypted';
-/** Metadata key that names the key. */
+/** Metadata that holds the id of the key. */
 export const KEY_ID_METADATA = 'encryption-key-id';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
+const { Payload: PayloadMessage, Payloads } = proto.temporal.api.common.v1;
 
-/** An encrypted payload came, and this process does not have the key of that id. */
+/** A payload is encrypted with a key that this process does not have. */
 export class CodecKeyUnknown extends Error {
   override readonly name = 'CodecKeyUnknown';
   readonly keyId: string;
@@ -26,24 +25,24 @@ export class CodecKeyUnknown extends Error {
   }
 }
 
-/** The bytes are not what the key's holder wrote: changed since, or another key went by the same id. */
+/** The authentication tag does not match: the payload was changed, or encrypted with another key of the same id. */
 export class PayloadTampered extends Error {
   override readonly name = 'PayloadTampered';
 }
 
 export interface CodecOptions {
-  /** Encrypts; absent: what is sent stays plain. */
+  /** Encrypts and decrypts. Absent: payloads are sent plain. */
   readonly key?: CodecKey | undefined;
-  /** Only decrypt: keys of before, or of soon. */
+  /** Keys that only decrypt: older keys, and during a rotation the next one. */
   readonly decodeKeys?: readonly CodecKey[];
-  /** `mark`: for people who look; a worker must not go on with what it cannot read. */
+  /** `mark` is for showing jobs to people. A worker must fail instead of running on data that it cannot read. */
   readonly onUnknownKey: 'fail' | 'mark';
 }
 
 /**
- * Temporal's payload codec with AES-256-GCM (docs/adr/0009, docs/encryption.md): each payload is encrypted whole, its own
- * metadata too, under a random nonce; encoding and key id are authenticated beside it. What comes plain stays as it is, so
- * that jobs begun before encryption was on go on.
+ * Temporal's payload codec with AES-256-GCM (docs/adr/0009, docs/encryption.md). It encrypts each payload and its metadata
+ * under a random nonce, and authenticates the encoding and the key id. Plain payloads are decoded unchanged, so jobs that
+ * started before encryption was switched on continue.
  */
 export class AesGcmPayloadCodec implements PayloadCodec {
   readonly #key: CodecKey | undefined;
@@ -65,7 +64,7 @@ export class AesGcmPayloadCodec implements PayloadCodec {
     return key === undefined ? payloads : payloads.map((payload) => encrypt(payload, key));
   }
 
-  /** @throws CodecKeyUnknown unless it marks; PayloadTampered */
+  /** @throws PayloadTampered, and CodecKeyUnknown unless `onUnknownKey` is `mark` */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) => (isEncrypted(payload) ? this.#decrypt(payload) : payload));
   }
@@ -108,7 +107,7 @@ function decrypt({ data }: Payload, { id, secret }: CodecKey): Payload {
   }
 }
 
-/** The additional data under the tag: neither encoding nor key id can be exchanged. Key ids hold no colon. */
+/** The additional authenticated data: prevents a swap of encoding or key id. Key ids contain no colon. */
 function authenticated(keyId: string): Buffer {
   return Buffer.from(`${ENCRYPTED_ENCODING}:${keyId}`);
 }
@@ -125,4 +124,20 @@ function textOf(bytes: Uint8Array | null | undefined): string {
 
 function jsonPayload(value: unknown): Payload {
   return { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) };
+}
+
+/**
+ * Parses the body of a codec server's request: `{"payloads": [{"metadata": {"k": BASE64}, "data": BASE64}]}`.
+ * @throws Error if the text does not have this form
+ */
+export function payloadsFromJson(text: string): Payload[] {
+  const tree = JSON.parse(text) as { payloads?: unknown } | null;
+  if (!Array.isArray(tree?.payloads)) throw new TypeError('payloads is no list');
+  return Payloads.fromObject({ payloads: tree.payloads }).payloads;
+}
+
+/** The same form, for the response. It omits unset fields, because older readers refuse fields that they do not know. */
+export function payloadsToJson(payloads: Payload[]): string {
+  const trees = payloads.map((payload) => PayloadMessage.toObject(PayloadMessage.create(payload), { bytes: String }));
+  return JSON.stringify({ payloads: trees });
 }

@@ -34,4 +34,4 @@ function parsed(body: string): ErrorBody | undefined {
 }
 
 /** Whether the same request may succeed in a while. */
-export const isPassing = (httpStatus: number): boolean => httpStatus >= 500 || httpStatus === 429 || httpStatus === 408;
+export const isOutage = (httpStatus: number): boolean => httpStatus >= 500 || httpStatus === 429 || httpStatus === 408;

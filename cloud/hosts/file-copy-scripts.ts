@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { PRINT_MARK } from './marked-stream.js';
+import { PRINT_MARK } from './output-streams.js';
 
 /** A file on its way to a host. */
 export interface FilePlace {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellPath, shellQuote } from '../../domain/shell-quote.js';
 import { getScript, partName, putScript, sizeScript } from './file-copy-scripts.js';
-import { afterMark } from './marked-stream.js';
+import { afterMark } from './output-streams.js';
 import type { PutFileOptions, ReceivedFile } from './port.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { HostFileError, HostUnreachable } from './port.js';

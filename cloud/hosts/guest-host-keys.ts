@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SliceRef } from '../../domain/slice.js';
-import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../tpu/port.js';
-import { CloudUnavailable } from '../tpu/port.js';
+import type { MachineRef } from '../../domain/machines.js';
+import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../machines/cloud-tpu/guest-attributes.js';
+import { CloudUnavailable } from '../machines/port.js';
 import type { HostTarget } from './port.js';
 
 /** What the guest attributes say of one VM. `unwritten`: its agent has said nothing within the time, or the API did not answer. */
@@ -26,9 +26,9 @@ export class GuestHostKeys {
   }
 
   /** Waits for the VM's agent. */
-  async of(nodeId: string, ref: SliceRef, index: number): Promise<GuestAnswer> {
-    const node = this.#nodes.get(nodeId) ?? { deadline: Date.now() + this.#waitMs };
-    this.#nodes.set(nodeId, node);
+  async of(uid: string, ref: MachineRef, index: number): Promise<GuestAnswer> {
+    const node = this.#nodes.get(uid) ?? { deadline: Date.now() + this.#waitMs };
+    this.#nodes.set(uid, node);
     for (;;) {
       const answer = await this.#read(node, ref);
       if ('kind' in answer && answer.kind === 'disabled') return answer;
@@ -43,21 +43,21 @@ export class GuestHostKeys {
   }
 
   /** The VM's own name, once its agent has written it. */
-  async hostnameOf({ nodeId, ref, index }: HostTarget): Promise<string | undefined> {
+  async hostnameOf({ uid, ref, index }: HostTarget): Promise<string | undefined> {
     if (!ref) return undefined;
-    const answer = await this.of(nodeId, ref, index);
+    const answer = await this.of(uid, ref, index);
     return answer.kind === 'known' ? answer.facts.hostname : undefined;
   }
 
   /** What they say now, for a host that shows another key than before. */
-  async now(nodeId: string, ref: SliceRef, index: number): Promise<GuestFacts | undefined> {
-    this.#nodes.delete(nodeId);
+  async now(uid: string, ref: MachineRef, index: number): Promise<GuestFacts | undefined> {
+    this.#nodes.delete(uid);
     const answer = await this.#read({ deadline: 0 }, ref);
     return 'hosts' in answer ? answer.hosts[index] : undefined;
   }
 
   /** One call under way for a node; an answer counts for a poll's time, a complete one for good. */
-  #read(node: NodeWatch, ref: SliceRef): Promise<Answer> {
+  #read(node: NodeWatch, ref: MachineRef): Promise<Answer> {
     const isStale = node.isComplete !== true && Date.now() - (node.askedAt ?? 0) >= POLL_MS;
     if (node.answer && !isStale) return node.answer;
     node.askedAt = Date.now();

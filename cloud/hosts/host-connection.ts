@@ -1,5 +1,6 @@
+import type { ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
-import { afterMark } from './marked-stream.js';
+import { afterMark } from './output-streams.js';
 import { applyModules } from './modules-call.js';
 import { getFile, putFile } from './file-copy.js';
 import type {
@@ -8,14 +9,13 @@ import type {
   HostConnection,
   HostTarget,
   ModuleOutcome,
-  ModulePlan,
   PutFileOptions,
   ReceivedFile,
   RunRequest,
   RunStatus,
   SetUpListener,
-  StopNotice,
 } from './port.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
 import { startCall } from './run-payload.js';
 import { lastWord, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
@@ -102,6 +102,11 @@ export class RunnerHostConnection implements HostConnection {
       JSON.stringify({ v: 1, ...notice, graceSeconds: graceMs / 1000 }),
     ];
     return notFenced(this.#said(await this.#runner.call(words)));
+  }
+
+  async warnRun(runId: string, reason: string | undefined): Promise<RunStatus> {
+    const words = reason === undefined ? [] : [JSON.stringify({ v: 1, cause: 'maintenance', reason })];
+    return notFenced(this.#said(await this.#runner.call(['warn', runId, ...words])));
   }
 
   async exec(command: string, options: CommandOptions): Promise<CommandEnd> {

@@ -19,8 +19,8 @@ export function keyMismatch(
   const wanted = (expected?.publicKeys ?? []).map(fingerprintOfLine).join(' or ');
   const { record } = expected ?? {};
   const known = record
-    ? `node ${target.nodeId} was seen with ${wanted} (${record.source}, ${new Date(record.at).toISOString()})`
-    : `the guest attributes of node ${target.nodeId} name ${wanted}`;
+    ? `node ${target.uid} was seen with ${wanted} (${record.source}, ${new Date(record.at).toISOString()})`
+    : `the guest attributes of node ${target.uid} name ${wanted}`;
   const remedy = record
     ? ` If you know that this VM was made anew, remove its record ${hostKeys.placeOf(target)} and submit or resume the job.`
     : '';

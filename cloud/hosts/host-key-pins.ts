@@ -31,7 +31,7 @@ export interface HostKeyPins {
 /** Pins that live as long as this process. */
 export function memoryHostKeyPins(): HostKeyPins {
   const records = new Map<string, HostKeyRecord>();
-  const nameOf = ({ nodeId, index }: HostTarget): string => `${nodeId}/${index}`;
+  const nameOf = ({ uid, index }: HostTarget): string => `${uid}/${index}`;
   return {
     expected: async (target) => expectedOf(records.get(nameOf(target))),
     pin: async (target, publicKey, source) => {

@@ -45,19 +45,15 @@ export function parseHostKey(text: string, objectName: string): HostKeyRecord {
 }
 
 /** The recorded keys of a node's VMs, by their index: what a known_hosts file is made of. None before the first connection. */
-export async function hostKeysOf(store: StoreReader, nodeId: string): Promise<ReadonlyMap<number, HostKeyRecord>> {
-  const objects = await store.list(hostKeysPrefix(nodeId));
-  const indexes = objects.map(({ name }) => Number(name.slice(hostKeysPrefix(nodeId).length)));
-  const records = await Promise.all(indexes.map((index) => readHostKey(store, nodeId, index)));
+export async function hostKeysOf(store: StoreReader, uid: string): Promise<ReadonlyMap<number, HostKeyRecord>> {
+  const objects = await store.list(hostKeysPrefix(uid));
+  const indexes = objects.map(({ name }) => Number(name.slice(hostKeysPrefix(uid).length)));
+  const records = await Promise.all(indexes.map((index) => readHostKey(store, uid, index)));
   return new Map(indexes.flatMap((index, at) => (records[at] ? [[index, records[at]] as const] : [])));
 }
 
-export async function readHostKey(
-  store: StoreReader,
-  nodeId: string,
-  index: number,
-): Promise<HostKeyRecord | undefined> {
-  const name = hostKeyObject(nodeId, index);
+export async function readHostKey(store: StoreReader, uid: string, index: number): Promise<HostKeyRecord | undefined> {
+  const name = hostKeyObject(uid, index);
   const text = await store.read(name);
   return text && parseHostKey(text.toString(), `gs://${store.bucket}/${name}`);
 }

@@ -1,5 +1,5 @@
 import { shellQuote } from '../../domain/shell-quote.js';
-import type { ModuleFile, ModulePlan } from './port.js';
+import type { ModuleFile, ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
 
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
@@ -51,7 +51,7 @@ export type CopiedFile = ModuleFile & { readonly content: FileSource };
 
 /** Whether it is put on the host before the call, at `copiedPath`. */
 export function isCopied(file: ModuleFile): file is CopiedFile {
-  return !Buffer.isBuffer(file.content) && file.content.size > LARGEST_INLINE;
+  return isSource(file.content) && file.content.size > LARGEST_INLINE;
 }
 
 /** Under the login user's home; by content, so that what arrived once is not sent again. */
@@ -61,11 +61,14 @@ export const copiedPath = ({ sha256 }: FileSource): string => `.jobctl/files/${s
 export function sizeOf(plan: ModulePlan): number {
   const files = plan.steps.flatMap((step) => step.files ?? []);
   const scripts = plan.steps.reduce((sum, { script }) => sum + script.length, 0);
-  return files.reduce((sum, { content }) => sum + (Buffer.isBuffer(content) ? content.length : content.size), scripts);
+  return files.reduce((sum, { content }) => sum + (isSource(content) ? content.size : content.length), scripts);
 }
 
-async function contentOf(content: Buffer | FileSource): Promise<Buffer> {
-  if (Buffer.isBuffer(content)) return content;
+const isSource = (content: ModuleFile['content']): content is FileSource =>
+  typeof content !== 'string' && !Buffer.isBuffer(content);
+
+async function contentOf(content: ModuleFile['content']): Promise<Buffer> {
+  if (!isSource(content)) return Buffer.from(content);
   const chunks: Buffer[] = [];
   for await (const chunk of content.read(0)) chunks.push(chunk);
   return Buffer.concat(chunks);

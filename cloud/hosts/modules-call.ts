@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { ModuleOutcome, ModulePlan, SetUpListener } from './port.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import type { ModuleOutcome, SetUpListener } from './port.js';
 import { RunnerFailed } from './port.js';
 import { ModuleFrames } from './module-frames.js';
 import type { ModuleFrame } from './module-frames.js';
 import { copiedPath, isCopied, modulesProgram, sizeOf } from './module-program.js';
-import { OutputTail } from './output-tail.js';
+import { OutputTail } from './output-streams.js';
 import type { RunnerClient } from './runner-client.js';
 import type { StoreFetch } from './store-fetch.js';
 

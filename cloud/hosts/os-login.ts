@@ -1,6 +1,6 @@
-import type { SliceRef } from '../../domain/slice.js';
+import type { CloudTpuRef } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import type { GoogleRest } from '../google-project/rest.js';
-import type { GuestAttributesPort } from '../tpu/port.js';
+import type { GuestAttributesPort } from '../machines/cloud-tpu/guest-attributes.js';
 import type { HostTarget } from './port.js';
 
 /** Google's requests about one project, as the worker's account. */
@@ -41,9 +41,10 @@ export class OsLogin {
    * The user name under which the worker's account logs in, after its key was added to its login profile; undefined where OS
    * Login is off. @throws Error saying that it is on, and why it cannot be used
    */
-  userOf({ ref, nodeId }: HostTarget, publicKey: string): Promise<string | undefined> {
-    if (!ref) return Promise.resolve(undefined);
-    const name = `${nodeId} ${publicKey}`;
+  userOf({ ref, uid }: HostTarget, publicKey: string): Promise<string | undefined> {
+    // OS Login is Google's: hosts of another kind have none.
+    if (ref?.kind !== 'cloud-tpu') return Promise.resolve(undefined);
+    const name = `${uid} ${publicKey}`;
     const known = this.#users.get(name);
     if (known && Date.now() - known.at < KNOWN_MS) return known.user;
     const user = this.#ask(ref, publicKey);
@@ -51,7 +52,7 @@ export class OsLogin {
     return user;
   }
 
-  async #ask(ref: SliceRef, publicKey: string): Promise<string | undefined> {
+  async #ask(ref: CloudTpuRef, publicKey: string): Promise<string | undefined> {
     const requests = this.#requests(ref.googleProject);
     const where = await this.#whereEnabled(ref, requests);
     if (where === undefined) return undefined;
@@ -74,7 +75,7 @@ export class OsLogin {
   }
 
   /** The node's own setting outranks its project's. What cannot be read is taken as off: the refusal of the login stands. */
-  async #whereEnabled(ref: SliceRef, requests: ProjectRequests): Promise<string | undefined> {
+  async #whereEnabled(ref: CloudTpuRef, requests: ProjectRequests): Promise<string | undefined> {
     const metadata = await this.#nodes.readNodeMetadata(ref).catch((): Readonly<Record<string, string>> => ({}));
     const node = metadata['enable-oslogin'];
     if (node !== undefined) return isOn(node) ? `metadata of node ${ref.name}` : undefined;

@@ -1,13 +1,16 @@
+import type { AcceleratorDevices } from '../../domain/machine-kinds/kind.js';
+import type { HostCondition } from '../../domain/recovery/host-ends.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
 import type { FileSource } from '../../domain/file-source.js';
-import type { DockerSpec } from '../../domain/setup-spec.js';
-import type { SliceRef } from '../../domain/slice.js';
+import type { MachineRef } from '../../domain/machines.js';
+import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
 
 /** One TPU VM, as SSH reaches it. */
 export interface HostTarget {
   /** Its node in the Cloud TPU API, where guest attributes are read; absent = a host of no node. */
-  readonly ref?: SliceRef;
+  readonly ref?: MachineRef;
   /** The node's int64 id: host keys are pinned per node id, since addresses are recycled (failures.md 29). */
-  readonly nodeId: string;
+  readonly uid: string;
   /** Which slice of the job, from 0. */
   readonly slice: number;
   /** Which host of the slice, from 0. */
@@ -33,29 +36,6 @@ export type ModuleOutcome =
       /** The last lines that the step printed. */
       readonly tail: string;
     };
-
-/** A setup module as data, made by a pure function from the job's spec (activities/modules). Scripts run under `bash -l`. */
-export interface ModulePlan {
-  readonly name: string;
-  /** Hash of everything the module depends on. Written on the host when all steps are done; other content = redone. */
-  readonly fingerprint: string;
-  /** Ends with 0 if what the module made is still there, within two minutes. Runs only if the fingerprint matches. */
-  readonly check: string;
-  readonly steps: readonly ModuleStep[];
-}
-export interface ModuleStep {
-  readonly name: string;
-  readonly script: string;
-  /** Files to put on the host first. */
-  readonly files?: readonly ModuleFile[];
-}
-export interface ModuleFile {
-  /** Relative to the login user's home. */
-  readonly path: string;
-  /** Read only where a host needs it. A large one that is a `StoredSource` is read there by the host, if it can. */
-  readonly content: Buffer | FileSource | StoredSource;
-  readonly mode: number;
-}
 
 /** A file that is an object of a store too, from where the host may read it itself. */
 export interface StoredSource extends FileSource {
@@ -94,33 +74,14 @@ export interface RunRequest {
   readonly env: Readonly<Record<string, string>>;
   /** Runs the script in a container, by its `bash -c`; absent = in the login user's shell. */
   readonly container?: RunContainer;
-  /** What to wait for before the start; what is absent is as on Cloud TPU. */
-  readonly accelerator?: Partial<AcceleratorCheck>;
+  /** What to wait for before the start. Absent: nothing. */
+  readonly accelerator?: AcceleratorCheck;
 }
 
 /** An accelerator serves one process: whoever still has it is waited for, and then named. */
-export interface AcceleratorCheck {
-  /** Globs of device files, without spaces. */
-  readonly devices: readonly string[];
-  /** Files that a process of the accelerator's library leaves behind; removed where nobody holds them. Without spaces. */
-  readonly lockFiles: readonly string[];
-  /** 0: the devices are not looked at. */
-  readonly waitMs: number;
-}
-
-/** A container of the command's, as the job file's `docker` section has it. */
-export type RunContainer = DockerSpec;
-
-/** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
-export interface StopNotice {
-  /**
-   * `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice
-   * failed, or no host has printed anything for `timeouts.no_output`. `stop`: a person stopped, restarted or requeued it, and
-   * it will run again when they say so.
-   */
-  readonly cause: 'quota' | 'cancel' | 'attempt' | 'stop';
-  /** One sentence. */
-  readonly reason: string;
+export interface AcceleratorCheck extends AcceleratorDevices {
+  /** 0: the devices are not looked at. Absent: a minute. */
+  readonly waitMs?: number;
 }
 
 export type RunStatus =
@@ -146,6 +107,8 @@ export type RunStatus =
       readonly isStopped: boolean;
       /** How long ago it ended, at least. Absent: the host cannot tell. */
       readonly quietMs?: number;
+      /** How the host was then. Absent: it could not say. */
+      readonly host?: HostCondition;
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
@@ -211,6 +174,8 @@ export interface HostConnection {
    * Before the signal `notice` appears where the run's $JOBCTL_NOTICE_FILE points, so that the command can tell why.
    */
   stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus>;
+  /** What the provider warns of, where $JOBCTL_WARNING_FILE points, with no signal; undefined: it warns no more. */
+  warnRun(runId: string, reason: string | undefined): Promise<RunStatus>;
   /** One command line for the login user's shell, as `ssh HOST COMMAND`; it ends with the connection. Never repeated here. */
   exec(command: string, options: CommandOptions): Promise<CommandEnd>;
   /**
@@ -231,7 +196,7 @@ export interface HostsPort {
   release(targets?: readonly HostTarget[]): void;
 }
 
-export type { KeyReader } from './key-reader.js';
+export type { KeyReader } from './ssh-key.js';
 
 export interface SshKey {
   /** PEM or OpenSSH private key text. Never logged, never in history. */

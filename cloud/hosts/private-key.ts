@@ -1,7 +1,6 @@
 import ssh2 from 'ssh2';
-import type { KeyReader, PrivateKeyReading } from './key-reader.js';
+import { fingerprintOf, type KeyReader, type PrivateKeyReading } from './ssh-key.js';
 import type { SshKey } from './port.js';
-import { fingerprintOf } from './ssh-key.js';
 
 /** Reads PEM and OpenSSH forms without a passphrase, as the fleet does. */
 export function readPrivateKey(text: string): PrivateKeyReading {

@@ -1,5 +1,6 @@
+import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
-import type { AcceleratorCheck, HostTarget, RunContainer, RunRequest } from './port.js';
+import type { AcceleratorCheck, HostTarget, RunRequest } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 
 /** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
@@ -37,20 +38,16 @@ export function containerName(runId: string, { slice, index }: Pick<HostTarget, 
   return `jobctl-${runId}-h${slice}-${index}`;
 }
 
-/** What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second one away. */
-export const CLOUD_TPU: AcceleratorCheck = {
-  devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'],
-  lockFiles: ['/tmp/libtpu_lockfile'],
-  waitMs: 60_000,
-};
+const DEVICE_WAIT_MS = 60_000;
+const NO_DEVICES: AcceleratorCheck = { devices: [], lockFiles: [] };
 
 /** Attempts of one job share its epochs: `<job>-a<attempt>` without the attempt. */
 function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }
 
-function planOf({ accelerator }: RunRequest, container: string | undefined): string {
-  const { devices, lockFiles, waitMs } = { ...CLOUD_TPU, ...accelerator };
+function planOf({ accelerator = NO_DEVICES }: RunRequest, container: string | undefined): string {
+  const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
@@ -75,7 +72,7 @@ function containerPlan(
     shellWords(['--name', name, '--label', `jobctl.job=${job}`, '--label', `jobctl.run=${runId}`]),
     '--label "jobctl.home=$base" --rm=false --restart=no',
     '-v "$run:$run:ro" -v "$run/output:$run/output"',
-    '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice"',
+    '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning"',
     shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
     '"$run"',
   ];

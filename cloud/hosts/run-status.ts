@@ -1,8 +1,14 @@
+import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import type { RunStatus } from './port.js';
 
 export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
 
 const SAID = 'jobctl-runner: ';
+
+/** Nothing where the host could not say, or an earlier version wrote the record. */
+function hostCondition(word: string | undefined): { readonly host?: HostCondition } {
+  return word === 'up' || word === 'stopping' || word === 'preempted' ? { host: word } : {};
+}
 
 /**
  * The runner's last word on a stream. Others may stand before it: sshd lets bash read a .bashrc that prints.
@@ -43,6 +49,7 @@ export function parseState(line: string): StartAnswer {
         outputBytes: number(4),
         isStopped: fields[5] === 'stopped',
         ...quietMs(6),
+        ...hostCondition(fields[7]),
       };
     }
     case 'orphaned':

@@ -105,5 +105,5 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
 
 /** A host is its node's id and its index; the address too, since a stopped node may come back at another. */
 function hostName(target: HostTarget): string {
-  return `${target.nodeId}/${target.index}@${target.address}`;
+  return `${target.uid}/${target.index}@${target.address}`;
 }

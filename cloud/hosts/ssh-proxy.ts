@@ -1,8 +1,9 @@
+import type { MachineRef } from '../../domain/machines.js';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellQuote } from '../../domain/shell-quote.js';
-import { OutputTail } from './output-tail.js';
+import { OutputTail } from './output-streams.js';
 import type { HostTarget } from './port.js';
 
 /** Where a proxy command is to lead; `hostname` is the VM's own name, which IAP tunnels go by. */
@@ -49,7 +50,7 @@ export function proxyCommandLine(template: string, { target, port, hostname }: P
 
 /** @throws RangeError where the template holds a token that is not known; without a host. */
 export function checkProxyCommand(template: string): void {
-  const target = { nodeId: '', slice: 0, index: 0, address: '-', user: '-' };
+  const target = { uid: '', slice: 0, index: 0, address: '-', user: '-' };
   proxyCommandLine(template, { target, port: 22, hostname: '-' });
 }
 
@@ -59,7 +60,7 @@ export const needsHostname = (template: string): boolean => template.replaceAll(
 export function startProxy(template: string, destination: ProxyDestination): ProxySocket {
   const line = proxyCommandLine(template, destination);
   const { ref } = destination.target;
-  const node = ref && { JOBCTL_NODE_NAME: ref.name, JOBCTL_ZONE: ref.zone, JOBCTL_GOOGLE_PROJECT: ref.googleProject };
+  const node = ref && { JOBCTL_NODE_NAME: ref.name, JOBCTL_ZONE: ref.zone, ...accountVariable(ref) };
   const child = spawn('/bin/sh', ['-c', `exec ${line}`], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -114,3 +115,6 @@ function endGroup(child: ChildProcess): void {
   const kill = setTimeout(() => signal('SIGKILL'), GRACE_MS).unref();
   child.once('exit', () => clearTimeout(kill));
 }
+
+const accountVariable = (ref: MachineRef): Readonly<Record<string, string>> =>
+  ref.kind === 'cloud-tpu' ? { JOBCTL_GOOGLE_PROJECT: ref.googleProject } : {};

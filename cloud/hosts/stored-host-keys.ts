@@ -59,7 +59,7 @@ export class StoredHostKeys implements HostKeyPins {
     if (record === undefined && wasKnown) return true;
     if (record?.publicKey === publicKey && this.#isTrusted(record)) return true;
     if (!target.ref) return false;
-    const facts = await this.#guest.now(target.nodeId, target.ref, target.index);
+    const facts = await this.#guest.now(target.uid, target.ref, target.index);
     if (facts?.hostKeys.includes(publicKey) !== true) return false;
     const user = record?.user;
     const letIn = user === undefined ? {} : { user };
@@ -76,14 +76,14 @@ export class StoredHostKeys implements HostKeyPins {
   }
 
   async #posted(target: HostTarget): Promise<ExpectedHostKey | undefined> {
-    const { nodeId, ref, index } = target;
+    const { uid, ref, index } = target;
     const answer = ref
-      ? await this.#guest.of(nodeId, ref, index)
+      ? await this.#guest.of(uid, ref, index)
       : ({ kind: 'disabled', message: 'it is no VM of a node' } as const);
     if (answer.kind === 'known') return { publicKeys: answer.facts.hostKeys, source: 'guest-attributes' };
     if (!this.#isGuestRequired) return undefined;
     const message =
-      `host ${index} of node ${ref?.name ?? nodeId}: its host key is not in its guest attributes (${answer.message}), ` +
+      `host ${index} of node ${ref?.name ?? uid}: its host key is not in its guest attributes (${answer.message}), ` +
       "and the worker's ssh.hostKeyPolicy requires it";
     if (answer.kind === 'unwritten') throw new HostUnreachable(message);
     throw new HostKeyUnverified(
@@ -94,7 +94,7 @@ export class StoredHostKeys implements HostKeyPins {
   async #read(target: HostTarget): Promise<HostKeyRecord | undefined> {
     const known = this.#known.get(nameOf(target));
     if (known) return known;
-    const record = await this.#overStore(target, () => readHostKey(this.#store, target.nodeId, target.index));
+    const record = await this.#overStore(target, () => readHostKey(this.#store, target.uid, target.index));
     return record && this.#remember(target, record);
   }
 
@@ -121,4 +121,4 @@ export class StoredHostKeys implements HostKeyPins {
   }
 }
 
-const nameOf = ({ nodeId, index }: HostTarget): string => hostKeyObject(nodeId, index);
+const nameOf = ({ uid, index }: HostTarget): string => hostKeyObject(uid, index);

@@ -6,5 +6,5 @@ if [ ! -f "$state/ssh/id_ed25519" ]; then
   mkdir -p -m 700 "$state/ssh"
   ssh-keygen -q -t ed25519 -N '' -C jobctl-rehearsal -f "$state/ssh/id_ed25519"
 fi
-exec node /app/dist/rehearsal/main.js --state-dir "$state/rehearsal" --tpu-port 7301 --rest-port 7302 --store-port 7303 \
+exec node /app/rehearsal/dist/main.js --state-dir "$state/rehearsal" --tpu-port 7301 --rest-port 7302 --store-port 7303 \
   --admin-port 7304 --ssh-port 2222 --subnet-octet 64

@@ -1,14 +1,18 @@
+import { ALL_MODULES } from '../modules/registry.js';
 import type { Path } from '../problem.js';
 import { isMapping, valueAt } from './plain-tree.js';
 
-/** One value that takes the place of what a job file says, or stands where it says nothing. Plain JSON. */
+/** One value that replaces the job file's, or adds a key that the file does not have. Plain JSON. */
 export interface Assignment {
   readonly path: Path;
   readonly value: unknown;
 }
 
-/** Keys of which a text says one thing that a section says under this name: `bundle: DIR` is `bundle: {dir: DIR}`. */
-const SHORT_FOR: Readonly<Record<string, string>> = { bundle: 'dir', keep: 'when' };
+/** Sections for which a plain text may stand, and the key that it then means: `bundle: DIR` is `bundle: {dir: DIR}`. */
+const SHORT_FOR: ReadonlyMap<string, string> = new Map([
+  ['keep', 'when'],
+  ...ALL_MODULES.flatMap(({ name, shortFor }) => (shortFor === undefined ? [] : [[name, shortFor] as const])),
+]);
 
 /**
  * `tree` with the value put in; sections on the way are made, and short forms on the way become sections.
@@ -24,7 +28,7 @@ export function assign(
 }
 
 function withLongForm(tree: unknown, [key, below]: Path): unknown {
-  const name = SHORT_FOR[String(key)];
+  const name = SHORT_FOR.get(String(key));
   if (name === undefined || below === undefined || !isMapping(tree)) return tree;
   const short = tree[String(key)];
   if (short === false) return put(tree, [String(key)], {});

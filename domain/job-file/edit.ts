@@ -1,4 +1,5 @@
 import type { JobSpec } from '../job-spec.js';
+import { machineRequestOf } from '../machines.js';
 import { formatPath, formatProblems, showValue, type Path, type Problem } from '../problem.js';
 import { assign, type Assignment } from './assignment.js';
 import { valueAt } from './plain-tree.js';
@@ -38,8 +39,13 @@ export function checkEdit(present: JobInForce, { job, set = [] }: EditRequest): 
   const problems = before.ok ? changesOfSlices(before.spec, after.spec) : [];
   if (problems.length > 0) return refused(problems);
   const { namedPricing: _, ...rest } = after.spec;
-  const { name, priority, tpu, namedPricing } = present.spec;
-  const kept = { name, priority, tpu, ...(namedPricing === undefined ? {} : { namedPricing }) };
+  const { name, priority, namedPricing } = present.spec;
+  const kept = {
+    name,
+    priority,
+    ...machineRequestOf(present.spec),
+    ...(namedPricing === undefined ? {} : { namedPricing }),
+  };
   return { ok: true, job: edited, spec: bindJobName({ ...rest, ...kept }, present.id) };
 }
 
@@ -51,7 +57,7 @@ const notASection = (path: Path, value: unknown): Problem => ({
   message: `${showValue(value)} stands where this key would need a section`,
 });
 
-/** What is compared: the whole of `tpu`, and these. */
+/** What is compared: the whole section of machines, and these. */
 const FIXED: readonly Path[] = [
   ['slices'],
   ['pool'],
@@ -63,13 +69,19 @@ const FIXED: readonly Path[] = [
 ];
 
 function changesOfSlices(before: JobSpec, after: JobSpec): Problem[] {
-  const keys = new Set([...Object.keys(before.tpu), ...Object.keys(after.tpu)]);
-  const paths = [...[...keys].map((key): Path => ['tpu', key]), ...FIXED];
+  const ofMachines = new Map([...machinePaths(before), ...machinePaths(after)].map((path) => [path.join('.'), path]));
+  const paths = [...ofMachines.values(), ...FIXED];
   return paths.flatMap((path) => {
     const [was, is] = [valueAt(before, path), valueAt(after, path)];
     return JSON.stringify(was) === JSON.stringify(is) ? [] : [changed(path, was, is)];
   });
 }
+
+/** `tpu.accelerator` and so on. */
+const machinePaths = (spec: JobSpec): Path[] =>
+  Object.entries<object>({ ...machineRequestOf(spec) }).flatMap(([section, request]) =>
+    Object.keys(request).map((key): Path => [section, key]),
+  );
 
 function changed(path: Path, was: unknown, is: unknown): Problem {
   const file = path.map((key) => IN_FILE[key] ?? key);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
 /**
- * The kinds of value in a job file. Each says in its `error` what is wanted, in words that complete "X is not ..":
- * schema-problems.ts makes the sentence. `null` counts as absent for every key (`ssh: null`), so optional means nullish.
- * Functions, as zod's own are: no schema may be an export of a module that workflows share (docs/adr/0012).
+ * The kinds of value in a job file. The `error` of each completes the sentence "X is not ..", which schema-problems.ts builds.
+ * `null` counts as absent for every key (`ssh: null`), so optional means nullish. All are functions, because no module that
+ * workflows share may export a schema (docs/adr/0012).
  */
 export const text = (): z.ZodString => z.string({ error: 'text' }).min(1, { error: 'text of one character or more' });
 export const flag = (): z.ZodBoolean => z.boolean({ error: 'true or false' });
 
-/** Text whose quotes people leave out: `RUN: 7`, `EXACT: true`. */
+/** Text that people write without quotes: `RUN: 7`, `EXACT: true`. */
 export const scalarText = (): z.ZodUnion<readonly [z.ZodString, z.ZodNumber, z.ZodBoolean]> =>
   z.union([z.string(), z.number(), z.boolean()], { error: "text, a number, true or false ('' for an empty text)" });
 
@@ -42,12 +42,26 @@ export const duration = (): z.ZodUnion<readonly [z.ZodNumber, z.ZodString]> =>
 
 const SECONDS_PER: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 
-/** Seconds in a value that `duration` accepts. */
+/** Seconds of a value that `duration` accepts. */
 export function secondsOf(value: number | string): number {
   if (typeof value === 'number') return value;
   return Number(value.slice(0, -1)) * (SECONDS_PER[value.slice(-1)] ?? NaN);
 }
 
-/** A section that knows its keys: any other key is a problem. */
+/** A section with these keys; any other key is a problem. */
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> =>
   z.strictObject(shape, { error: 'a section (lines of key: value below it)' });
+
+// Values -------------------------------------------------------------------------------------------------------------
+
+/** The value of a key; undefined for `null`, which a job file may write for "absent". */
+export function given<Value>(value: Value | null | undefined): Value | undefined {
+  return value ?? undefined;
+}
+
+/** A map whose values are all text, although people wrote some without quotes. */
+export function textValues(
+  map: Readonly<Record<string, string | number | boolean>> | null | undefined,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(map ?? {}).map(([key, value]) => [key, String(value)]));
+}

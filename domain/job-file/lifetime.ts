@@ -1,6 +1,5 @@
+import { given, secondsOf } from './fields.js';
 import type { JobSpec } from '../job-spec.js';
-import { secondsOf } from './fields.js';
-import { given } from './plain-values.js';
 import type { Report } from './report.js';
 import { type JobFile, KEEP_WORDS } from './sections.js';
 
@@ -50,7 +49,6 @@ function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
 
 function resolveNoOutput({ timeouts, command }: JobFile, report: Report): number | undefined {
   const value = given(timeouts?.no_output);
-  // Version 0.1.0 knew the key and took no other value.
   if (value === undefined || value === false) return undefined;
   const seconds = secondsOf(value);
   if (!(seconds >= LEAST_NO_OUTPUT_SECONDS))

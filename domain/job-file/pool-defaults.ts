@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { GENERATIONS } from '../accelerators.js';
 import type { AcceleratorType } from '../accelerators.js';
 import { canonicalGeneration } from './accelerator.js';
-import { pricingNamed } from './capacity-keys.js';
+import { pricingNamed } from '../machine-kinds/cloud-tpu/capacity-keys.js';
 import { section, text } from './fields.js';
 import type { Report } from './report.js';
-import { tpuSection } from './tpu-form.js';
-import type { TpuForm } from './tpu-form.js';
+import { tpuSection } from '../machine-kinds/cloud-tpu/section-form.js';
+import type { TpuForm } from '../machine-kinds/cloud-tpu/section-form.js';
 
 /** `v5e` is Google's other word for v5litepod, here as everywhere. */
 const VERSION_KEYS = [...GENERATIONS, 'v5e'] as const;

@@ -1,25 +1,26 @@
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
-import type { JobSpec } from '../job-spec.js';
+import type { JobSpec, Priority } from '../job-spec.js';
+import type { ResolvedRequest } from '../machine-kinds/kind.js';
+import type { MachineRequest } from '../machine-kinds/registry.js';
+import { askedMachines } from '../machines.js';
+import { resolveCommand } from '../modules/command.js';
+import { resolveSetUp } from '../modules/set-up.js';
+import { connectingKeyOf } from '../modules/ssh.js';
 import { showValue } from '../problem.js';
 import type { Problem } from '../problem.js';
-import { secondsOf } from './fields.js';
+import { given, secondsOf } from './fields.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
-import { LATER_KEYS, refuseLaterKeys } from './later-keys.js';
 import { resolveLifetime } from './lifetime.js';
-import { resolveCommand, resolveSetUp, resolveSsh } from './module-sections.js';
-import { resolveNotify } from './notify-section.js';
+import { resolveNotify } from './notify.js';
+import { REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
-import { given, textValues } from './plain-values.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
-import { resolveSecrets } from './secrets-section.js';
-import { jobFileSchema } from './sections.js';
+import { jobFileSchema, LATER_KEYS, refuseLaterKeys } from './sections.js';
 import type { JobFile } from './sections.js';
-import { resolveTpu } from './tpu-section.js';
-import type { ResolvedTpu } from './tpu-section.js';
-import { checkVariableName } from './variable-name.js';
+import { resolveEnv, resolveSecrets } from './variables.js';
 
 export type ResolvedJob =
   | {
@@ -29,7 +30,7 @@ export type ResolvedJob =
       readonly spec: JobSpec;
       /** What the user should know; nothing is wrong. */
       readonly warnings: readonly string[];
-      /** Keys of `tpu` that the file does not give and a pool file may; none where the pool's defaults are in. */
+      /** Keys of the section of its machines that the file does not give and a pool file may; none where the pool's defaults are in. */
       readonly leftToPool: readonly string[];
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
@@ -61,7 +62,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const built = refuseLaterKeys(interpolated.tree);
   const { form, problems, dropped } = checkForm(JOB_FILE, built.tree);
   const report = new Report(dropped);
-  const found = resolveTpu(form.tpu, { slices: form.slices ?? 1, pool: options.pool }, report);
+  const found = resolveRequest(form, { slices: form.slices ?? 1, pool: options.pool }, report);
   const spec = resolveForm(form, found, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
   const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
@@ -78,8 +79,15 @@ const TOO_DEEP = `the job file has more than ${MAX_DEPTH} levels`;
 
 function notAMapping(raw: unknown): Problem {
   const message = raw === null || raw === undefined ? 'the job file is empty' : `${showValue(raw)} is not a job file`;
-  return { path: [], value: raw, message, hint: 'a job file is lines of key: value; the least is tpu: and command:' };
+  return {
+    path: [],
+    value: raw,
+    message,
+    hint: `a job file is lines of key: value; the least is ${MACHINES} and command:`,
+  };
 }
+
+const MACHINES = REQUEST_SECTIONS.map(({ name }) => `${name}:`).join(' or ');
 
 /** In file order, one problem for each place: an unresolved reference is not a bad name as well. */
 function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
@@ -94,11 +102,15 @@ function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
   return first.toSorted((a, b) => compare(a.path, b.path));
 }
 
-function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Report): JobSpec | undefined {
+function resolveForm(
+  form: JobFile,
+  found: ResolvedRequest<MachineRequest> | undefined,
+  report: Report,
+): JobSpec | undefined {
   const name = resolveName(form, report);
   const setUp = resolveSetUp(form, report);
-  const ssh = resolveSsh(form);
-  const command = resolveCommand(form, setUp.modules, found?.type, report);
+  const ssh = connectingKeyOf(form.ssh);
+  const command = resolveCommand(form.command, setUp.modules, found?.slice, report);
   const remoteUser = resolveRemoteUser(form, report);
   const identity = resolveIdentity(form, report);
   const env = resolveEnv(form, report);
@@ -107,13 +119,13 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
   const notify = resolveNotify(form.notify, report);
   if (found === undefined) return undefined;
   return {
-    name: name ?? jobNameFrom(found.type.type),
+    name: name ?? jobNameFrom(found.slice.type),
     ...identity,
     priority: asPriority(form.priority),
     slices: form.slices ?? 1,
     env,
     ...(secrets === undefined ? {} : { secrets }),
-    tpu: found.tpu,
+    ...found.request,
     ...(found.namedPricing === undefined ? {} : { namedPricing: found.namedPricing }),
     ...setUp,
     ...(remoteUser === undefined ? {} : { remoteUser }),
@@ -130,7 +142,7 @@ function resolveForm(form: JobFile, found: ResolvedTpu | undefined, report: Repo
   };
 }
 
-function asPriority(priority: number | null | undefined): JobSpec['priority'] {
+function asPriority(priority: number | null | undefined): Priority {
   return ([1, 2, 3, 4, 5] as const).find((known) => known === priority) ?? DEFAULT_PRIORITY;
 }
 
@@ -165,14 +177,9 @@ function resolveIdentity(form: JobFile, report: Report): Pick<JobSpec, 'project'
   };
 }
 
-function resolveEnv(form: JobFile, report: Report): Record<string, string> {
-  for (const [name, value] of Object.entries(form.env ?? {})) checkVariableName(['env', name], name, report, value);
-  return textValues(form.env);
-}
-
 /**
- * JobMan left the slice up until `delete`; its users should hear of the difference before they look for files there. Their
- * files are known by the sections `job` and `ssh`.
+ * Warns users of JobMan, which kept the slice until `delete`, so that they do not look for files on it later. Their job files have
+ * a section `job` or `ssh`.
  */
 function warnOfKeep(form: JobFile, report: Report): void {
   if (!form.job && !form.ssh) return;
@@ -187,6 +194,6 @@ function warnOfKeep(form: JobFile, report: Report): void {
  * @param job the job's id
  */
 export function bindJobName(spec: JobSpec, job: string): JobSpec {
-  const name = jobLevelName(spec.tpu.name, job);
+  const name = jobLevelName(askedMachines(spec).name, job);
   return mapStrings(spec, (text) => replaceTpuName(text, name)) as JobSpec;
 }

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { MODULE_NAMES } from '../setup-spec.js';
+import { commandForm } from '../modules/command.js';
+import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
+import type { Problem } from '../problem.js';
 import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
-import { moduleSections } from './module-forms.js';
-import { tpuSection } from './tpu-form.js';
+import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
+import { valueAt, without } from './plain-tree.js';
 
 /**
- * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). Form only: what a value means is checked
- * where it is resolved. Every key is optional here, so that one thing that is missing hides no other problem.
+ * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). It checks types only; the code that resolves a value
+ * checks its meaning. Every key is optional, so that one missing key hides no other problem.
  */
 const job = section({
   name: text().nullish().describe("The job's name; ids are made from it."),
-  env_type: oneOf(['docker', 'conda', 'venv'])
-    .nullish()
-    .describe('The environment module, where setup.modules is not given.'),
+  env_type: oneOf(ENVIRONMENT_NAMES).nullish().describe('The environment module, where setup.modules is not given.'),
   remote_user: text().nullish().describe('Login user on the hosts.'),
   loop: flag().nullish().describe('The same as loop.'),
 });
@@ -24,16 +24,6 @@ const setup = section({
     .describe(
       `What is set up on each host, in this order: ${MODULE_NAMES.join(', ')}, or a name of the section modules.`,
     ),
-});
-
-const hostIndex = z.int({ error: 'the index of a host' });
-const hostIndexes = z.union([hostIndex, z.array(hostIndex), z.literal('all')], {
-  error: 'the index of one host, a list of indexes, or all',
-});
-const command = section({
-  run: text().nullish().describe('Runs under bash -lc on the chosen hosts; ${section.key} is replaced.'),
-  cmd: text().nullish().describe('The same as run.'),
-  workers: hostIndexes.nullish().describe('2 is the one host with index 2; a list; all (default).'),
 });
 
 const retries = section({
@@ -52,7 +42,7 @@ const notify = z.union([notifyTarget, z.array(notifyTarget)], {
   error: 'a section {workflow: {id, signal}} or a list of such',
 });
 
-/** What `keep` may say, alone or as `when`. */
+/** The values of `keep`, or of its key `when`. */
 export const KEEP_WORDS = ['never', 'on-failure', 'always'] as const;
 const keepWhen = oneOf(KEEP_WORDS);
 const keep = z.union(
@@ -89,10 +79,10 @@ const schema = section({
   timeouts: timeouts.nullish().describe('How long the job may be in a phase.'),
   notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
-  tpu: tpuSection().nullish(),
+  ...requestForms(),
   setup: setup.nullish(),
-  ...moduleSections(),
-  command: command.nullish(),
+  ...moduleForms(),
+  command: commandForm().nullish(),
   secrets: textMap().nullish().describe('Variables of the command from the secret store: VARIABLE: NAME.'),
 });
 
@@ -107,7 +97,53 @@ export function jobFileJsonSchema(): Record<string, unknown> {
   const json = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown> & {
     properties: Record<string, { anyOf?: { properties?: unknown; required?: string[] }[] }>;
   };
-  const tpuForm = json.properties['tpu']?.anyOf?.find((form) => form.properties !== undefined);
-  if (tpuForm !== undefined) tpuForm.required = ['accelerator'];
-  return { ...json, title: 'jobctl job file', required: ['tpu'] };
+  for (const { name, required } of REQUEST_SECTIONS) {
+    const form = json.properties[name]?.anyOf?.find(({ properties }) => properties !== undefined);
+    if (form !== undefined) form.required = [...required];
+  }
+  const [only, ...others] = REQUEST_SECTIONS.map(({ name }) => ({ required: [name] }));
+  return { ...json, title: 'jobctl job file', ...(others.length === 0 ? only : { oneOf: [only, ...others] }) };
+}
+
+// Keys of later versions ---------------------------------------------------------------------------------------------
+
+/**
+ * Keys that are planned and not built yet, with what a user can do instead. A value that asks for something is refused: to accept
+ * the key and do nothing would break a promise silently.
+ */
+export const LATER_KEYS: Readonly<Record<string, string>> = {
+  hooks: 'trap SIGTERM in the command',
+  atomic: 'slices are asked for one by one, and the job starts when all of them are there',
+  ...Object.fromEntries(
+    REQUEST_SECTIONS.flatMap(({ name, laterKeys }) =>
+      Object.entries(laterKeys).map(([key, instead]) => [`${name}.${key}`, instead] as const),
+    ),
+  ),
+};
+
+/** Whether the value asks for what happens anyway. */
+function asksForNothing(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === 'never') return true;
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** Removes the keys that are not built yet from the tree; those that ask for something are problems. */
+export function refuseLaterKeys(tree: unknown): { readonly tree: unknown; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [];
+  let rest = tree;
+  for (const [key, instead] of Object.entries(LATER_KEYS)) {
+    const path = key.split('.');
+    const value = valueAt(tree, path);
+    if (value === undefined) continue;
+    rest = without(rest, path);
+    if (!asksForNothing(value))
+      problems.push({
+        path,
+        value,
+        at: 'key',
+        message: 'not built yet in this version of jobctl',
+        hint: `until then: ${instead}`,
+      });
+  }
+  return { tree: rest, problems };
 }

@@ -1,12 +1,12 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { Document, ErrorCode, Node, Pair } from 'yaml';
+import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { mapTree } from './plain-tree.js';
 
-/** Values of these that YAML reads as numbers keep their text: 3.10 is not 3.1, and 007 is not 7. */
+/** Values here keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
-  ['venv', 'python'],
-  ['conda', 'python'],
+  ...ALL_MODULES.flatMap(({ name, keptAsWritten = [] }) => keptAsWritten.map((key) => [name, key])),
   ['env', '*'],
   ['tpu', 'labels', '*'],
   ['tpu', 'metadata', '*'],

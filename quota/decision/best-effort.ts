@@ -1,8 +1,8 @@
 import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
-import { isAnyWaiting, isOnNominal } from './waiting.js';
-import type { Kind, Waiting } from './waiting.js';
+import { isAnyWaiting, isWithinNominal } from './waiting.js';
+import type { Kind, WaitingRequest } from './waiting.js';
 
 /**
  * Best effort (rule 4): whoever is left, in the order of service, into free places of tiers where it does not cool down. It
@@ -41,7 +41,7 @@ export function serveCoolingDown(state: PassState, limits: Limits): void {
         state.room.isFree(kind.shape, tier) &&
         isAllowed(kind, tier),
     );
-  serveWhere(cooling, placeWhere(isOnNominal), state);
+  serveWhere(cooling, placeWhere(isWithinNominal), state);
   serveWhere(
     cooling,
     placeWhere((kind, tier) => limits.allow(kind.project, kind.shape, tier)),
@@ -82,8 +82,8 @@ function serveWhere(kinds: readonly Kind[], placeOf: (kind: Kind) => number | un
 const PASSED_OVER = { kind: 'passed-over' } as const;
 const isHeldBack = ({ blocked }: Kind): boolean => blocked?.kind === 'held-back';
 
-function unservedOf(kinds: readonly Kind[]): Waiting[] {
-  const unserved: Waiting[] = [];
+function unservedOf(kinds: readonly Kind[]): WaitingRequest[] {
+  const unserved: WaitingRequest[] = [];
   for (const { last } of kinds) {
     for (let each = last; each !== undefined; each = each.before) if (each.served === undefined) unserved.push(each);
   }

@@ -1,7 +1,8 @@
 import type { Demand } from '../../domain/lease.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { CoolDown, PoolRules, QuotaLease, QuotaMemory } from '../quota-config.js';
-import { unitsOf } from '../quota-units.js';
+import { compareIds } from './time-order.js';
+import { unitsOf } from '../../domain/units.js';
 
 /**
  * Until when a demand cools down in a tier: all zones that it names gave no chips of one of its types. Undefined if it does
@@ -48,7 +49,7 @@ export function withFailures(
     const failures = (known?.failures ?? 0) + 1;
     all.set(placeKey(place), { ...place, failures, until: now + coolDownMs(rules, failures) });
   }
-  return [...all.values()].toSorted((a, b) => (placeKey(a) < placeKey(b) ? -1 : 1));
+  return [...all.values()].toSorted((a, b) => compareIds(placeKey(a), placeKey(b)));
 }
 
 /** The memory after a lease got its chips in `zone`: that place is forgiven. For the workflow, when a job says so. */

@@ -3,7 +3,7 @@ import type { PassState } from './pass-state.js';
 import type { PoolRules, QuotaMemory } from '../quota-config.js';
 import type { Outcome } from './verdict.js';
 import { isWaiting, requestsOf } from './waiting.js';
-import type { Kind, Waiting } from './waiting.js';
+import type { Kind, WaitingRequest } from './waiting.js';
 
 type Clocks = QuotaMemory['heldBack'];
 type Clock = Clocks[string];
@@ -20,7 +20,7 @@ export class HoldBacks {
   /** Ids of the requests with reservations, oldest first. */
   readonly #by: () => readonly string[];
   /** Those for whom chips were claimed in this pass. */
-  readonly #claimants: readonly Waiting[];
+  readonly #claimants: readonly WaitingRequest[];
   readonly #kinds = new Set<Kind>();
 
   constructor(clocks: Clocks, { rules, now, claimants }: PassState, by: () => readonly string[]) {
@@ -60,7 +60,7 @@ export class HoldBacks {
   }
 
   /** Those whose clocks run from this pass on. */
-  *running(): Iterable<Waiting> {
+  *running(): Iterable<WaitingRequest> {
     yield* this.#claimants.filter(isWaiting);
     for (const kind of this.#kinds) yield* requestsOf(kind).filter(({ served }) => served === undefined);
   }

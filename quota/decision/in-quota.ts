@@ -1,56 +1,57 @@
-import type { Laid } from './laying.js';
+import type { Workload } from './tier-quota.js';
 import type { Limits } from './limits.js';
 import { ServiceOrder } from './order-of-service.js';
 import type { PassState } from './pass-state.js';
 import type { HoldBacks } from './hold-backs.js';
-import { isOnNominal } from './waiting.js';
-import type { Kind, Waiting } from './waiting.js';
+import { isWithinNominal } from './waiting.js';
+import type { Kind, WaitingRequest } from './waiting.js';
 
-/** What in-quota demand is served with. */
-interface Means {
+/** The parts of a pass that serve in-quota demand. */
+interface PassParts {
   readonly state: PassState;
   readonly limits: Limits;
   readonly holdBacks: HoldBacks;
 }
 
 /**
- * In-quota requests in the order of service (rules 4 to 7). Those that lie on nominal quota no more are left for later.
- * @param areWinners chips drain for them: each waits for those in its own quota, and none borrows a place elsewhere, which may
- *   have been freed for another of them, before all had their turn. Two that took each other's evicted each other for ever
- *   (docs/adr/0018).
+ * Serves in-quota requests in the order of service (rules 4 to 7). A request that no longer is within nominal quota is left
+ * to later steps.
+ * @param areWinners chips drain for these requests. Each waits for the chips of its own quota. None borrows a free place
+ *   elsewhere before all had their turn, since it may have been freed for another one of them. Two requests that took each
+ *   other's chips preempted each other for ever (docs/adr/0018).
  */
-export function serveInQuota(waiting: readonly Waiting[], means: Means, areWinners = false): void {
+export function serveInQuota(waiting: readonly WaitingRequest[], parts: PassParts, areWinners = false): void {
   for (const { kind } of waiting) kind.blocked = undefined;
   const order = new ServiceOrder(waiting, isOut);
   for (let next = order.next(); next !== undefined; next = order.next()) {
-    serve(next, means, areWinners);
+    serve(next, parts, areWinners);
     if (next.served !== undefined) order.served(next);
   }
 }
 
-/** Asked when it is the head of its project, whose nominal quota only its own project's turns change. */
-function isOut({ served, kind }: Waiting): boolean {
+/** Called for the head of a project. Only that project's own turns change its nominal quota. */
+function isOut({ served, kind }: WaitingRequest): boolean {
   if (served !== undefined || kind.blocked !== undefined) return true;
-  for (const tier of kind.inQuota) if (isOnNominal(kind, tier)) return false;
+  for (const tier of kind.inQuota) if (isWithinNominal(kind, tier)) return false;
   kind.blocked = PASSED_OVER;
   return true;
 }
 
 const PASSED_OVER = { kind: 'passed-over' } as const;
 
-function serve(waiting: Waiting, means: Means, areWinners: boolean): void {
-  const { state } = means;
+function serve(waiting: WaitingRequest, parts: PassParts, areWinners: boolean): void {
+  const { state } = parts;
   const { kind } = waiting;
   const tiers = tiersOnNominal(kind);
   const free = firstFree(kind, tiers, state);
   if (free !== undefined) return state.grant(waiting, free);
   if (areWinners && claimComing(waiting, tiers, state)) return;
-  const elsewhere = freeElsewhere(waiting, tiers, means);
+  const elsewhere = freeElsewhere(waiting, tiers, parts);
   if (elsewhere !== undefined && !areWinners) return state.grant(waiting, elsewhere);
   if (elsewhere !== undefined) return passOver(kind);
-  if (claimComing(waiting, tiers, state) || claimWithVictims(waiting, tiers, state)) return;
-  if (isHeldBack(waiting, tiers, means) || waitForProtected(waiting, tiers, state)) return;
-  if (tiers.some((tier) => state.room.isBehindReservations(kind.shape, tier))) means.holdBacks.keepWaiting(kind);
+  if (claimComing(waiting, tiers, state) || claimWithTargets(waiting, tiers, state)) return;
+  if (isHeldBack(waiting, tiers, parts) || waitForProtected(waiting, tiers, state)) return;
+  if (tiers.some((tier) => state.room.isBehindReservations(kind.shape, tier))) parts.holdBacks.keepWaiting(kind);
   passOver(kind);
 }
 
@@ -58,9 +59,9 @@ function passOver(kind: Kind): void {
   kind.blocked = PASSED_OVER;
 }
 
-/** Where it is in quota still. One that is served has one at least. */
+/** Tiers in which it is still within nominal quota. A request that is served has at least one. */
 function tiersOnNominal(kind: Kind): readonly number[] {
-  return kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isOnNominal(kind, tier));
+  return kind.inQuota.length === 1 ? kind.inQuota : kind.inQuota.filter((tier) => isWithinNominal(kind, tier));
 }
 
 function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassState): number | undefined {
@@ -68,12 +69,16 @@ function firstFree({ shape }: Kind, tiers: readonly number[], { room }: PassStat
   return undefined;
 }
 
-/** A free place in any allowed tier is used before anybody is evicted; there the request is a borrower. */
-function freeElsewhere(waiting: Waiting, inQuota: readonly number[], means: Means): number | undefined {
-  return waiting.kind.shape.tiers.length === inQuota.length ? undefined : freeOutside(waiting, inQuota, means);
+/** A free place in any allowed tier is used before a lease is preempted. There the request borrows. */
+function freeElsewhere(waiting: WaitingRequest, inQuota: readonly number[], parts: PassParts): number | undefined {
+  return waiting.kind.shape.tiers.length === inQuota.length ? undefined : freeOutside(waiting, inQuota, parts);
 }
 
-function freeOutside({ kind }: Waiting, inQuota: readonly number[], { state, limits }: Means): number | undefined {
+function freeOutside(
+  { kind }: WaitingRequest,
+  inQuota: readonly number[],
+  { state, limits }: PassParts,
+): number | undefined {
   return kind.shape.tiers.find(
     (tier) =>
       !inQuota.includes(tier) &&
@@ -83,53 +88,57 @@ function freeOutside({ kind }: Waiting, inQuota: readonly number[], { state, lim
   );
 }
 
-/** Rule 8: what has collected for reservations would do, alone or with victims; both are left alone (docs/adr/0018). */
-function isHeldBack({ kind }: Waiting, tiers: readonly number[], { state, holdBacks }: Means): boolean {
+/** Rule 8: what reservations collected would be enough, alone or with targets. Neither is touched (docs/adr/0018). */
+function isHeldBack({ kind }: WaitingRequest, tiers: readonly number[], { state, holdBacks }: PassParts): boolean {
   const tier = tiers.find(
-    (each) => state.room.hasReserved(kind.shape, each) && victimsFor(kind, each, state, true) !== undefined,
+    (each) => state.room.hasReserved(kind.shape, each) && targetsFor(kind, each, state, true) !== undefined,
   );
   if (tier === undefined) return false;
   kind.blocked = holdBacks.holdBack(kind, tier);
   return true;
 }
 
-/** Rule 7: chips that come free anyway. */
-function claimComing(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+/** Rule 7: claims chips that come free anyway. */
+function claimComing(waiting: WaitingRequest, tiers: readonly number[], state: PassState): boolean {
   const tier = tiers.find((each) => state.room.isComing(waiting.kind.shape, each));
   if (tier === undefined) return false;
   state.claim(waiting, tier, []);
   return true;
 }
 
-/** Rules 6 and 7: with those that victims give back. */
-function claimWithVictims(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+/** Rules 6 and 7: claims chips that come free, with those of targets. */
+function claimWithTargets(waiting: WaitingRequest, tiers: readonly number[], state: PassState): boolean {
   for (const tier of tiers) {
-    const victims = victimsFor(waiting.kind, tier, state, false);
-    if (victims === undefined) continue;
-    state.claim(waiting, tier, victims);
+    const targets = targetsFor(waiting.kind, tier, state, false);
+    if (targets === undefined) continue;
+    state.claim(waiting, tier, targets);
     return true;
   }
   return false;
 }
 
-function victimsFor(
-  { project, shape, priority }: Waiting['kind'],
+function targetsFor(
+  { project, shape, priority }: WaitingRequest['kind'],
   tier: number,
   state: PassState,
   isReservedUsable: boolean,
-): readonly Laid[] | undefined {
-  const lack = state.room.lack(shape, tier, isReservedUsable);
-  if (lack.every((units) => units <= 0)) return [];
-  return state.borrowers(tier).victims(shape, priority, project.lot(tier), lack);
+): readonly Workload[] | undefined {
+  const shortage = state.room.shortage(shape, tier, isReservedUsable);
+  if (shortage.every((units) => units <= 0)) return [];
+  return state.candidates(tier).targets(shape, priority, project.quota(tier), shortage);
 }
 
-/** Rule 6: borrowers have its chips, and minimum runtime protects them. What there is, is kept for it meanwhile. */
-function waitForProtected(waiting: Waiting, tiers: readonly number[], state: PassState): boolean {
+/** Rule 6: borrowing leases hold its chips and are protected. Free and coming chips are kept for it meanwhile. */
+function waitForProtected(waiting: WaitingRequest, tiers: readonly number[], state: PassState): boolean {
   const { shape, priority, project } = waiting.kind;
   for (const tier of tiers) {
-    const [lack, lot, borrowers] = [state.room.lack(shape, tier), project.lot(tier), state.borrowers(tier)];
-    if (!borrowers.isEnoughLater(shape, priority, lot, lack)) continue;
-    state.claimPart(waiting, tier, () => borrowers.protected(shape, lack));
+    const [shortage, quota, candidates] = [
+      state.room.shortage(shape, tier),
+      project.quota(tier),
+      state.candidates(tier),
+    ];
+    if (!candidates.isEnoughLater(shape, priority, quota, shortage)) continue;
+    state.claimPart(waiting, tier, () => candidates.protected(shape, shortage));
     return true;
   }
   return false;

@@ -1,13 +1,12 @@
 import type { PassState } from './pass-state.js';
-import type { ProjectUse } from './project-use.js';
+import type { ProjectUsage } from './usage.js';
 import type { QuotaUnits } from '../../domain/units.js';
-import { unitsOf } from '../quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import type { Shape } from './shapes.js';
 import type { TierProblem } from './verdict.js';
 
 /**
- * Borrowing and lending limits (rule 4) as they stand in a pass: units of each project's limits by type. A project that
- * has none is not named.
+ * Borrowing and lending limits (rule 4) during a pass: units by project and type. A project without limits has no entry.
  */
 export class Limits {
   readonly #state: PassState;
@@ -19,25 +18,25 @@ export class Limits {
   }
 
   /** Whether the project may borrow the gang in this tier. @param isTaken its units are not among the free ones any more */
-  allow(project: ProjectUse, shape: Shape, tier: number, isTaken = false): boolean {
+  allow(project: ProjectUsage, shape: Shape, tier: number, isTaken = false): boolean {
     return (
       this.#borrowing(project, shape, tier) === undefined && this.#lending(project, shape, tier, isTaken) === undefined
     );
   }
 
-  /** What stands against it; all of it. */
-  problems(project: ProjectUse, shape: Shape, tier: number): readonly TierProblem[] {
+  /** All limits that forbid it. */
+  problems(project: ProjectUsage, shape: Shape, tier: number): readonly TierProblem[] {
     const found = [this.#borrowing(project, shape, tier), this.#lending(project, shape, tier, false)];
     return found.filter((problem) => problem !== undefined);
   }
 
-  /** Whether a gang that the empty tier holds could ever lie here as borrowed: within the borrowing limit, beside what others do not lend. */
-  couldEverAllow(project: ProjectUse, shape: Shape, tier: number): boolean {
+  /** Whether the project could ever borrow the gang in this tier if it were empty, within borrowing and lending limits. */
+  potentiallyAllow(project: ProjectUsage, shape: Shape, tier: number): boolean {
     const limit = this.#state.rules.borrowingLimits[project.name];
     return (limit === undefined && !this.#isLendingLimited) || this.#isWithinEver(project, shape, tier, limit);
   }
 
-  #isWithinEver(project: ProjectUse, shape: Shape, tier: number, limit: QuotaUnits | undefined): boolean {
+  #isWithinEver(project: ProjectUsage, shape: Shape, tier: number, limit: QuotaUnits | undefined): boolean {
     return shape.types.every((type, index) => {
       const name = this.#state.shapes.types[type] ?? '';
       const asked = shape.amounts[index] ?? 0;
@@ -46,7 +45,7 @@ export class Limits {
     });
   }
 
-  #borrowing(project: ProjectUse, shape: Shape, tier: number): TierProblem | undefined {
+  #borrowing(project: ProjectUsage, shape: Shape, tier: number): TierProblem | undefined {
     const limits = this.#state.rules.borrowingLimits[project.name];
     if (limits === undefined) return undefined;
     for (const [index, type] of shape.types.entries()) {
@@ -60,7 +59,7 @@ export class Limits {
     return undefined;
   }
 
-  #lending(project: ProjectUse, shape: Shape, tier: number, isTaken: boolean): TierProblem | undefined {
+  #lending(project: ProjectUsage, shape: Shape, tier: number, isTaken: boolean): TierProblem | undefined {
     if (!this.#isLendingLimited) return undefined;
     const { free } = this.#state.room.of(tier);
     for (const [index, type] of shape.types.entries()) {
@@ -72,23 +71,23 @@ export class Limits {
     return undefined;
   }
 
-  /** Units that others neither use nor lend. */
-  #kept(project: ProjectUse, type: number, tier: number): number {
+  /** Nominal units of other projects that they neither use nor lend. */
+  #kept(project: ProjectUsage, type: number, tier: number): number {
     return this.#sumOfOthers(project, (other, lendingLimit) => {
-      const lot = other.lot(tier);
-      return Math.max(0, lot.nominalOf(type) - this.#lendable(lendingLimit, type) - (lot.laying().used[type] ?? 0));
+      const quota = other.quota(tier);
+      return Math.max(0, quota.nominalOf(type) - this.#lendable(lendingLimit, type) - (quota.usage().used[type] ?? 0));
     });
   }
 
-  #neverLent(project: ProjectUse, type: number, tier: number): number {
+  #neverLent(project: ProjectUsage, type: number, tier: number): number {
     return this.#sumOfOthers(project, (other, lendingLimit) =>
-      Math.max(0, other.lot(tier).nominalOf(type) - this.#lendable(lendingLimit, type)),
+      Math.max(0, other.quota(tier).nominalOf(type) - this.#lendable(lendingLimit, type)),
     );
   }
 
   #sumOfOthers(
-    project: ProjectUse,
-    units: (other: ProjectUse, limit: Readonly<Record<string, number>>) => number,
+    project: ProjectUsage,
+    units: (other: ProjectUsage, limit: Readonly<Record<string, number>>) => number,
   ): number {
     let sum = 0;
     for (const [name, limit] of Object.entries(this.#state.rules.lendingLimits)) {

@@ -1,10 +1,9 @@
 import { Heap } from './heap.js';
 import { ProjectLine, TimeLine } from './project-line.js';
-import type { UserUse } from './project-use.js';
-import { compareShares } from './share.js';
-import type { Share } from './share.js';
+import type { Share, UserUsage } from './usage.js';
+import { compareShares } from './usage.js';
 import { inTimeOrder } from './time-order.js';
-import type { Waiting } from './waiting.js';
+import type { WaitingRequest } from './waiting.js';
 
 /**
  * Waiting requests in the order of service (rule 5). Inside a project: priority, then the user who holds least, then time.
@@ -18,20 +17,20 @@ export class ServiceOrder {
   readonly #heads = new Heap<Head>(isHeadBefore);
   /** By number of the user: projects where the user waits. What the user gets in one changes the order in the others. */
   readonly #linesOf: ProjectLine[][] = [];
-  readonly #isOut: (waiting: Waiting) => boolean;
+  readonly #isOut: (waiting: WaitingRequest) => boolean;
   #last: ProjectLine | undefined;
 
   /** @param isOut who is left out; asked when one is the head of its project, and when it is the first of all */
-  constructor(waiting: readonly Waiting[], isOut: (waiting: Waiting) => boolean) {
+  constructor(waiting: readonly WaitingRequest[], isOut: (waiting: WaitingRequest) => boolean) {
     this.#isOut = isOut;
     this.#timeLine = new TimeLine(inTimeOrder(waiting));
     const inOrder = this.#timeLine.waiting;
-    for (let place = 0; place < inOrder.length; place += 1) this.#add(place, inOrder[place] as Waiting);
+    for (let place = 0; place < inOrder.length; place += 1) this.#add(place, inOrder[place] as WaitingRequest);
     for (const line of this.#lines) if (line !== undefined) this.#enter(line);
   }
 
   /** The next one, after what was decided on the last. */
-  next(): Waiting | undefined {
+  next(): WaitingRequest | undefined {
     if (this.#last !== undefined) this.#enter(this.#last);
     for (;;) {
       const head = this.#heads.pop();
@@ -49,17 +48,17 @@ export class ServiceOrder {
   }
 
   /** The user holds more now. */
-  served({ user, kind }: Waiting): void {
+  served({ user, kind }: WaitingRequest): void {
     for (const line of this.#linesOf[user.index] ?? []) if (line.project !== kind.project) this.#enter(line);
   }
 
-  #add(place: number, waiting: Waiting): void {
+  #add(place: number, waiting: WaitingRequest): void {
     const { project } = waiting.kind;
     const line = (this.#lines[project.index] ??= new ProjectLine(project, this.#timeLine, this.#isOut));
     if (line.add(place, waiting)) this.#note(waiting.user, line);
   }
 
-  #note(user: UserUse, line: ProjectLine): void {
+  #note(user: UserUsage, line: ProjectLine): void {
     const lines = (this.#linesOf[user.index] ??= []);
     if (!lines.includes(line)) lines.push(line);
   }
@@ -77,7 +76,7 @@ export class ServiceOrder {
 /** First of a project's line, as it stands among those of others. */
 interface Head {
   readonly place: number;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingRequest;
   readonly line: ProjectLine;
   readonly turn: number;
   readonly share: Share;

@@ -1,8 +1,8 @@
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import { runningCoolDowns } from './cool-downs.js';
-import type { Laid } from './laying.js';
-import { Lot } from './laying.js';
-import { ProjectUse, UserUse } from './project-use.js';
+import type { Workload } from './tier-quota.js';
+import { TierQuota } from './tier-quota.js';
+import { ProjectDrafts, ProjectUsage, UserUsage } from './usage.js';
 import { DEFAULT_RULES } from '../quota-config.js';
 import type {
   Grant,
@@ -13,16 +13,15 @@ import type {
   QuotaMemory,
   QuotaRequest,
 } from '../quota-config.js';
-import { unitsOf } from '../quota-units.js';
-import { KindTable } from './kinds.js';
-import { ProjectDrafts } from './project-drafts.js';
+import { unitsOf } from '../../domain/units.js';
+import { KindTable } from './waiting.js';
 import { addShape, Room } from './room.js';
 import { ShapeTable } from './shapes.js';
 import type { Shape } from './shapes.js';
-import { Borrowers } from './victims.js';
-import type { Kind, Waiting } from './waiting.js';
+import { Candidates } from './candidates.js';
+import type { Kind, WaitingRequest } from './waiting.js';
 
-/** What a pass starts from. */
+/** Input of a pass. */
 export interface PassInput {
   readonly config: LimitedQuota;
   readonly requests: readonly QuotaRequest[];
@@ -31,7 +30,7 @@ export interface PassInput {
   readonly now: EpochMs;
 }
 
-/** All that changes while one pass is made, and the only ways in which it does. */
+/** All state that changes during a pass, and the only methods that change it. */
 export class PassState {
   readonly config: LimitedQuota;
   readonly rules: PoolRules;
@@ -40,14 +39,14 @@ export class PassState {
   readonly shapes: ShapeTable;
   readonly room: Room;
   readonly kinds: readonly Kind[];
-  readonly waiting: readonly Waiting[];
-  readonly projects: ReadonlyMap<string, ProjectUse>;
+  readonly waiting: readonly WaitingRequest[];
+  readonly projects: ReadonlyMap<string, ProjectUsage>;
   readonly grants: Grant[] = [];
   readonly preemptions: Preemption[] = [];
-  /** In quota: those for whom chips that are free, draining or their victims' were claimed, all or in part. */
-  readonly claimants: Waiting[] = [];
-  readonly #users = new Map<string, UserUse>();
-  readonly #borrowers = new Map<number, Borrowers>();
+  /** In-quota requests for which free chips, draining chips or chips of targets were claimed, all or in part. */
+  readonly claimants: WaitingRequest[] = [];
+  readonly #users = new Map<string, UserUsage>();
+  readonly #candidates = new Map<number, Candidates>();
   readonly #poolUnits: number[];
 
   constructor({ config, requests, leases, memory, now }: PassInput) {
@@ -57,11 +56,11 @@ export class PassState {
     this.memory = memory;
     this.shapes = new ShapeTable(config, runningCoolDowns(memory, now));
     const asked = requests.map((request) => this.shapes.of(request));
-    const laid = leases.map((lease) => laidOf(lease, this.shapes.of(lease)));
+    const workloads = leases.map((lease) => workloadOf(lease, this.shapes.of(lease)));
     const totals = config.tiers.map((tier) => this.#vector(tier));
     this.#poolUnits = this.shapes.types.map((_, type) => totals.reduce((sum, total) => sum + (total[type] ?? 0), 0));
-    this.room = roomOf(totals, laid);
-    this.projects = this.#projectsOf(laid, requests);
+    this.room = roomOf(totals, workloads);
+    this.projects = this.#projectsOf(workloads, requests);
     const kinds = new KindTable(this.projects);
     this.waiting = requests.map((request, index) =>
       kinds.add(request, asked[index] as Shape, this.#user(request.user)),
@@ -69,12 +68,12 @@ export class PassState {
     this.kinds = kinds.all;
   }
 
-  borrowers(tier: number): Borrowers {
-    return this.#borrowers.get(tier) ?? this.#readBorrowers(tier);
+  candidates(tier: number): Candidates {
+    return this.#candidates.get(tier) ?? this.#readCandidates(tier);
   }
 
-  /** Its chips are free: it starts. */
-  grant(waiting: Waiting, tier: number, isFromReservation = false): void {
+  /** Starts the request: its chips are free. */
+  grant(waiting: WaitingRequest, tier: number, isFromReservation = false): void {
     const { request, kind } = waiting;
     if (isFromReservation) this.room.spend(kind.shape, tier);
     else this.room.take(kind.shape, tier);
@@ -83,23 +82,23 @@ export class PassState {
     waiting.served = { kind: 'granted', tier, isFromReservation };
   }
 
-  /** Earmarks for it what is free and coming, with what its victims give back; it starts when that is free (rule 7). */
-  claim(waiting: Waiting, tier: number, victims: readonly Laid[]): void {
-    for (const { shape } of victims) this.room.drain(shape, tier);
+  /** Claims free and coming chips, and those of its targets. The request starts when they are free (rule 7). */
+  claim(waiting: WaitingRequest, tier: number, targets: readonly Workload[]): void {
+    for (const { shape } of targets) this.room.drain(shape, tier);
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
-    this.#preempt(waiting, tier, victims);
+    this.#preempt(waiting, tier, targets);
     this.claimants.push(waiting);
-    waiting.served = { kind: 'claimed', tier, victims: victims.map(({ id }) => id) };
+    waiting.served = { kind: 'claimed', tier, targets: targets.map(({ id }) => id) };
   }
 
-  /** As `claim`, of what there is by now. @param protectedOnes who has the rest; found when it is asked for */
-  claimPart(waiting: Waiting, tier: number, protectedOnes: () => readonly Laid[]): void {
+  /** Claims as many chips as there are. @param protectedOnes leases that hold the rest; called only to explain */
+  claimPart(waiting: WaitingRequest, tier: number, protectedOnes: () => readonly Workload[]): void {
     this.room.claim(waiting.kind.shape, tier);
     this.#serve(waiting, tier);
     this.claimants.push(waiting);
     const { now } = this;
-    const borrowers = this.borrowers(tier);
+    const candidates = this.candidates(tier);
     waiting.served = {
       kind: 'protected',
       tier,
@@ -107,41 +106,41 @@ export class PassState {
         return protectedOnes().map(({ id }) => id);
       },
       get until() {
-        return Math.min(...protectedOnes().map((laid) => borrowers.until(laid) ?? now));
+        return Math.min(...protectedOnes().map((workload) => candidates.until(workload) ?? now));
       },
     };
   }
 
-  #readBorrowers(tier: number): Borrowers {
-    const lots = [...this.projects.values()].map((project) => project.lot(tier));
-    const borrowers = new Borrowers(lots, this.rules, this.now);
-    this.#borrowers.set(tier, borrowers);
-    return borrowers;
+  #readCandidates(tier: number): Candidates {
+    const quotas = [...this.projects.values()].map((project) => project.quota(tier));
+    const candidates = new Candidates(quotas, this.rules, this.now);
+    this.#candidates.set(tier, candidates);
+    return candidates;
   }
 
-  /** Once the request is laid, all of its victims are borrowed ones. */
-  #preempt({ request }: Waiting, tier: number, victims: readonly Laid[]): void {
-    if (victims.length === 0) return;
-    const borrowers = this.borrowers(tier);
-    for (const victim of victims) {
-      const { id, lease } = victim;
+  /** Call it after the request was added to its quota: only then do all of its targets borrow. */
+  #preempt({ request }: WaitingRequest, tier: number, targets: readonly Workload[]): void {
+    if (targets.length === 0) return;
+    const candidates = this.candidates(tier);
+    for (const target of targets) {
+      const { id, lease } = target;
       this.preemptions.push({ id, for: request.id, cause: lease?.state === 'parked' ? 'parked' : 'quota' });
-      borrowers.take(victim);
+      candidates.take(target);
     }
   }
 
-  #serve({ request, kind, user }: Waiting, tier: number): void {
+  #serve({ request, kind, user }: WaitingRequest, tier: number): void {
     const { project, priority, shape } = kind;
-    const lot = project.lot(tier);
-    lot.lay({ id: request.id, priority, startedAt: this.now, shape });
-    if (lot.hasLeases) this.#borrowers.get(tier)?.changed(lot);
+    const quota = project.quota(tier);
+    quota.add({ id: request.id, priority, startedAt: this.now, shape });
+    if (quota.hasLeases) this.#candidates.get(tier)?.changed(quota);
     project.use(shape);
     user.hold(shape);
   }
 
-  #projectsOf(laid: readonly Laid[], requests: readonly QuotaRequest[]): Map<string, ProjectUse> {
+  #projectsOf(workloads: readonly Workload[], requests: readonly QuotaRequest[]): Map<string, ProjectUsage> {
     const drafts = new ProjectDrafts(this.config.tiers.length, this.shapes.types.length);
-    for (const each of laid) {
+    for (const each of workloads) {
       const { lease, shape } = each;
       if (lease === undefined || lease.state === 'draining') continue;
       drafts.of(lease.project).add(each, lease.tier);
@@ -151,16 +150,18 @@ export class PassState {
     for (const { project } of requests) drafts.of(project);
     const nominal = new Map(this.config.projects.map((each) => [each.name.toLowerCase(), each.nominal]));
     return new Map(
-      [...drafts.byName].map(([name, { laid: byTier, used }], index) => {
-        const lots = byTier.map((ofTier, tier) => new Lot(this.#vector(nominal.get(name)?.[tier] ?? {}), ofTier));
-        return [name, new ProjectUse(index, name, lots, used)];
+      [...drafts.byName].map(([name, { workloads: byTier, used }], index) => {
+        const quotas = byTier.map(
+          (ofTier, tier) => new TierQuota(this.#vector(nominal.get(name)?.[tier] ?? {}), ofTier),
+        );
+        return [name, new ProjectUsage(index, name, quotas, used)];
       }),
     );
   }
 
-  #user(name: string): UserUse {
+  #user(name: string): UserUsage {
     let user = this.#users.get(name);
-    if (user === undefined) this.#users.set(name, (user = new UserUse(this.#users.size, this.#poolUnits)));
+    if (user === undefined) this.#users.set(name, (user = new UserUsage(this.#users.size, this.#poolUnits)));
     return user;
   }
 
@@ -169,14 +170,14 @@ export class PassState {
   }
 }
 
-function laidOf(lease: QuotaLease, shape: Shape): Laid {
+function workloadOf(lease: QuotaLease, shape: Shape): Workload {
   return { id: lease.id, priority: lease.priority, startedAt: lease.startedAt, shape, lease };
 }
 
-function roomOf(totals: readonly (readonly number[])[], laid: readonly Laid[]): Room {
+function roomOf(totals: readonly (readonly number[])[], workloads: readonly Workload[]): Room {
   const leased = totals.map((total) => total.map(() => 0));
   const draining = totals.map((total) => total.map(() => 0));
-  for (const { shape, lease } of laid) {
+  for (const { shape, lease } of workloads) {
     const tier = Math.min(lease?.tier ?? 0, totals.length - 1);
     addShape(leased[tier] ?? [], shape);
     if (lease?.state === 'draining') addShape(draining[tier] ?? [], shape);

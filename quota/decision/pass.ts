@@ -3,23 +3,23 @@ import { rememberedCoolDowns } from './cool-downs.js';
 import { HoldBacks } from './hold-backs.js';
 import { serveInQuota } from './in-quota.js';
 import { Limits } from './limits.js';
-import { nextAt } from './next-at.js';
+import { nextAt } from './timeouts.js';
 import { PassState } from './pass-state.js';
 import type { PassInput } from './pass-state.js';
-import type { ProjectUse } from './project-use.js';
+import type { ProjectUsage } from './usage.js';
 import type { Decision, QuotaLease, QuotaMemory } from '../quota-config.js';
 import { Reservations } from './reservations.js';
 import { isWaiting, requestsOf } from './waiting.js';
-import type { Waiting } from './waiting.js';
+import type { WaitingRequest } from './waiting.js';
 
-/** One run of the rules over a pool with a quota file; the numbers are those of docs/quota.md. */
-export class Run {
+/** One pass of the rules over a pool with a quota file. Rule numbers are those of docs/quota.md. */
+export class DecisionPass {
   readonly state: PassState;
   readonly limits: Limits;
   readonly reservations: Reservations;
   readonly holdBacks: HoldBacks;
   readonly #leases: readonly QuotaLease[];
-  #byId: ReadonlyMap<string, Waiting> | undefined;
+  #byId: ReadonlyMap<string, WaitingRequest> | undefined;
 
   constructor(input: PassInput) {
     this.state = new PassState(input);
@@ -29,13 +29,13 @@ export class Run {
     this.holdBacks = new HoldBacks(input.memory.heldBack, this.state, () => this.reservations.ids());
   }
 
-  /** The request of that id, if it waits. Most passes remember nothing of single requests and never ask. */
-  waitingOf(id: string): Waiting | undefined {
+  /** The waiting request with that id. The index is built on first use: most passes never need it. */
+  waitingOf(id: string): WaitingRequest | undefined {
     this.#byId ??= new Map(this.state.waiting.map((waiting) => [waiting.request.id, waiting]));
     return this.#byId.get(id);
   }
 
-  /** Rule 4, with what goes before it: chips that were freed for somebody (7), and who waited long enough (8). */
+  /** Rule 4. Before it come requests for which chips were freed (7), and those that were held back long enough (8). */
   serve(): void {
     const means = { state: this.state, limits: this.limits, holdBacks: this.holdBacks };
     serveInQuota(this.#winners(), means, true);
@@ -52,7 +52,7 @@ export class Run {
     return { grants, preemptions, memory: this.#memory(), ...(next === undefined ? {} : { nextAt: next }) };
   }
 
-  /** Nothing is decided; the clocks of those who are held back stand still (rule 10). */
+  /** Decides nothing. The clocks of held-back requests stand still (rule 10). */
   frozenDecision(): Decision {
     const { memory } = this.state;
     const isKnown = (id: string): boolean => this.waitingOf(id) !== undefined;
@@ -76,11 +76,11 @@ export class Run {
     };
   }
 
-  /** Those for whom somebody was preempted, and whoever of their project has a better priority than they. */
-  #winners(): readonly Waiting[] {
+  /** Requests for which a lease was preempted, and requests of their projects with a better priority. */
+  #winners(): readonly WaitingRequest[] {
     const winners = this.#inQuota(this.state.memory.winners);
     if (winners.length === 0) return [];
-    const worst = new Map<ProjectUse, number>();
+    const worst = new Map<ProjectUsage, number>();
     for (const { kind } of winners) {
       worst.set(kind.project, Math.max(kind.priority, worst.get(kind.project) ?? kind.priority));
     }
@@ -94,14 +94,14 @@ export class Run {
     const had = new Set(this.state.memory.winners);
     return this.state.waiting
       .filter(({ request, served }) => {
-        if (served?.kind === 'claimed') return served.victims.length > 0 || had.has(request.id);
+        if (served?.kind === 'claimed') return served.targets.length > 0 || had.has(request.id);
         return served?.kind === 'protected' && had.has(request.id);
       })
       .map(({ request }) => request.id)
       .toSorted();
   }
 
-  #inQuota(ids: readonly string[]): readonly Waiting[] {
+  #inQuota(ids: readonly string[]): readonly WaitingRequest[] {
     return ids
       .map((id) => this.waitingOf(id))
       .filter((waiting) => waiting !== undefined)
@@ -109,5 +109,6 @@ export class Run {
   }
 }
 
-const isOpen = (waiting: Waiting | undefined): boolean => waiting !== undefined && isWaiting(waiting);
-const isInQuotaAndUnserved = ({ served, kind }: Waiting): boolean => served === undefined && kind.inQuota.length > 0;
+const isOpen = (waiting: WaitingRequest | undefined): boolean => waiting !== undefined && isWaiting(waiting);
+const isInQuotaAndUnserved = ({ served, kind }: WaitingRequest): boolean =>
+  served === undefined && kind.inQuota.length > 0;

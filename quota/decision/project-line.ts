@@ -1,25 +1,24 @@
 import { Heap } from './heap.js';
-import { PRIORITIES } from './kinds.js';
-import type { ProjectUse, UserUse } from './project-use.js';
-import { compareShares } from './share.js';
-import type { Share } from './share.js';
-import type { Waiting } from './waiting.js';
+import { PRIORITIES } from './waiting.js';
+import type { ProjectUsage, Share, UserUsage } from './usage.js';
+import { compareShares } from './usage.js';
+import type { WaitingRequest } from './waiting.js';
 
 /** Behind the last of a queue. */
 const NOBODY = -1;
 
 /** Requests in order of time, and queues of them: of each, the place of the next in its queue. */
 export class TimeLine {
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly WaitingRequest[];
   readonly #after: Int32Array;
 
   /** @param waiting first come first */
-  constructor(waiting: readonly Waiting[]) {
+  constructor(waiting: readonly WaitingRequest[]) {
     this.waiting = waiting;
     this.#after = new Int32Array(waiting.length).fill(NOBODY);
   }
 
-  at(place: number): Waiting | undefined {
+  at(place: number): WaitingRequest | undefined {
     return this.waiting[place];
   }
 
@@ -34,7 +33,7 @@ export class TimeLine {
 
 /** One user's requests of one project and priority, in order of time. */
 interface Queue {
-  readonly user: UserUse;
+  readonly user: UserUsage;
   readonly priority: number;
   /** Places of the first that is not passed over, and of the last. */
   first: number;
@@ -46,23 +45,23 @@ interface Queue {
 
 /** One project's requests in the order of service. */
 export class ProjectLine {
-  readonly project: ProjectUse;
+  readonly project: ProjectUsage;
   turn = 0;
   readonly #timeLine: TimeLine;
   /** By number of the user and priority as one number. */
   readonly #queues = new Map<number, Queue>();
   /** Made when first asked. */
   #heap: Heap<Queue> | undefined;
-  readonly #isOut: (waiting: Waiting) => boolean;
+  readonly #isOut: (waiting: WaitingRequest) => boolean;
 
-  constructor(project: ProjectUse, timeLine: TimeLine, isOut: (waiting: Waiting) => boolean) {
+  constructor(project: ProjectUsage, timeLine: TimeLine, isOut: (waiting: WaitingRequest) => boolean) {
     this.project = project;
     this.#timeLine = timeLine;
     this.#isOut = isOut;
   }
 
   /** Places come in order. @returns whether it is the first of its queue */
-  add(place: number, { user, kind: { priority } }: Waiting): boolean {
+  add(place: number, { user, kind: { priority } }: WaitingRequest): boolean {
     const key = user.index * PRIORITIES + priority;
     const queue = this.#queues.get(key);
     if (queue === undefined) {

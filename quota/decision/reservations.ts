@@ -3,12 +3,13 @@ import type { Limits } from './limits.js';
 import type { PassState } from './pass-state.js';
 import type { Reservation } from '../quota-config.js';
 import type { Shape } from './shapes.js';
-import type { Kind, Waiting } from './waiting.js';
+import { compareIds } from './time-order.js';
+import type { Kind, WaitingRequest } from './waiting.js';
 
 /** A reservation with the request that it is for. */
 interface Reserved {
   readonly reservation: Reservation;
-  readonly waiting: Waiting;
+  readonly waiting: WaitingRequest;
 }
 
 /**
@@ -22,13 +23,13 @@ export class Reservations {
   #kept: Reserved[];
 
   /** Keeps what stands, dissolves what is over, makes what is due. @param waitingOf a request that waits, by id */
-  constructor(state: PassState, limits: Limits, waitingOf: (id: string) => Waiting | undefined) {
+  constructor(state: PassState, limits: Limits, waitingOf: (id: string) => WaitingRequest | undefined) {
     this.#state = state;
     this.#limits = limits;
     this.#dissolved = new Map(
       Object.entries(state.memory.dissolved)
         .filter(([id]) => waitingOf(id) !== undefined)
-        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        .toSorted(([a], [b]) => compareIds(a, b)),
     );
     const standing = state.memory.reservations.flatMap((reservation) => {
       const waiting = waitingOf(reservation.id);
@@ -71,7 +72,7 @@ export class Reservations {
   }
 
   /** When a request will have waited its aging time. */
-  agedAt({ request }: Waiting): EpochMs {
+  agedAt({ request }: WaitingRequest): EpochMs {
     const since = request.waitingSince ?? request.submittedAt;
     const dissolvedAt = this.#dissolved.size === 0 ? undefined : this.#dissolved.get(request.id);
     return Math.max(since, dissolvedAt ?? since) + this.#state.rules.agingMs;
@@ -84,12 +85,12 @@ export class Reservations {
 
   #inOrder(): readonly Reserved[] {
     return this.#kept.toSorted(
-      ({ reservation: a }, { reservation: b }) => a.madeAt - b.madeAt || a.tier - b.tier || (a.id < b.id ? -1 : 1),
+      ({ reservation: a }, { reservation: b }) => a.madeAt - b.madeAt || a.tier - b.tier || compareIds(a.id, b.id),
     );
   }
 
   /** In quota it needs none; cooling down it has none. */
-  #mayKeep({ kind }: Waiting, { tier }: Reservation): boolean {
+  #mayKeep({ kind }: WaitingRequest, { tier }: Reservation): boolean {
     return kind.inQuota.length === 0 && kind.shape.tiers.includes(tier) && !kind.shape.coolingUntil.has(tier);
   }
 
@@ -113,8 +114,8 @@ export class Reservations {
   }
 
   /** Of those whose aging time is over and who have no reservation. */
-  #longestWaiting(kinds: readonly Kind[]): Waiting | undefined {
-    let first: Waiting | undefined;
+  #longestWaiting(kinds: readonly Kind[]): WaitingRequest | undefined {
+    let first: WaitingRequest | undefined;
     let firstAt = this.#state.now;
     for (const { last } of kinds) {
       for (let each = last; each !== undefined; each = each.before) {
@@ -132,7 +133,7 @@ export class Reservations {
   #placeFor({ project, shape, inQuota }: Kind): number | undefined {
     if (inQuota.length > 0 || shape.types.length === 0) return undefined;
     for (const tier of shape.tiers) {
-      if (shape.coolingUntil.has(tier) || !this.#limits.couldEverAllow(project, shape, tier)) continue;
+      if (shape.coolingUntil.has(tier) || !this.#limits.potentiallyAllow(project, shape, tier)) continue;
       return this.#isTaken(shape, tier) ? undefined : tier;
     }
     return undefined;

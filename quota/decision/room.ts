@@ -2,20 +2,20 @@ import type { Shape } from './shapes.js';
 
 /** Units of one tier by number of the type. */
 interface TierRoom {
-  /** What nobody has, and nobody who was served before waits for; 0 where the pool was shrunk. */
+  /** Units that are neither leased nor claimed; 0 in a pool that was shrunk below its leases. */
   readonly free: number[];
-  /** `free` and what is draining, less what is claimed; below 0 where the pool was shrunk under its leases. */
+  /** Free and draining units less claimed ones; negative in a pool that was shrunk below its leases. */
   readonly coming: number[];
-  /** What collects for reservations. */
+  /** Units collected for reservations. */
   readonly reserved: number[];
-  /** What this pass gave to reservations that were full. */
+  /** Units of reservations that started in this pass. */
   readonly started: number[];
-  /** What in-quota requests of this pass wait for. */
+  /** Units that in-quota requests of this pass wait for. */
   readonly claimed: number[];
   readonly draining: number[];
 }
 
-/** The chips of the pool while one pass is made. Claims are kept here and nowhere else: the next pass makes them anew. */
+/** Available units of the pool during one pass. Claims exist only here; the next pass makes them again. */
 export class Room {
   readonly #tiers: readonly TierRoom[];
 
@@ -70,22 +70,22 @@ export class Room {
     return types.some((type) => (reserved[type] ?? 0) + (started[type] ?? 0) > 0);
   }
 
-  /** By type of the shape: units that what is free and draining lacks; 0 or less: enough. */
-  lack({ types, amounts }: Shape, tier: number, isReservedUsable = false): number[] {
+  /** Units by type of the shape that are missing beyond free and draining ones; 0 or less means enough. */
+  shortage({ types, amounts }: Shape, tier: number, isReservedUsable = false): number[] {
     const { coming, reserved } = this.of(tier);
     return types.map(
       (type, index) => (amounts[index] ?? 0) - (coming[type] ?? 0) - (isReservedUsable ? (reserved[type] ?? 0) : 0),
     );
   }
 
-  /** A grant. */
+  /** Takes units for a grant. */
   take(shape: Shape, tier: number): void {
     const { free, coming } = this.of(tier);
     addShape(free, shape, -1);
     addShape(coming, shape, -1);
   }
 
-  /** Earmarks for a request what is free and, beyond that, what is coming: all that it asks, or as much as there is. */
+  /** Earmarks units for a request, free ones first, then coming ones: all that it asks for, or as many as there are. */
   claim({ types, amounts }: Shape, tier: number): void {
     const { free, coming, claimed } = this.of(tier);
     types.forEach((type, index) => {
@@ -96,14 +96,14 @@ export class Room {
     });
   }
 
-  /** A lease was told to go: its units are coming. */
+  /** The units of a target are coming. */
   drain(shape: Shape, tier: number): void {
     const { coming, draining } = this.of(tier);
     addShape(coming, shape);
     addShape(draining, shape);
   }
 
-  /** Collects free units for a reservation. @returns whether it has all that it needs */
+  /** Collects free units for a reservation. @returns whether it is full */
   reserve({ types, amounts }: Shape, tier: number): boolean {
     const { free, coming, reserved } = this.of(tier);
     let isFull = true;
@@ -117,7 +117,7 @@ export class Room {
     return isFull;
   }
 
-  /** The reservation's units go to its request. */
+  /** Gives the collected units to the request that starts. */
   spend(shape: Shape, tier: number): void {
     const { reserved, started } = this.of(tier);
     addShape(reserved, shape, -1);

@@ -12,7 +12,7 @@ export interface Shape {
   readonly amounts: readonly number[];
   readonly pricing: Demand['pricing'];
   readonly zones: Demand['zones'];
-  /** Tiers where it may lie and that could hold it if they were empty, best first. */
+  /** Tiers that it may use and that could hold it if they were empty, best first. */
   readonly tiers: readonly number[];
   /** Of these, where all of its zones cool down, and until when. */
   readonly coolingUntil: ReadonlyMap<number, EpochMs>;

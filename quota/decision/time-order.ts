@@ -9,8 +9,12 @@ export function byTime(a: Timed, b: Timed): number {
   return a.request.submittedAt - b.request.submittedAt || byId(a, b);
 }
 
-function byId({ request: a }: Timed, { request: b }: Timed): number {
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+const byId = ({ request: a }: Timed, { request: b }: Timed): number => compareIds(a.id, b.id);
+
+/** Arbitrary but fixed, whatever the order of the input: by UTF-16 code unit. */
+export function compareIds(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /**

@@ -39,8 +39,8 @@ export type TierProblem =
 /** What a pass decided on one request. */
 export type Outcome =
   | { readonly kind: 'granted'; readonly tier: number; readonly isFromReservation: boolean }
-  /** In quota: chips that are free or draining, and those of `victims` (told to go in this pass), are claimed for it. */
-  | { readonly kind: 'claimed'; readonly tier: number; readonly victims: readonly string[] }
+  /** In quota: free and draining chips, and those of `targets` (preempted in this pass), are claimed for it. */
+  | { readonly kind: 'claimed'; readonly tier: number; readonly targets: readonly string[] }
   /** In quota: reservations keep the chips from it, until `until` at the latest (rule 8). */
   | { readonly kind: 'held-back'; readonly tier: number; readonly by: readonly string[]; readonly until: EpochMs }
   /** In quota: borrowers have its chips who are protected; the first of them until `until` (rule 6). */
@@ -56,7 +56,7 @@ export interface Verdict {
   readonly request: QuotaRequest;
   /** 1 = first: where the pass looks at it, in the order of service, among those who go on waiting; 0 if it was granted. */
   readonly position: number;
-  /** Whether it lies on its project's nominal quota in an allowed tier, when its turn comes. */
+  /** Whether it is within its project's nominal quota in an allowed tier when its turn comes. */
   readonly isInQuota: boolean;
   readonly outcome: Outcome;
   /** Of each tier; empty if it was granted. */

@@ -1,22 +1,22 @@
 import type { QuotaRequest } from '../quota-config.js';
 import { wantedTypes } from './best-effort.js';
 import { ServiceOrder } from './order-of-service.js';
-import type { Run } from './pass.js';
-import { unitsOf } from '../quota-units.js';
+import type { DecisionPass } from './pass.js';
+import { unitsOf } from '../../domain/units.js';
 import { mayLieIn } from './shapes.js';
 import type { Outcome, TierProblem, Verdict } from './verdict.js';
-import { isOnNominal, isWaiting } from './waiting.js';
-import type { Waiting } from './waiting.js';
+import { isWithinNominal, isWaiting } from './waiting.js';
+import type { WaitingRequest } from './waiting.js';
 
 /** Reasons for what a run of the rules decided, found when they are asked for. */
 export class Verdicts {
-  readonly #run: Run;
+  readonly #run: DecisionPass;
   readonly #isFrozen: boolean;
   #line: readonly QuotaRequest[] | undefined;
   #positions: ReadonlyMap<string, number> | undefined;
   #wanted: ReadonlySet<string> | undefined;
 
-  constructor(run: Run, isFrozen: boolean) {
+  constructor(run: DecisionPass, isFrozen: boolean) {
     this.#run = run;
     this.#isFrozen = isFrozen;
   }
@@ -27,7 +27,7 @@ export class Verdicts {
    */
   get line(): readonly QuotaRequest[] {
     if (this.#line !== undefined) return this.#line;
-    const parts: Waiting[][] = [[], [], [], []];
+    const parts: WaitingRequest[][] = [[], [], [], []];
     for (const each of this.#run.state.waiting) if (isWaiting(each)) parts[this.#partOf(each)]?.push(each);
     this.#line = parts.flatMap((part) => inOrder(part).map(({ request }) => request));
     return this.#line;
@@ -51,7 +51,7 @@ export class Verdicts {
     return this.#positions.get(id) ?? 0;
   }
 
-  #partOf(waiting: Waiting): number {
+  #partOf(waiting: WaitingRequest): number {
     const { kind, request } = waiting;
     if (kind.shape.tiers.some((tier) => !kind.shape.coolingUntil.has(tier) && isInQuotaIn(waiting, tier))) return 0;
     if (this.#run.reservations.of(request.id) !== undefined) return 1;
@@ -59,7 +59,7 @@ export class Verdicts {
     return tiers.length > 0 && tiers.every((tier) => coolingUntil.has(tier)) ? 3 : 2;
   }
 
-  #outcomeOf({ served, kind, request }: Waiting): Outcome {
+  #outcomeOf({ served, kind, request }: WaitingRequest): Outcome {
     if (this.#isFrozen) return { kind: 'frozen' };
     if (served !== undefined) return served;
     if (kind.blocked?.kind === 'held-back') {
@@ -71,7 +71,7 @@ export class Verdicts {
     return { kind: 'collecting', tier, madeAt, until: this.#run.reservations.endOf(reservation) };
   }
 
-  #problems(waiting: Waiting, tier: number): readonly TierProblem[] {
+  #problems(waiting: WaitingRequest, tier: number): readonly TierProblem[] {
     const { config } = this.#run.state;
     const { request, kind } = waiting;
     if (!mayLieIn(config, request, tier)) return [{ kind: 'pricing', tier }];
@@ -90,7 +90,7 @@ export class Verdicts {
     ];
   }
 
-  #roomProblems({ kind: { shape } }: Waiting, tier: number): readonly TierProblem[] {
+  #roomProblems({ kind: { shape } }: WaitingRequest, tier: number): readonly TierProblem[] {
     const { room, shapes } = this.#run.state;
     const { free, reserved, claimed, draining } = room.of(tier);
     return shape.types.flatMap((type, index): TierProblem[] => {
@@ -102,25 +102,26 @@ export class Verdicts {
     });
   }
 
-  #othersFirst({ kind: { shape } }: Waiting, tier: number): readonly TierProblem[] {
+  #othersFirst({ kind: { shape } }: WaitingRequest, tier: number): readonly TierProblem[] {
     const wanted = (this.#wanted ??= wantedTypes(this.#run.state));
     const types = shape.types.filter((type) => wanted.has(`${tier}/${type}`));
     return types.map((type) => ({ kind: 'after-others', tier, type: this.#run.state.shapes.types[type] ?? '' }));
   }
 }
 
-const isInQuota = (waiting: Waiting): boolean => waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
+const isInQuota = (waiting: WaitingRequest): boolean =>
+  waiting.kind.shape.tiers.some((tier) => isInQuotaIn(waiting, tier));
 
 /** As the pass leaves it: what was served before it may have taken the nominal quota that was there when the pass began. */
-function isInQuotaIn({ kind, served }: Waiting, tier: number): boolean {
+function isInQuotaIn({ kind, served }: WaitingRequest, tier: number): boolean {
   if (served !== undefined) return served.kind !== 'granted' && 'tier' in served && served.tier === tier;
   if (kind.blocked?.kind === 'held-back' && kind.blocked.tier === tier) return true;
-  return isOnNominal(kind, tier);
+  return isWithinNominal(kind, tier);
 }
 
-function inOrder(waiting: readonly Waiting[]): readonly Waiting[] {
+function inOrder(waiting: readonly WaitingRequest[]): readonly WaitingRequest[] {
   const order = new ServiceOrder(waiting, () => false);
-  const line: Waiting[] = [];
+  const line: WaitingRequest[] = [];
   for (let next = order.next(); next !== undefined; next = order.next()) line.push(next);
   return line;
 }

@@ -1,51 +1,121 @@
-import type { ProjectUse, UserUse } from './project-use.js';
+import type { ProjectUsage, UserUsage } from './usage.js';
 import type { QuotaRequest } from '../quota-config.js';
 import type { Shape } from './shapes.js';
 import type { Outcome } from './verdict.js';
 
 /**
- * Requests that nothing but user, time and id tells apart: what a pass cannot do for one of them, it can do for none that
- * comes after it.
+ * Requests that differ only in user, time and id. If a pass can do nothing for one of them, it can do nothing for the
+ * requests of the same kind that come after it.
  */
 export interface Kind {
-  readonly project: ProjectUse;
+  readonly project: ProjectUsage;
   readonly priority: number;
   readonly shape: Shape;
-  /** The one that was read last; the others by `before`. Most kinds have one or two: no array is made for each. */
-  last: Waiting | undefined;
-  /** Allowed tiers where it lies on nominal quota as the pass begins, best first; without those where it cools down. */
+  /** The request read last; `before` links to the others. Most kinds have one or two, so there is no array. */
+  last: WaitingRequest | undefined;
+  /** Allowed tiers in which it is within nominal quota when the pass begins, best first, without tiers on cool-down. */
   readonly inQuota: readonly number[];
-  /** Of the first that nothing could be done for, in the step that is under way. */
+  /** Outcome of the first request that could not be served in the current step. */
   blocked: Outcome | undefined;
 }
 
-/** A request while a pass is made. */
-export interface Waiting {
+/** A request during a pass. */
+export interface WaitingRequest {
   readonly request: QuotaRequest;
-  readonly user: UserUse;
+  readonly user: UserUsage;
   readonly kind: Kind;
-  /** The one of its kind that was read before it. */
-  readonly before: Waiting | undefined;
-  /** Once it was granted, or chips were claimed for it; until then its kind's counts. */
+  /** The request of the same kind that was read before it. */
+  readonly before: WaitingRequest | undefined;
+  /** Set once it was granted or chips were claimed for it. Until then the outcome of its kind holds. */
   served: Outcome | undefined;
 }
 
-/** Whether it goes on waiting: nothing was decided on it yet, or it was not granted. */
-export const isWaiting = ({ served }: Waiting): boolean => served?.kind !== 'granted';
+/** Whether it still waits: it was not granted in this pass. */
+export const isWaiting = ({ served }: WaitingRequest): boolean => served?.kind !== 'granted';
 
 /** The requests of a kind. */
-export function requestsOf(kind: Kind): readonly Waiting[] {
-  const all: Waiting[] = [];
+export function requestsOf(kind: Kind): readonly WaitingRequest[] {
+  const all: WaitingRequest[] = [];
   for (let each = kind.last; each !== undefined; each = each.before) all.push(each);
   return all;
 }
 
-/** Whether any of the kind goes on waiting. */
+/** Whether any request of the kind still waits. */
 export function isAnyWaiting(kind: Kind): boolean {
   for (let each = kind.last; each !== undefined; each = each.before) if (isWaiting(each)) return true;
   return false;
 }
 
-/** Whether it would lie on its project's nominal quota of this tier if it started now. */
-export const isOnNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
-  project.lot(tier).holds(shape, priority);
+/** Whether it would be within its project's nominal quota of this tier if it started now. */
+export const isWithinNominal = ({ project, shape, priority }: Kind, tier: number): boolean =>
+  project.quota(tier).fits(shape, priority);
+
+/** More than any priority. */
+export const PRIORITIES = 1024;
+const NOWHERE: readonly number[] = [];
+
+interface KindsOfProject {
+  readonly project: ProjectUsage;
+  /** By shape and priority as one number. */
+  readonly kinds: Map<number, Kind>;
+}
+
+/** Requests by kind. */
+export class KindTable {
+  readonly all: Kind[] = [];
+  readonly #projects: ReadonlyMap<string, ProjectUsage>;
+  /** By name of the project as written. */
+  readonly #ofProject = new Map<string, KindsOfProject>();
+
+  constructor(projects: ReadonlyMap<string, ProjectUsage>) {
+    this.#projects = projects;
+  }
+
+  add(request: QuotaRequest, shape: Shape, user: UserUsage): WaitingRequest {
+    const { project, kinds } = this.#kindsOf(request.project);
+    const key = shape.index * PRIORITIES + request.priority;
+    let kind = kinds.get(key);
+    if (kind === undefined) {
+      kind = newKind(project, request.priority, shape);
+      kinds.set(key, kind);
+      this.all.push(kind);
+    }
+    const waiting: WaitingRequest = { request, user, kind, before: kind.last, served: undefined };
+    kind.last = waiting;
+    return waiting;
+  }
+
+  #kindsOf(name: string): KindsOfProject {
+    const known = this.#ofProject.get(name);
+    if (known !== undefined) return known;
+    const project = this.#projects.get(name.toLowerCase());
+    if (project === undefined) throw new RangeError(`project '${name}': not read before its requests`);
+    const made = { project, kinds: new Map<number, Kind>() };
+    this.#ofProject.set(name, made);
+    return made;
+  }
+}
+
+function newKind(project: ProjectUsage, priority: number, shape: Shape): Kind {
+  return {
+    project,
+    priority,
+    shape,
+    last: undefined,
+    inQuota: tiersInQuota(project, priority, shape),
+    blocked: undefined,
+  };
+}
+
+/** Returns the shape's own list if it is all of them: thousands of kinds have all or none. */
+function tiersInQuota(project: ProjectUsage, priority: number, shape: Shape): readonly number[] {
+  let count = 0;
+  for (const tier of shape.tiers) if (isInQuota(project, priority, shape, tier)) count += 1;
+  if (count === 0) return NOWHERE;
+  if (count === shape.tiers.length) return shape.tiers;
+  return shape.tiers.filter((tier) => isInQuota(project, priority, shape, tier));
+}
+
+function isInQuota(project: ProjectUsage, priority: number, shape: Shape, tier: number): boolean {
+  return !shape.coolingUntil.has(tier) && project.quota(tier).fits(shape, priority);
+}

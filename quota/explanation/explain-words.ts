@@ -1,5 +1,6 @@
 import { chipsOfUnits } from '../../domain/accelerators.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
+import type { Rebuilding } from '../published-state.js';
 import type { QuotaConfig } from '../quota-config.js';
 import type { DueTime, Explanation, Holder, Reason, ReasonCode } from './explanation.js';
 
@@ -51,6 +52,17 @@ export function ordinal(place: number): string {
 /** One sentence of `jobctl why`, without a full stop. */
 export function reasonText(reason: Reason, of: Pick<Explanation, 'project' | 'units'>, wording: Wording): string {
   return textOf(reason, new Speech(of, wording));
+}
+
+/** Why nothing is granted in a pool that is rebuilt, without a full stop. */
+export function rebuildingText(pool: string, rebuilding: Rebuilding, timeOf: Wording['timeOf']): string {
+  const { since, until, waitsFor, waitsForCount } = rebuilding;
+  const head = `pool ${pool} lost its memory and is being rebuilt since ${timeOf(since)}`;
+  if (waitsForCount === 0) return `${head}: it is reading what is open, and grants nothing until then`;
+  const more = waitsForCount - waitsFor.length;
+  const jobs = andList([...waitsFor, ...(more > 0 ? [`${more} more`] : [])]);
+  const they = waitsForCount === 1 ? 'it holds' : 'they hold';
+  return `${head}: it waits for ${jobs} to say what ${they}, until ${timeOf(until)} at most, and grants nothing until then`;
 }
 
 /** What alone keeps a job waiting where it applies, the strongest first; else it is what is short. */
@@ -116,7 +128,7 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
   'over-nominal': ({ tier, type, nominal, used, asked, by }, say) => {
     const all = `all ${say.amount(type, asked)} would be borrowed`;
     if (nominal === 0) return `${say.project} has no nominal quota of ${type}${say.inTier(tier)}: ${all}`;
-    // Where nobody is laid before it, the job alone is more than there is.
+    // Without an earlier job, this one alone asks for more than the nominal quota.
     const inUse = used === 0 ? 'less than it asks' : `${used} in use (${say.holders(by)})`;
     return `${say.project}'s quota${say.inTier(tier)}: ${nominal} nominal, ${inUse}, so ${all}`;
   },

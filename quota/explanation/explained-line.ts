@@ -3,18 +3,29 @@ import type { EpochMs } from '../../domain/units.js';
 import type { Verdict } from '../decision/verdict.js';
 import { Explainer } from '../explain.js';
 import type { PoolSnapshot } from '../published-state.js';
-import { Table } from '../shared-values.js';
+import { Table } from '../packed-values.js';
 import type { Sentence, WaitingLine } from '../waiting-line.js';
-import { plainWording, sentenceText, type Wording } from './explain-words.js';
+import { plainWording, rebuildingText, sentenceText, type Wording } from './explain-words.js';
 
 /**
  * One pass, and one explanation for each kind of job that waits for another reason. It can be left off after the pass and
  * after each job, since in a large pool it takes half a second.
  */
-export function* explainedLine({ view, pool, at, epoch, admission }: PoolSnapshot): Generator<undefined, WaitingLine> {
+export function* explainedLine({
+  view,
+  pool,
+  at,
+  epoch,
+  admission,
+  rebuilding,
+}: PoolSnapshot): Generator<undefined, WaitingLine> {
   const sentences = new Table<Sentence>();
   const line = { v: 1, pool, at, epoch } as const;
   if (view.requests.length === 0) return { ...line, sentences: [], rows: [] };
+  if (rebuilding !== undefined) {
+    const why = markedSentence(rebuildingText(pool, rebuilding, markedTime));
+    return { ...line, sentences: [why], rows: view.requests.map(({ id }) => [jobOfLeaseKey(id), 0]) };
+  }
   const explainer = new Explainer(view, at);
   const { pass } = explainer;
   const isDraining = admission === 'draining';
@@ -50,7 +61,13 @@ const markedTime = (at: EpochMs): string => `${MARK}${at}${MARK}`;
 function sentenceOf(explainer: Explainer, id: string, words: Wording): Sentence {
   const why = explainer.of(id);
   if (why === undefined) throw new RangeError(`'${id}' is in the line and does not wait`);
+  return markedSentence(sentenceText(why, words));
+}
+
+function markedSentence(text: string): Sentence {
   // Every other part is a time.
-  const parts = sentenceText(why, words).split(MARK);
-  return parts.map((part, index) => (index % 2 === 1 ? Number(part) : part)).filter((part) => part !== '');
+  return text
+    .split(MARK)
+    .map((part, index) => (index % 2 === 1 ? Number(part) : part))
+    .filter((part) => part !== '');
 }

@@ -31,14 +31,14 @@ export type Reason =
     }
   /** The tier's chips are bought in another way than the job wants. */
   | { readonly code: 'pricing'; readonly tier: number; readonly pricing: Pricing; readonly wanted: Pricing }
-  /** It does not lie whole on what is left of its project's nominal quota in this tier, so it would be borrowed as a whole (rule 3). */
+  /** It does not fit whole on what is left of its project's nominal quota in this tier, so all of it would be borrowed (rule 3). */
   | {
       readonly code: 'over-nominal';
       readonly tier: number;
       readonly type: string;
       readonly asked: number;
       readonly nominal: number;
-      /** On nominal quota, by jobs that are laid before it. */
+      /** Units of nominal quota used by jobs that count before it. */
       readonly used: number;
       readonly by: readonly Holder[];
     }
@@ -125,4 +125,40 @@ export interface Explanation {
   readonly holders: readonly Holder[];
   /** In order; the first is the earliest time by rule. */
   readonly due: readonly DueTime[];
+}
+
+/** Gives ids other names: for people a job is called by its own id, not by that of its lease. */
+export type NameOf = (id: string) => string;
+
+const holder =
+  (nameOf: NameOf) =>
+  (each: Holder): Holder => ({ ...each, id: nameOf(each.id) });
+
+/** The same reason with the jobs in it renamed. */
+export function renamedReason(reason: Reason, nameOf: NameOf): Reason {
+  switch (reason.code) {
+    case 'over-nominal':
+    case 'draining':
+      return { ...reason, by: reason.by.map(holder(nameOf)) };
+    case 'reserved':
+      return { ...reason, for: nameOf(reason.for) };
+    case 'protected':
+    case 'held-back':
+      return { ...reason, by: reason.by.map(nameOf) };
+    default:
+      return reason;
+  }
+}
+
+/** The same explanation with all jobs in it renamed, its own too. */
+export function renamed(why: Explanation, nameOf: NameOf): Explanation {
+  const { id, behind, reasons, holders, due } = why;
+  return {
+    ...why,
+    id: nameOf(id),
+    ...(behind === undefined ? {} : { behind: nameOf(behind) }),
+    reasons: reasons.map((reason) => renamedReason(reason, nameOf)),
+    holders: holders.map(holder(nameOf)),
+    due: due.map((time): DueTime => (time.of === undefined ? time : { ...time, of: nameOf(time.of) })),
+  };
 }

@@ -1,9 +1,9 @@
 import type { EpochMs } from '../../domain/units.js';
 import type { Holder, ProjectUnits } from './explanation.js';
-import { inLayingOrder } from '../nominal-quota.js';
+import { inQuotaOrder } from '../nominal-quota.js';
 import { DEFAULT_RULES } from '../quota-config.js';
 import type { LimitedQuota, QuotaLease } from '../quota-config.js';
-import { isWithin, subtractUnits, unitsOf } from '../quota-units.js';
+import { isWithin, subtractUnits, unitsOf } from '../../domain/units.js';
 
 /** Who holds one type in one tier. */
 interface Holding {
@@ -18,11 +18,11 @@ interface Holding {
   readonly askingEnd?: { readonly at: EpochMs; readonly id: string };
 }
 
-interface LaidTier {
-  /** Ids of leases that do not lie on nominal quota. */
+interface CountedTier {
+  /** Ids of borrowing leases. */
   readonly borrowed: ReadonlySet<string>;
-  /** By project, in lower case, in laying order: those that do. */
-  readonly onNominal: ReadonlyMap<string, readonly QuotaLease[]>;
+  /** By project, in lower case: leases within nominal quota, in the order of rule 3. */
+  readonly withinNominal: ReadonlyMap<string, readonly QuotaLease[]>;
 }
 
 /**
@@ -32,13 +32,13 @@ interface LaidTier {
 export class LeaseHolders {
   readonly #config: LimitedQuota;
   readonly #tiers: readonly QuotaLease[][];
-  readonly #laid: (LaidTier | undefined)[];
+  readonly #counted: (CountedTier | undefined)[];
   readonly #holdings = new Map<string, Holding>();
 
   constructor(config: LimitedQuota, leases: readonly QuotaLease[]) {
     this.#config = config;
     this.#tiers = config.tiers.map(() => []);
-    this.#laid = config.tiers.map(() => undefined);
+    this.#counted = config.tiers.map(() => undefined);
     for (const lease of leases) this.#tiers[Math.min(lease.tier, config.tiers.length - 1)]?.push(lease);
   }
 
@@ -57,7 +57,7 @@ export class LeaseHolders {
       .filter((lease) => units(lease) > 0)
       .toSorted((a, b) => units(b) - units(a) || (a.id < b.id ? -1 : 1));
     const draining = leases.filter(isDraining);
-    const { borrowed } = this.#laidIn(tier);
+    const { borrowed } = this.#countedIn(tier);
     const { askingTimeoutMs } = this.#config.rules ?? DEFAULT_RULES;
     const asking = leases.filter((lease) => lease.state === 'asking');
     const ends = asking.map(({ id, askingSince, startedAt }) => ({
@@ -78,33 +78,33 @@ export class LeaseHolders {
     };
   }
 
-  /** One tier's leases laid on the nominal quotas of their projects (rule 3), once for all jobs that are explained. */
-  #laidIn(tier: number): LaidTier {
-    const known = this.#laid[tier];
+  /** Counts one tier's leases against their projects' nominal quotas (rule 3), once for all jobs that are explained. */
+  #countedIn(tier: number): CountedTier {
+    const known = this.#counted[tier];
     if (known) return known;
-    const inOrder = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inLayingOrder);
+    const inOrder = (this.#tiers[tier] ?? []).filter((lease) => !isDraining(lease)).toSorted(inQuotaOrder);
     const left = new Map(this.#config.projects.map(({ name, nominal }) => [name.toLowerCase(), nominal[tier] ?? {}]));
-    const laid = { borrowed: new Set<string>(), onNominal: new Map<string, QuotaLease[]>() };
+    const counted = { borrowed: new Set<string>(), withinNominal: new Map<string, QuotaLease[]>() };
     for (const lease of inOrder) {
       const project = lease.project.toLowerCase();
       const own = left.get(project) ?? {};
       if (!isWithin(lease.units, own)) {
-        laid.borrowed.add(lease.id);
+        counted.borrowed.add(lease.id);
         continue;
       }
       left.set(project, subtractUnits(own, lease.units));
-      const before = laid.onNominal.get(project);
+      const before = counted.withinNominal.get(project);
       if (before) before.push(lease);
-      else laid.onNominal.set(project, [lease]);
+      else counted.withinNominal.set(project, [lease]);
     }
-    this.#laid[tier] = laid;
-    return laid;
+    this.#counted[tier] = counted;
+    return counted;
   }
 
-  /** The project's leases that lie on its nominal quota before a request of this priority, in laying order. */
-  laidBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
-    const laid = this.#laidIn(tier).onNominal.get(project.toLowerCase()) ?? [];
-    return laid.filter((lease) => lease.priority <= priority);
+  /** The project's leases within nominal quota that count before a request of this priority, in the order of rule 3. */
+  withinNominalBefore(tier: number, project: string, priority: number): readonly QuotaLease[] {
+    const counted = this.#countedIn(tier).withinNominal.get(project.toLowerCase()) ?? [];
+    return counted.filter((lease) => lease.priority <= priority);
   }
 }
 

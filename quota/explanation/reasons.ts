@@ -1,6 +1,6 @@
 import type { EpochMs } from '../../domain/units.js';
-import { unitsOf } from '../quota-units.js';
-import type { Holder, Reason } from './explanation.js';
+import { unitsOf } from '../../domain/units.js';
+import type { DueTime, Holder, Reason } from './explanation.js';
 import { holder } from './lease-holders.js';
 import type { LeaseHolders } from './lease-holders.js';
 import { findProject } from '../quota-config.js';
@@ -116,19 +116,19 @@ export class Reasons {
   #overNominal(request: QuotaRequest, problems: readonly TierProblem[]): readonly Reason[] {
     const shut = new Set(problems.filter(({ kind }) => kind === 'pricing' || kind === 'size').map(({ tier }) => tier));
     const open = this.#config.tiers.flatMap((_, tier) => (shut.has(tier) ? [] : [this.#lackOfNominal(request, tier)]));
-    const lack = (lacking: readonly OverNominal[]): number =>
+    const missing = (lacking: readonly OverNominal[]): number =>
       lacking.reduce((most, { asked, nominal, used }) => Math.max(most, asked - (nominal - used)), 0);
-    return open.toSorted((a, b) => lack(a) - lack(b))[0] ?? [];
+    return open.toSorted((a, b) => missing(a) - missing(b))[0] ?? [];
   }
 
   #lackOfNominal({ project, priority, units }: QuotaRequest, tier: number): readonly OverNominal[] {
     const nominal = findProject(this.#config, project)?.nominal[tier] ?? {};
-    const laid = this.#holders.laidBefore(tier, project, priority);
+    const before = this.#holders.withinNominalBefore(tier, project, priority);
     return Object.entries(units).flatMap(([type, asked]) => {
-      const used = sum(laid, type);
+      const used = sum(before, type);
       if (asked <= unitsOf(nominal, type) - used) return [];
       const by = named(
-        laid.filter((lease) => unitsOf(lease.units, type) > 0),
+        before.filter((lease) => unitsOf(lease.units, type) > 0),
         type,
       );
       return [{ code: 'over-nominal', tier, type, asked, nominal: unitsOf(nominal, type), used, by }];
@@ -166,3 +166,46 @@ const sum = (leases: readonly QuotaLease[], type: string): number =>
 
 const named = (leases: readonly QuotaLease[], type: string): readonly Holder[] =>
   leases.slice(0, MOST_NAMED).map((lease) => holder(lease, type));
+
+/**
+ * When rules alone may change what a verdict says, the earliest first. Ends of jobs are not among them: nobody knows those.
+ * @param askingEnds of leases without chips of what is short
+ */
+export function dueTimes(
+  { request, isInQuota, outcome }: Verdict,
+  reasons: readonly Reason[],
+  facts: {
+    readonly memory: QuotaMemory;
+    readonly agingMs: number;
+    readonly askingEnds: readonly { readonly at: EpochMs; readonly id: string }[];
+    readonly now: EpochMs;
+  },
+): readonly DueTime[] {
+  const times: DueTime[] = facts.askingEnds.map(({ at, id }) => ({ at, what: 'asking-ends', of: id }));
+  if (outcome.kind === 'protected') {
+    const [first] = outcome.by;
+    times.push({ at: outcome.until, what: 'protection-ends', ...(first === undefined ? {} : { of: first }) });
+  }
+  if (outcome.kind === 'held-back') times.push({ at: outcome.until, what: 'held-back-ends' });
+  const cools = reasons.filter((reason) => reason.code === 'cool-down').map(({ until }) => until);
+  if (cools.length > 0) times.push({ at: Math.min(...cools), what: 'cool-down-ends' });
+  else if (!isInQuota && outcome.kind === 'passed-over' && reasons.some(isReservable))
+    times.push({ at: agesAt(request, facts), what: 'reservation' });
+  return times.filter(({ at }) => at > facts.now).toSorted((a, b) => a.at - b.at);
+}
+
+/** A shortage is what a reservation helps against; a limit that is too small for the job at all times is none. */
+function isReservable(reason: Reason, _: number, all: readonly Reason[]): boolean {
+  if (reason.code !== 'short') return false;
+  return !all.some(
+    (other) => other.code === 'borrowing-limit' && other.tier === reason.tier && other.asked > other.limit,
+  );
+}
+
+/** When it has waited its aging time (rule 8). */
+function agesAt(
+  { id, waitingSince, submittedAt }: QuotaRequest,
+  { memory, agingMs }: { readonly memory: QuotaMemory; readonly agingMs: number },
+): EpochMs {
+  return Math.max(waitingSince ?? submittedAt, memory.dissolved[id] ?? 0) + agingMs;
+}

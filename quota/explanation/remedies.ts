@@ -2,7 +2,7 @@ import type { EpochMs } from '../../domain/units.js';
 import type { Explanation, Holder } from './explanation.js';
 import { passOf } from '../decide.js';
 import type { Pool, QuotaLease } from '../quota-config.js';
-import { unitsOf } from '../quota-units.js';
+import { unitsOf } from '../../domain/units.js';
 import type { Verdict } from '../decision/verdict.js';
 
 /** A change that would unblock a waiting job, tried by a pass of its own: nothing here is a guess. */
@@ -44,22 +44,22 @@ export function leastShort(
 }
 
 function endsThatDo(pool: Pool, now: EpochMs, why: Explanation): readonly Remedy[] {
-  const lack = leastShort(why);
-  if (lack === undefined || pool.config.kind === 'unlimited') return [];
+  const shortage = leastShort(why);
+  if (shortage === undefined || pool.config.kind === 'unlimited') return [];
   const last = pool.config.tiers.length - 1;
-  const units = (lease: QuotaLease): number => unitsOf(lease.units, lack.type);
+  const units = (lease: QuotaLease): number => unitsOf(lease.units, shortage.type);
   const there = pool.leases
-    .filter((lease) => Math.min(lease.tier, last) === lack.tier && units(lease) > 0 && lease.state !== 'draining')
+    .filter((lease) => Math.min(lease.tier, last) === shortage.tier && units(lease) > 0 && lease.state !== 'draining')
     .toSorted((a, b) => units(a) - units(b) || (a.id < b.id ? -1 : 1));
   const startsWithout = (gone: readonly QuotaLease[]): boolean => starts(withoutLeases(pool, gone), now, why.id);
   const named = (leases: readonly QuotaLease[]): readonly Holder[] =>
     leases.map((lease) => ({ id: lease.id, project: lease.project, units: units(lease) }));
-  const enough = there.filter((lease) => units(lease) >= lack.short).slice(0, MOST_TRIES);
+  const enough = there.filter((lease) => units(lease) >= shortage.short).slice(0, MOST_TRIES);
   const single: QuotaLease[] = [];
   for (const lease of enough) if (single.length < MOST_NAMED && startsWithout([lease])) single.push(lease);
-  if (single.length > 0) return [{ kind: 'one-ends', type: lack.type, of: named(single) }];
+  if (single.length > 0) return [{ kind: 'one-ends', type: shortage.type, of: named(single) }];
   const together = fewestTogether(there.toReversed(), startsWithout);
-  return together.length === 0 ? [] : [{ kind: 'all-end', type: lack.type, of: named(together) }];
+  return together.length === 0 ? [] : [{ kind: 'all-end', type: shortage.type, of: named(together) }];
 }
 
 /** Largest first until it does: so none of them is too much. Empty where `MOST_NAMED` do not. */

@@ -3,14 +3,12 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { formatProblem } from '../../domain/problem.js';
 import type { Problem } from '../../domain/problem.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
-import { parsePoolFile } from './pool-file.js';
-import { RULE_KEYS } from './pool-file-form.js';
-import type { PoolFileForm } from './pool-file-form.js';
+import { parsePoolFile, RULE_KEYS } from './pool-file.js';
+import type { PoolFileForm } from './pool-file.js';
 import { findProject, isSameProject, NO_PROJECT, UNLIMITED } from '../quota-config.js';
 import type { LimitedQuota, QuotaConfig } from '../quota-config.js';
 import { parseQuotaFile, poolHas } from './quota-file.js';
-import { TomlPositions } from './toml-positions.js';
-import { located } from './toml-text.js';
+import { located, TomlPositions } from './toml-text.js';
 
 /** A file that an operator writes; `name` is a path or URL, for messages. */
 export interface OperatorFile {

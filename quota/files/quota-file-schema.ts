@@ -1,4 +1,4 @@
-import { MOST_UNITS } from '../quota-units.js';
+import { MOST_UNITS } from '../../domain/units.js';
 
 const byType = (amount: object, description: string): object => ({
   type: 'object',

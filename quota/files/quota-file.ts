@@ -8,10 +8,9 @@ import type { QuotaUnits } from '../../domain/units.js';
 import { patternProblem } from '../membership.js';
 import { nominalQuota } from '../nominal-quota.js';
 import { isSameProject } from '../quota-config.js';
-import { MOST_UNITS, unitsOf } from '../quota-units.js';
+import { MOST_UNITS, unitsOf } from '../../domain/units.js';
 import type { LimitedQuota, QuotaProject } from '../quota-config.js';
-import { TomlPositions } from './toml-positions.js';
-import { located, readToml } from './toml-text.js';
+import { located, readToml, TomlPositions } from './toml-text.js';
 
 export type ParsedQuotaFile =
   | {

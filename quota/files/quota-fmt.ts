@@ -1,8 +1,7 @@
 import { parseTOML } from 'toml-eslint-parser';
 import type { AST } from 'toml-eslint-parser';
 import type { Problem } from '../../domain/problem.js';
-import { TomlPositions } from './toml-positions.js';
-import { readToml } from './toml-text.js';
+import { readToml, TomlPositions } from './toml-text.js';
 
 type Piece = AST.Token | AST.Comment;
 

@@ -1,7 +1,87 @@
+import { ParseError, parseTOML } from 'toml-eslint-parser';
+import type { AST } from 'toml-eslint-parser';
+import type { Path, Problem } from '../../domain/problem.js';
 import { parse } from 'toml';
 import type { Mapping } from '../../domain/job-file/plain-tree.js';
-import type { Problem } from '../../domain/problem.js';
-import type { TomlPositions } from './toml-positions.js';
+
+interface Place {
+  readonly line: number;
+  /** 1-based. */
+  readonly column: number;
+}
+
+/**
+ * Where the values of a TOML text stand. `toml` decides what a file means and gives no positions; this one only locates,
+ * and where it cannot read what `toml` can, problems are shown without a place.
+ */
+export class TomlPositions {
+  readonly #keys = new Map<string, Place>();
+  readonly #values = new Map<string, Place>();
+  /** Where and why the text is no TOML, in this parser's words. */
+  readonly syntaxError: (Place & { readonly message: string }) | undefined;
+
+  constructor(text: string) {
+    try {
+      this.#readTop(parseTOML(text, { tomlVersion: '1.1' }).body[0]);
+    } catch (error) {
+      // Its parser calls itself for each level.
+      if (error instanceof RangeError) this.syntaxError = { line: 1, column: 1, message: 'nested too deeply' };
+      else if (!(error instanceof ParseError)) throw error;
+      else this.syntaxError = { line: error.lineNumber, column: error.column + 1, message: error.message };
+    }
+  }
+
+  /** The problem with the place of its value or key; of the nearest table above where the value is missing. */
+  locate(problem: Problem): Problem {
+    for (let depth = problem.path.length; depth > 0; depth--) {
+      const key = nameOf(problem.path.slice(0, depth));
+      const isExact = depth === problem.path.length;
+      const value = isExact && problem.at !== 'key' ? this.#values.get(key) : undefined;
+      const place = value ?? this.#keys.get(key);
+      if (place !== undefined) return { ...problem, ...place };
+    }
+    return { ...problem, line: 1, column: 1 };
+  }
+
+  #readTop(table: AST.TOMLTopLevelTable): void {
+    for (const node of table.body) {
+      if (node.type === 'TOMLKeyValue') this.#readPair(node, []);
+      else this.#readTable(node);
+    }
+  }
+
+  #readTable(table: AST.TOMLTable): void {
+    const path = table.resolvedKey;
+    const place = placeOf(table.key);
+    path.forEach((_, depth) => {
+      const name = nameOf(path.slice(0, depth + 1));
+      if (!this.#keys.has(name)) this.#keys.set(name, place);
+    });
+    for (const pair of table.body) this.#readPair(pair, path);
+  }
+
+  #readPair(pair: AST.TOMLKeyValue, parent: Path): void {
+    let path = parent;
+    for (const key of pair.key.keys) {
+      path = [...path, key.type === 'TOMLBare' ? key.name : key.value];
+      const name = nameOf(path);
+      if (!this.#keys.has(name)) this.#keys.set(name, placeOf(key));
+    }
+    this.#readValue(pair.value, path);
+  }
+
+  #readValue(value: AST.TOMLContentNode, path: Path): void {
+    this.#values.set(nameOf(path), placeOf(value));
+    if (value.type === 'TOMLArray') value.elements.forEach((item, index) => this.#readValue(item, [...path, index]));
+    if (value.type === 'TOMLInlineTable') value.body.forEach((pair) => this.#readPair(pair, path));
+  }
+}
+
+const nameOf = (path: Path): string => JSON.stringify(path);
+
+function placeOf(node: AST.TOMLNode): Place {
+  return { line: node.loc.start.line, column: node.loc.start.column + 1 };
+}
 
 export type Toml = { readonly ok: true; readonly value: Mapping } | { readonly ok: false; readonly problem: Problem };
 

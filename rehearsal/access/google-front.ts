@@ -43,7 +43,7 @@ const CREDENTIAL_ADVICE =
 
 /**
  * What Google's front refuses, in its order: no or bad credentials, scopes, the project that is to be billed, the project, the service that is not enabled,
- * the location, the permission. Texts and reasons as people reported them (docs/rehearsal.md names the sources).
+ * the location, the permission. Texts and reasons as people reported them (README.md names the sources).
  * @returns who called. @throws ApiError
  */
 export function passFront(access: AccessControl, facts: ProjectFacts, call: FrontCall): Caller {

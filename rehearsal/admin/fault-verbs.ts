@@ -7,7 +7,10 @@ import { holdRequest, listLagRequest, refuseRequest, releaseRequest } from './re
 /** What the API and the service do wrong from now on. */
 
 export function refuse({ cloud, clock }: AdminParts, body: unknown): object {
-  const { method, code, message, times, forMs, afterEffect, nameMatches, zone } = parse(refuseRequest, body);
+  const { method, code, message, reason, times, forMs, afterEffect, as, nameMatches, zone } = parse(
+    refuseRequest,
+    body,
+  );
   const status = findStatus(code);
   if (status === undefined) throw new AdminError(400, `code: ${code}`);
   cloud.state.refusals.push({
@@ -17,6 +20,8 @@ export function refuse({ cloud, clock }: AdminParts, body: unknown): object {
     times,
     afterEffect: afterEffect ?? false,
     nameMatches,
+    ...(reason !== undefined && { reason }),
+    ...(as !== undefined && { as }),
     ...(zone !== undefined && { zone }),
     ...(forMs !== undefined && { until: clock.now() + forMs }),
   });

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { GENERATIONS } from '../../domain/accelerators.js';
+import { GENERATIONS } from '../tpu/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { METHODS } from '../tpu/methods.js';
-import { TIERS } from '../tpu/settings.js';
+import { SSH_AT_SHUTDOWN, TIERS } from '../tpu/settings.js';
 import { STORE_METHODS } from '../store/calls.js';
 
 /** Bodies of the admin interface's calls. */
@@ -42,7 +42,8 @@ export const preemptRequest = z.strictObject({
   notice: z.boolean().optional(),
   /** How long before; as the settings say if not given. Means notice. */
   noticeMs: ms.optional(),
-  mode: z.enum(['preempted', 'vanish']).optional(),
+  /** `signal`: the guests shut down for as long as the settings say, and the API shows nothing before. */
+  mode: z.enum(['preempted', 'vanish', 'signal']).optional(),
 });
 
 /** UNHEALTHY_MAINTENANCE; clearAfterMs: and healthy again after that; clear: at once. */
@@ -85,16 +86,27 @@ export const failRequestRequest = z.strictObject({
   message: z.string().optional(),
 });
 
-export const refuseRequest = z.strictObject({
-  method,
-  code,
-  message: z.string().optional(),
-  times: z.number().int().min(1).optional(),
-  forMs: ms.optional(),
-  afterEffect: z.boolean().optional(),
-  nameMatches: pattern.optional(),
-  zone: zone.optional(),
-});
+const CREATES = ['CreateNode', 'CreateQueuedResource'];
+
+export const refuseRequest = z
+  .strictObject({
+    method,
+    code,
+    message: z.string().optional(),
+    /** ErrorInfo's. */
+    reason: z.string().optional(),
+    times: z.number().int().min(1).optional(),
+    forMs: ms.optional(),
+    afterEffect: z.boolean().optional(),
+    /** A create call is accepted, and comes to this: by its operation, or as a FAILED queued resource. */
+    as: z.enum(['operation', 'request']).optional(),
+    nameMatches: pattern.optional(),
+    zone: zone.optional(),
+  })
+  .refine(({ as, method: of }) => as === undefined || CREATES.slice(as === 'request' ? 1 : 0).includes(of), {
+    path: ['as'],
+    error: 'operation: of CreateNode or CreateQueuedResource; request: of CreateQueuedResource',
+  });
 
 export const holdRequest = z.strictObject({ state: z.enum(HOLDABLE), nameMatches: pattern.optional() });
 
@@ -132,6 +144,8 @@ export const configureRequest = z.strictObject({
   repairingMs: span.optional(),
   noticeMs: span.optional(),
   guestNoticeMs: span.optional(),
+  preemptedLagMs: span.optional(),
+  sshAtShutdown: z.enum(SSH_AT_SHUTDOWN).optional(),
   preemptibleLifeMs: span.optional(),
   capacity: z
     .record(z.string().regex(placePattern(''), 'must be <zone>/<generation> or <zone>/<generation>/<tier>'), chips)

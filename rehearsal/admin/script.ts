@@ -15,7 +15,7 @@ export interface ScriptParts extends AdminParts {
 }
 
 const scriptRequest = z.strictObject({
-  /** YAML; docs/rehearsal.md, "Fault scripts". */
+  /** YAML; README.md, "Fault scripts". */
   text: z.string(),
 });
 

@@ -24,7 +24,7 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** What a test or a person tells the cloud from behind: docs/rehearsal.md has a line for each verb. */
+/** What a test or a person tells the cloud from behind: README.md has a line for each verb. */
 export async function startAdminServer(parts: AdminServerParts, port: number): Promise<AdminServer> {
   const app = fastify({ forceCloseConnections: true });
   app.setErrorHandler((error, _request, reply) => sendError(reply, error));

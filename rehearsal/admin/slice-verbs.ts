@@ -13,6 +13,10 @@ export function preempt({ cloud }: AdminParts, body: unknown): object {
   const node = liveNode(findNode(cloud, name), 'preempted');
   if (notice === true || noticeMs !== undefined) {
     cloud.maintenance.announcePreemption(node, noticeMs ?? cloud.lifecycle.drawNotice());
+  } else if (mode === 'signal') {
+    cloud.maintenance.signalPreemption(node);
+  } else if (mode !== 'vanish' && cloud.state.settings.preemptedLagMs !== 0) {
+    cloud.maintenance.cutPower(node);
   } else {
     cloud.preempt(node, mode ?? 'preempted');
   }

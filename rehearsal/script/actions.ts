@@ -139,11 +139,14 @@ interface RefusalBody {
   readonly times?: number | undefined;
   readonly for?: number | undefined;
   readonly afterEffect?: boolean;
+  readonly reason?: string | undefined;
+  readonly as?: 'operation' | 'request' | undefined;
 }
 
 function refusals(methods: readonly string[], given: RefusalBody): readonly Call[] {
-  const { names, for: forMs, code, message, zone, times, afterEffect } = given;
-  const body = defined({ code, message, zone, times, forMs, afterEffect, ...namesMatch(names) });
+  const { names, for: forMs, ...rest } = given;
+  const { code, message, reason, zone, times, afterEffect, as } = rest;
+  const body = defined({ code, message, reason, zone, times, forMs, afterEffect, as, ...namesMatch(names) });
   return methods.map((method) => ({ verb: 'refuse', body: { method, ...body } }));
 }
 
@@ -198,6 +201,7 @@ const DELAYS = new Set([
   'repairing',
   'notice',
   'guestNotice',
+  'preemptedLag',
   'preemptibleLife',
 ]);
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GENERATIONS } from '../../domain/accelerators.js';
+import { GENERATIONS } from '../tpu/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { TIERS } from '../tpu/settings.js';
 import { isPattern, isRefusable, REFUSABLE, ZONE } from '../admin/requests.js';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { nearestWord } from '../../domain/nearest-word.js';
+import { nearestKey } from './nearest-key.js';
 import { isObject } from '../json.js';
 import type { ActionName, WrittenEvent, WrittenScript } from './schema.js';
 import { ACTIONS, scriptSchema } from './schema.js';
@@ -100,7 +100,7 @@ function unknownKey(path: Path): Problem {
 }
 
 function meant(word: string, known: readonly string[]): string {
-  const nearest = nearestWord(word, known);
+  const nearest = nearestKey(word, known);
   return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 

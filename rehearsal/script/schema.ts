@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { SSH_AT_SHUTDOWN } from '../tpu/settings.js';
 import { CLOCK_SCALE } from '../clock.js';
 import { HOLDABLE } from '../admin/requests.js';
 import { capacity, code, duration, method, methods, pattern, quota, span, whole, zone } from './fields.js';
 
-/** The form of a fault script (docs/rehearsal.md, "Fault scripts"). Times are of the cloud's clock. */
+/** The form of a fault script (README.md, "Fault scripts"). Times are of the cloud's clock. */
 
 /** Which nodes: of an event with `when`, if none are named, the resource that set it off. */
 const target = {
@@ -30,6 +31,8 @@ const settings = z.strictObject({
   repairing: span.optional(),
   notice: span.optional(),
   guestNotice: span.optional(),
+  preemptedLag: span.optional(),
+  sshAtShutdown: z.enum(SSH_AT_SHUTDOWN).optional(),
   preemptibleLife: span.optional(),
   quotaRefusal: z.enum(['call', 'failed']).optional(),
   queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
@@ -50,13 +53,20 @@ export const ACTIONS = {
   preempt: z.strictObject({
     ...target,
     notice: z.union([z.literal('none'), duration], 'none, or a duration such as 30s').default('none'),
-    mode: z.enum(['preempted', 'vanish']).default('preempted'),
+    mode: z.enum(['preempted', 'vanish', 'signal']).default('preempted'),
   }),
   warn: z.strictObject({ ...target, clearAfter: lasting }),
   maintenance: z.strictObject({ ...target, kind: z.enum(['announce', 'repair']).default('repair') }),
   fail: z.strictObject({ queuedResource: pattern.optional(), code: code.default('INTERNAL'), message }),
   stall: z.strictObject({ state: z.enum(HOLDABLE), names: pattern.optional(), for: lasting }),
-  refuse: z.strictObject({ method: methods, ...refusal, times: times.optional(), for: lasting }),
+  refuse: z.strictObject({
+    method: methods,
+    ...refusal,
+    reason: z.string('text').optional(),
+    as: z.enum(['operation', 'request']).optional(),
+    times: times.optional(),
+    for: lasting,
+  }),
   unavailable: z.strictObject({ for: duration, methods: methods.default(['*']), zone: zone.optional(), message }),
   error: z.strictObject({ method: methods, ...refusal, times: times.default(1) }),
   answerLost: z.strictObject({

@@ -74,9 +74,17 @@ async function serve(service: StoreService, request: IncomingMessage, response: 
   const answer = isBatch(asked)
     ? await answerBatch(service, asked).catch((error: unknown) => refused(asStoreError(error)))
     : await service.answer(asked);
-  // What of a body was not wanted has to be read all the same, or the client never comes to read the answer.
-  request.resume();
+  readRest(request);
   send(request, response, answer);
+}
+
+/**
+ * What of a body was not wanted has to be read all the same, or the client never comes to read the answer. A reader that
+ * stopped after an upload's head still listens, and `resume` alone does nothing then.
+ */
+function readRest(request: IncomingMessage): void {
+  request.removeAllListeners('readable');
+  request.resume();
 }
 
 function requestOf(request: IncomingMessage): StoreRequest {

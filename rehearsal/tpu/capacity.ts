@@ -1,5 +1,5 @@
-import type { Generation } from '../../domain/accelerators.js';
-import { findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
+import type { Generation } from './accelerators.js';
+import { findAccelerator, GENERATION_FACTS } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject, asString } from '../json.js';
 import { regionOf } from '../project/facts.js';

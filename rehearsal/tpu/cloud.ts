@@ -163,6 +163,19 @@ export class TpuCloud {
     return this.#atOnce(() => this.lifecycle.requests.giveUp(record, error));
   }
 
+  /** From behind: the same, by its name. */
+  giveUpOn(name: string, error: Status): void {
+    this.giveUp(this.#queuedResource(name), error);
+  }
+
+  /** From behind: a create call is accepted, and its operation fails at once. Nothing was made. */
+  failCreate(name: string, error: Status): Operation {
+    return this.#atOnce(() => {
+      const { operations } = this.records;
+      return operations.endAtOnce(operations.start('create', name), { error });
+    });
+  }
+
   /** All VMs of the node answer on SSH: nothing but time keeps it from READY. Ignored if the node is another by now. */
   markBooted(name: string, nodeId: string): void {
     const node = this.state.nodes[name];

@@ -1,4 +1,4 @@
-import { findAccelerator } from '../../domain/accelerators.js';
+import { findAccelerator } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject, asString } from '../json.js';
 import { regionOf } from '../project/facts.js';

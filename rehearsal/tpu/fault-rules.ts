@@ -13,6 +13,13 @@ export interface Refusal {
   readonly nameMatches: string | undefined;
   /** Only calls about this zone; those about every zone at once (`-`) are none of them. */
   readonly zone?: string | undefined;
+  /**
+   * Of a create call: it is accepted, and its operation fails (`operation`), or the queued resource that it made becomes FAILED
+   * (`request`). Absent: the call itself is refused.
+   */
+  readonly as?: 'operation' | 'request' | undefined;
+  /** ErrorInfo's, such as `LOCATION_POLICY_VIOLATED`. */
+  readonly reason?: string | undefined;
   /** From then on it is over, epoch ms of the cloud's clock; undefined = until it is taken back. */
   readonly until?: number | undefined;
 }

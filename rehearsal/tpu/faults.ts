@@ -25,5 +25,8 @@ function isAbout(rule: Refusal, method: string, name: string): boolean {
 }
 
 export function refusalError(refusal: Refusal): ApiError {
-  return new ApiError(refusal.status, refusal.message);
+  const { status, message, reason } = refusal;
+  return new ApiError(status, message, reason === undefined ? undefined : { reason, ...FRONT_END });
 }
+
+const FRONT_END = { domain: 'googleapis.com', metadata: { service: 'tpu.googleapis.com' } };

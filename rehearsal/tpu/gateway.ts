@@ -1,7 +1,7 @@
 import type { CallHeaders } from '../access/access-control.js';
 import type { JsonObject } from '../json.js';
 import { asString } from '../json.js';
-import { ApiError, apiErrors } from './api-error.js';
+import { ApiError, apiErrors, statusOf } from './api-error.js';
 import type { ApiVersion } from './api-version.js';
 import { toCanonical } from './api-version.js';
 import type { TpuCloud } from './cloud.js';
@@ -68,9 +68,16 @@ export function createGateway(parts: GatewayParts): Gateway {
 function call(parts: GatewayParts, method: string, request: JsonObject, subject: string): Answer {
   const run = methodOf(method);
   const refusal = takeRefusal(parts.cloud.state, method, subject, parts.cloud.now());
-  if (refusal !== undefined && !refusal.afterEffect) throw refusalError(refusal);
+  const isLater = refusal?.as !== undefined;
+  if (refusal !== undefined && !refusal.afterEffect && !isLater) throw refusalError(refusal);
   checkLocation(subject, parts.site);
+  if (refusal?.as === 'operation')
+    return { kind: 'operation', operation: parts.cloud.failCreate(subject, statusOf(refusalError(refusal))) };
   const answer = run(parts.cloud, request, parts.site);
+  if (refusal?.as === 'request') {
+    parts.cloud.giveUpOn(subject, statusOf(refusalError(refusal)));
+    return answer;
+  }
   if (refusal !== undefined) throw refusalError(refusal);
   return answer;
 }

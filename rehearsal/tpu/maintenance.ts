@@ -18,15 +18,27 @@ export class Maintenance {
 
   /**
    * Health says what is coming while the node still works (4 to 6 minutes before, 3 of 3 in the field); the guests are told
-   * in the last `guestNoticeMs` of it.
+   * in the last `guestNoticeMs` of it, and shut down.
    */
   announcePreemption(node: NodeRecord, noticeMs: number): void {
     const { now, context, state } = this.#records;
-    const preemptAt = now + noticeMs;
+    const offAt = now + noticeMs;
     const guestNoticeMs = draw(state.settings.guestNoticeMs, context.random);
-    const noticeAt = guestNoticeMs === 0 ? undefined : Math.max(now, preemptAt - guestNoticeMs);
+    const noticeAt = guestNoticeMs === 0 ? undefined : Math.max(now, offAt - guestNoticeMs);
     const health = { health: 'UNHEALTHY_MAINTENANCE', healthDescription: 'The TPU is about to be preempted.' };
-    this.#records.changeNode(node, health, { preemptAt, noticeAt, clearAt: undefined });
+    this.#records.changeNode(node, health, { ...this.#ending(offAt), noticeAt });
+  }
+
+  /** The guests alone are told: the API shows nothing before it says PREEMPTED. */
+  signalPreemption(node: NodeRecord): void {
+    const { now, context, state } = this.#records;
+    const offAt = now + draw(state.settings.guestNoticeMs, context.random);
+    this.#records.changeNode(node, {}, { ...this.#ending(offAt), noticeAt: now });
+  }
+
+  /** Nobody is told. */
+  cutPower(node: NodeRecord): void {
+    this.#records.changeNode(node, {}, { ...this.#ending(this.#records.now), noticeAt: undefined });
   }
 
   /** UNHEALTHY_MAINTENANCE and nothing more. @param clearAfterMs healthy again after that; absent: until it is told to be. */
@@ -73,6 +85,11 @@ export class Maintenance {
     const notice = { kind: 'maintenance', at: now, until, ...(workers && { workers }) } as const;
     const upcomingMaintenance = upcoming(now, until, 'PENDING');
     this.#records.changeNode(node, { upcomingMaintenance }, { notice, clearAt: until });
+  }
+
+  #ending(offAt: number): Pick<NodeRecord, 'offAt' | 'preemptAt' | 'clearAt'> {
+    const { context, state } = this.#records;
+    return { offAt, preemptAt: offAt + draw(state.settings.preemptedLagMs, context.random), clearAt: undefined };
   }
 
   #repair(nodes: readonly NodeRecord[], target: string): Operation {

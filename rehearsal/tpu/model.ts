@@ -99,8 +99,10 @@ export interface Status {
 export interface NodeTimes {
   /** When the state may be left. */
   readonly dueAt?: number | undefined;
-  /** When the provider takes it back after a notice. */
+  /** When the API says that the provider has taken it: its VMs may be off before. */
   readonly preemptAt?: number | undefined;
+  /** When its VMs are switched off. */
+  readonly offAt?: number | undefined;
   /** When its VMs are told of that. */
   readonly noticeAt?: number | undefined;
   /** When UNHEALTHY_MAINTENANCE ends by itself. */
@@ -129,6 +131,8 @@ export interface NodeRecord extends NodeTimes {
   readonly isReclaimed: boolean;
   /** Set while the VMs are told of it. */
   readonly notice?: Notice | undefined;
+  /** Of its VMs, in a state in which they run: they shut down, or are off already. Absent: they are on. */
+  readonly power?: 'stopping' | 'off' | undefined;
   readonly update?: NodeUpdate | undefined;
   /** Names of operations that end with the state that the node is in. */
   readonly operations: readonly string[];

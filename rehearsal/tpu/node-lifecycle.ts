@@ -12,7 +12,14 @@ export const OVERTAKEN: Status = { code: 10, message: 'The resource is being del
 const PREEMPTED: Status = { code: 10, message: 'The node was preempted.' };
 
 /** Nothing is announced: no preemption, no notice of one, no warning that ends by itself. */
-const NOTHING_AHEAD = { preemptAt: undefined, noticeAt: undefined, clearAt: undefined, notice: undefined };
+const NOTHING_AHEAD = {
+  preemptAt: undefined,
+  offAt: undefined,
+  noticeAt: undefined,
+  clearAt: undefined,
+  notice: undefined,
+  power: undefined,
+};
 
 /** What a node's fate means to the request that made it. */
 export interface OwnerHooks {
@@ -103,14 +110,16 @@ export class NodeLifecycle {
       return;
     }
     if (isDue(node.noticeAt)) this.#tellGuests(node, now);
+    if (isDue(node.offAt)) this.#records.noteNode(node, { offAt: undefined, power: 'off' });
     if (isDue(node.clearAt)) this.clearWarning(node);
     if (isDue(node.updateAt)) this.#finishUpdate(node);
     const { state, name } = node.resource;
     if (isDue(node.dueAt) && !isHeld(this.#records.state, state, name)) this.#leave(node);
   }
 
-  /** Health, notice and upcoming maintenance as if nothing had been announced. */
+  /** Health, notice and upcoming maintenance as if nothing had been announced. VMs that shut down go on with that. */
   clearWarning(node: NodeRecord): void {
+    if (node.power !== undefined) return;
     const healthy = { health: 'HEALTHY', healthDescription: undefined, upcomingMaintenance: undefined };
     this.#records.changeNode(node, healthy, NOTHING_AHEAD);
   }
@@ -159,9 +168,10 @@ export class NodeLifecycle {
     this.endOperations(node, { result });
   }
 
+  /** ACPI's soft off: the metadata server says that the VM is preempted, and its system shuts down. */
   #tellGuests(node: NodeRecord, now: number): void {
-    const until = node.preemptAt ?? now;
-    this.#records.noteNode(node, { noticeAt: undefined, notice: { kind: 'preemption', at: now, until } });
+    const notice = { kind: 'preemption', at: now, until: node.offAt ?? now } as const;
+    this.#records.noteNode(node, { noticeAt: undefined, notice, power: 'stopping' });
   }
 
   #finishUpdate(node: NodeRecord): void {

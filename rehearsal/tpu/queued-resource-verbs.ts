@@ -1,4 +1,4 @@
-import type { AcceleratorType } from '../../domain/accelerators.js';
+import type { AcceleratorType } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject } from '../json.js';
 import { ApiError, apiErrors, statusOf } from './api-error.js';

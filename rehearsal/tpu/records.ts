@@ -27,6 +27,7 @@ type Times = NodeTimes & Pick<QueuedResourceRecord, 'validUntil'>;
 const TIMES: readonly (keyof Times)[] = [
   'dueAt',
   'preemptAt',
+  'offAt',
   'noticeAt',
   'clearAt',
   'updateAt',

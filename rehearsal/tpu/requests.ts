@@ -1,5 +1,5 @@
-import type { AcceleratorType } from '../../domain/accelerators.js';
-import { ACCELERATOR_TYPES, findAccelerator, GENERATION_FACTS } from '../../domain/accelerators.js';
+import type { AcceleratorType } from './accelerators.js';
+import { ACCELERATOR_TYPES, findAccelerator, GENERATION_FACTS } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import { asObject, asString } from '../json.js';
 import { ApiError, apiErrors } from './api-error.js';

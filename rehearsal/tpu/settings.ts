@@ -7,6 +7,9 @@ export const TIERS = ['reserved', 'on-demand', 'spot'] as const;
 /** What a request draws on: `spot` is preemptible and best effort too. */
 export type Tier = (typeof TIERS)[number];
 
+export const SSH_AT_SHUTDOWN = ['open', 'refused', 'silent'] as const;
+export type SshAtShutdown = (typeof SSH_AT_SHUTDOWN)[number];
+
 /** How long each phase lasts, and what there is to hand out. The admin interface changes it at run time. */
 export interface Settings {
   /** From CREATING to WAITING_FOR_RESOURCES. */
@@ -25,8 +28,12 @@ export interface Settings {
   readonly repairingMs: Span;
   /** From a preemption's notice (UNHEALTHY_MAINTENANCE) to the preemption. */
   readonly noticeMs: Span;
-  /** The last part of a notice, in which the VM's metadata server tells it too; 0: the guest is never told. */
+  /** The last part of a notice, in which the VM is told too and shuts down; 0: the guest is never told. */
   readonly guestNoticeMs: Span;
+  /** How long the API still says READY of a node whose VMs are off. */
+  readonly preemptedLagMs: Span;
+  /** What becomes of SSH while a VM shuts down: goes on, is reset, or falls silent without TCP's end, also once it is off. */
+  readonly sshAtShutdown: SshAtShutdown;
   /** The life of a preemptible node (not of a Spot one). */
   readonly preemptibleLifeMs: Span;
   /** Chips by `zone/generation` (all tiers share it) or `zone/generation/tier`. What is not named has no limit. */
@@ -79,6 +86,8 @@ export const DEFAULT_SETTINGS: Settings = {
   repairingMs: 1000,
   noticeMs: 2000,
   guestNoticeMs: 30_000,
+  preemptedLagMs: 0,
+  sshAtShutdown: 'open',
   preemptibleLifeMs: 86_400_000,
   capacity: {},
   quota: {},

@@ -1,4 +1,4 @@
-import { ACCELERATOR_TYPES, GENERATION_FACTS } from '../../domain/accelerators.js';
+import { ACCELERATOR_TYPES, GENERATION_FACTS } from './accelerators.js';
 import type { JsonObject } from '../json.js';
 import type { ProjectFacts } from '../project/facts.js';
 import { apiErrors } from './api-error.js';

@@ -44,7 +44,7 @@ const ROOT_ENTRY = { passwd: 'root:x:0:0:root:/root:/bin/bash\n', group: 'root:x
 
 /**
  * A user's lines. All users of a VM are root to the kernel, which therefore needs no sudo of its own; the line that stands
- * first gives id 0 its name, so that a user's comes before root's (docs/rehearsal.md, "TPU VMs").
+ * first gives id 0 its name, so that a user's comes before root's (README.md, "TPU VMs").
  */
 function entryOf(user: string): { readonly passwd: string; readonly group: string } {
   return { passwd: `${user}:x:0:0::/home/${user}:/bin/bash\n`, group: `${user}:x:0:\n` };

@@ -3,6 +3,7 @@ import { setDiskFull } from './disk-fault.js';
 import type { HostKey } from './host-key.js';
 import { loadHostKey } from './host-key.js';
 import { LazyMachine } from './lazy-machine.js';
+import type { SshAtShutdown } from '../tpu/settings.js';
 import type { Machine } from './machine.js';
 import { findMachine, startMachine } from './machines.js';
 import type { VmMetadata } from './metadata/server.js';
@@ -12,7 +13,7 @@ import { sessionLedger } from './sessions.js';
 import type { SshServer } from './ssh-server.js';
 import { startSshServer } from './ssh-server.js';
 import { runStartupScript } from './startup-script.js';
-import { standInReporter } from './stand-ins.js';
+import { markStopping, standInReporter } from './stand-ins.js';
 import { vmLogins } from './logins.js';
 import type { VmPlan } from './vm-plan.js';
 import { keysInForce } from './vm-plan.js';
@@ -41,6 +42,10 @@ export interface Vm {
   fillDisk(isFull: boolean): Promise<void>;
   /** SIGKILL to all processes; the VM and its SSH server stay up. @returns how many. */
   killProcesses(): number;
+  /** As ACPI's soft off: its systemd is `stopping`, and every process gets SIGTERM a moment later. It stays up until its power is cut. */
+  shutDown(ssh: SshAtShutdown): void;
+  /** Every process is gone at once. `silent`: connections to it get no answer; else they end. Its disk stays. */
+  cutPower(ssh: SshAtShutdown): Promise<void>;
   /** The VM is gone at once, with every process, daemons too; its disk stays. Repeating is harmless. */
   kill(): Promise<void>;
 }
@@ -52,6 +57,7 @@ export async function startVm(plan: VmPlan): Promise<Vm> {
   const ledger = sessionLedger(join(plan.dir, 'sessions'));
   if (running !== undefined) ledger.hangUpOrphans(running);
   const machine = new LazyMachine(running, async () => {
+    markStopping(plan.dir, false);
     const booted = await startMachine(plan);
     record('vm-boot', { init: booted.init?.pid, confinement: booted.root ?? 'none' });
     return booted;
@@ -111,6 +117,17 @@ async function serve(
       return machine.current?.init?.pid;
     },
     isAlive: () => machine.isAlive(),
+    shutDown(ssh) {
+      markStopping(plan.dir, true);
+      if (ssh === 'silent') server.setReachable(false);
+      if (ssh === 'refused') server.setRefusing(true);
+      setTimeout(() => terminateAll(machine.current), UNTIL_SIGTERM_MS).unref();
+    },
+    async cutPower(ssh) {
+      if (ssh === 'silent') server.setReachable(false);
+      await machine.switchOff();
+      if (ssh !== 'silent') await server.close();
+    },
     async kill() {
       // The processes first: a client that sees its connection end may look for them at once.
       await machine.switchOff();
@@ -140,6 +157,14 @@ function hostFaults(machine: LazyMachine, server: SshServer): HostFaults {
     fillDisk: async (isFull) => setDiskFull(await machine.wake(), isFull),
     killProcesses: () => signalAll(machine.current, 'SIGKILL'),
   };
+}
+
+/** systemd is `stopping` before it ends the first process, and a reader of the metadata server has heard of it. */
+const UNTIL_SIGTERM_MS = 200;
+
+/** Those that there are: what a process starts when it hears the signal gets none. */
+function terminateAll(machine: Machine | undefined): void {
+  for (const pid of machine?.processes() ?? []) signalProcess(pid, 'SIGTERM');
 }
 
 /** Looks again until a look finds nobody new: a process forked while its parent was being signalled was in no list yet. */

@@ -1,3 +1,4 @@
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LazyMachine } from './lazy-machine.js';
 import { standInsUsed, TOOLS_STATE } from './tools/install.js';
@@ -20,4 +21,18 @@ export function standInReporter(
       record('vm-stand-in', { tool, sentence });
     }
   };
+}
+
+/** What `systemctl is-system-running` says from now on, whichever root the VM has or gets. @param dir the VM's folder. */
+export function markStopping(dir: string, isStopping: boolean): void {
+  for (const root of ['disk', 'disk/rootfs']) {
+    const folder = join(dir, root, TOOLS_STATE);
+    if (!isStopping) rmSync(join(folder, 'stopping'), { force: true });
+    else if (existsSync(join(dir, root))) {
+      mkdirSync(folder, { recursive: true });
+      // Every user of the VM writes there.
+      chmodSync(folder, 0o777);
+      writeFileSync(join(folder, 'stopping'), '');
+    }
+  }
 }

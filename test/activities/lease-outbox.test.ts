@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { LeaseOutbox } from '../../activities/lease-outbox.js';
 import type { LeaseMessage } from '../../domain/lease.js';
-import { quotaWorkflowId } from '../../workflows/messages.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 
 const message = (pool: string, index: number): LeaseMessage => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { PoolGauges, type PoolMeter } from '../../activities/pool-gauges.js';
-import { poolCounts } from '../../quota/pool-counts.js';
+import { poolCounts } from '../../quota/pool-accounts.js';
 import { packState, type PoolSnapshot } from '../../quota/published-state.js';
 import type { QuotaLease } from '../../quota/quota-config.js';
 import { lease, pool, project, request } from '../quota/builders.js';

@@ -31,6 +31,7 @@ describe('secrets as a worker reads them', () => {
     installation = {
       secrets,
       keys: keyReader,
+      readsKeyFiles: true,
       sshKey: { privateKey: 'installed' },
       publicKey: 'public',
     } as unknown as Installation;
@@ -117,6 +118,36 @@ describe('secrets as a worker reads them', () => {
     await assert.rejects(
       checkSetUpInputs(installation, spec, claimed(other.privateKeyFile)),
       /^ApplicationFailure: ssh\.identities: private_key: '.*' is SHA256:.* where the job was submitted, and SHA256:[\s\S]*write ssh\.identities: private_key: secret:my-key$/,
+    );
+  });
+
+  it('a worker that reads no key files refuses a path without a look at it, be it there or not', async () => {
+    const ofTeam = { ...installation, readsKeyFiles: false };
+    await secrets.put('my-key', textOf(own.privateKeyFile));
+    for (const path of [own.privateKeyFile, '/no/such/key', '~/.ssh/id_ed25519']) {
+      const words = `'${path}' is a path, and this worker reads no key files\n  give the worker yours: jobctl secret put`;
+      const isRefused = (error: Error): boolean => error.message.includes(words);
+      await assert.rejects(connectingKey(ofTeam, { privateKey: path }), isRefused);
+      await assert.rejects(connectingKey(ofTeam, { privateKey: 'secret:my-key', publicKey: path }), isRefused);
+      const spec = { identities: [{ privateKey: path }] } as unknown as JobSpec;
+      await assert.rejects(checkSetUpInputs(ofTeam, spec, {}), isRefused);
+    }
+    const { privateKey } = await connectingKey(ofTeam, { privateKey: 'secret:my-key' });
+    assert.equal(privateKey, textOf(own.privateKeyFile));
+  });
+
+  it("no host gets the installation's own key, by path or as a secret", async () => {
+    const self = { ...installation, publicKey: textOf(own.publicKeyFile) };
+    await secrets.put('theirs', textOf(own.privateKeyFile));
+    for (const privateKey of [own.privateKeyFile, 'secret:theirs']) {
+      const spec = { identities: [{ privateKey }] } as unknown as JobSpec;
+      await assert.rejects(checkSetUpInputs(self, spec, {}), /is the installation's own key, which no host gets\n/);
+    }
+    await checkSetUpInputs(self, { identities: [{ privateKey: other.privateKeyFile }] } as unknown as JobSpec, {});
+    // It may connect, as it does for a job that names none.
+    assert.equal(
+      (await connectingKey(self, { privateKey: own.privateKeyFile })).privateKey,
+      textOf(own.privateKeyFile),
     );
   });
 });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { HostSetUp, type HostSetUpContext } from '../../activities/attempt/set-up-host.js';
 import { SetUpJournal } from '../../activities/attempt/set-up-journal.js';
-import type { AttemptInput } from '../../activities/contract.js';
-import type { HostConnection, ModulePlan } from '../../cloud/hosts/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import type { HostConnection } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { MOST_NAMED, unreadyText, type UnreadyHost } from '../../domain/unready-hosts.js';
@@ -14,9 +15,13 @@ import { until } from '../until.js';
 const slice = (index: number, hosts: number): AttemptInput['slices'][number] => ({
   ownership: { owner: 'o', job: 'a', run: 'r', generation: 1, spec: 's' },
   index,
-  ref: { googleProject: 'p', zone: 'z', name: `jc-a-s${index}-g1`, mode: 'tpu-vm' },
-  nodeId: `7${index}`,
-  hosts: Array.from({ length: hosts }, (_, host) => ({ index: host, internalIp: `10.0.${index}.${host}` })),
+  ref: { kind: 'cloud-tpu', googleProject: 'p', zone: 'z', name: `jc-a-s${index}-g1`, mode: 'tpu-vm' },
+  uid: `7${index}`,
+  hosts: Array.from({ length: hosts }, (_, host) => ({
+    reach: 'ssh' as const,
+    index: host,
+    internalIp: `10.0.${index}.${host}`,
+  })),
 });
 
 async function journalOf(slices: AttemptInput['slices'], modules: readonly string[], stored?: object) {

@@ -1,39 +1,128 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { SliceGuard } from '../../activities/attempt/slice-guard.js';
-import type { ReadySlice } from '../../activities/contract.js';
-import type { TpuPort } from '../../cloud/tpu/port.js';
-import type { Ownership, SliceObservation } from '../../domain/slice.js';
+import type { ReadySlice } from '../../contract/job-activities.js';
+import type { Machines, MachinesOf } from '../../cloud/machines/port.js';
+import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { Condition, Ownership } from '../../domain/slice.js';
 
 const OWNERSHIP: Ownership = { owner: 'o', job: 'train', run: 'r', generation: 1, spec: 's' };
 const slice = {
   index: 0,
-  ref: { googleProject: 'p', zone: 'z', name: 'jc-train-g1' },
+  ref: { kind: 'cloud-tpu', googleProject: 'p', zone: 'z', name: 'jc-train-g1' },
   ownership: OWNERSHIP,
 } as ReadySlice;
 
-/** A cloud in which the one node is PREEMPTED from the second look on; answers take a turn of the event loop, as real ones do. */
-function cloudThatTakesIt(): { readonly tpu: TpuPort; looks(): number } {
+const READY: Condition = { kind: 'ready', uid: '1', hosts: [] };
+const TAKEN: Condition = { kind: 'lost', cause: 'preempted', message: 'taken' };
+const MISSING: Condition = { kind: 'missing' };
+const GONE: LostSlice = { index: 0, cause: 'preempted', message: 'the node is gone (NOT_FOUND, twice)' };
+const APART_MS = 5_000;
+
+/**
+ * A cloud that shows these conditions, look by look, the last one for ever. Answers take a turn of the event loop, as real ones do.
+ * What is put into `listed` is shown by one listing each.
+ */
+function cloudOf(...conditions: readonly Condition[]): {
+  readonly machinesOf: MachinesOf;
+  looks(): number;
+  readonly listed: Condition[];
+} {
   let looks = 0;
-  const observeSlice = async (): Promise<SliceObservation> => {
+  const listed: Condition[] = [];
+  const observe = async (): Promise<Condition> => {
+    const condition = conditions[Math.min(looks, conditions.length - 1)] as Condition;
     looks += 1;
-    await new Promise((resolve) => setImmediate(resolve));
-    const node = { state: looks < 2 ? 'READY' : 'PREEMPTED', ownership: OWNERSHIP, nodeId: '1', hosts: [] };
-    return { queuedResource: 'none', node } as unknown as SliceObservation;
+    await turn();
+    return condition;
   };
-  const tpu = { observeSlice, watchSlice: () => new Promise(() => undefined) } as unknown as TpuPort;
-  return { tpu, looks: () => looks };
+  const watch = async (): Promise<Condition> => {
+    await turn();
+    return listed.shift() ?? new Promise(() => undefined);
+  };
+  const machines = { observe, watch } as unknown as Machines;
+  return { machinesOf: () => machines, looks: () => looks, listed };
+}
+
+/** One turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await turn();
 }
 
 it('a guard that is asked whether a slice is lost says so once it is, and asks no more', async () => {
   await new MockActivityEnvironment().run(async () => {
     const end = new AbortController();
-    const { tpu, looks } = cloudThatTakesIt();
-    const guard = new SliceGuard(tpu, [slice], 0, end.signal);
+    const { machinesOf, looks } = cloudOf(READY, TAKEN);
+    const guard = new SliceGuard(machinesOf, [slice], 0, end.signal);
     assert.equal(await guard.lookAtAll(0), false);
     assert.equal(await guard.lookAtAll(60_000), true);
     assert.equal((await guard.lost)[0]?.cause, 'preempted');
     assert.equal(looks(), 2);
+    end.abort();
+  });
+});
+
+/** What makes a guard look at a slice directly. */
+const OCCASIONS: Record<string, (guard: SliceGuard) => void> = {
+  'a listing without it': () => undefined,
+  'a host that is silent': (guard) => guard.suspect(slice.index),
+  'a command that failed': (guard) => void guard.lookAtAll(60_000),
+};
+
+describe('a guard takes NOT_FOUND for a loss only when it sees it twice, apart', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }));
+  afterEach(() => mock.timers.reset());
+  for (const [occasion, begin] of Object.entries(OCCASIONS))
+    for (const second of [READY, MISSING])
+      it(`${occasion}; then it is ${second.kind}`, () =>
+        new MockActivityEnvironment().run(async () => {
+          const end = new AbortController();
+          const cloud = cloudOf(MISSING, second);
+          if (occasion === 'a listing without it') cloud.listed.push(MISSING);
+          const guard = new SliceGuard(cloud.machinesOf, [slice], APART_MS, end.signal);
+          let lost: readonly LostSlice[] = [];
+          void guard.lost.then((slices) => (lost = slices));
+          begin(guard);
+          await settled();
+          mock.timers.tick(APART_MS - 1);
+          await settled();
+          assert.deepEqual([cloud.looks(), lost], [1, []]);
+          mock.timers.tick(1);
+          await settled();
+          assert.equal(cloud.looks(), 2);
+          assert.deepEqual(lost, second === READY ? [] : [GONE]);
+          end.abort();
+        }));
+});
+
+it('a guard does not take a listing for evidence', () =>
+  new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const cloud = cloudOf(READY);
+    cloud.listed.push(TAKEN, { kind: 'deleting' }, MISSING);
+    const guard = new SliceGuard(cloud.machinesOf, [slice], 0, end.signal);
+    await settled();
+    assert.equal(cloud.looks(), 3);
+    assert.equal(await guard.lookAtAll(0), false);
+    end.abort();
+  }));
+
+it('a guard gives a slice up for a host key of another machine when it is seen twice and the slice is there', async () => {
+  await new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const guard = new SliceGuard(cloudOf(READY).machinesOf, [slice], 0, end.signal);
+    let lost: unknown;
+    void guard.lost.then((slices) => (lost = slices));
+    await guard.wrongHostKey(0, 1, 'its host key is another');
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(lost, undefined);
+    await guard.wrongHostKey(0, 2, 'its host key is another');
+    assert.deepEqual(await guard.lost, [{ index: 0, cause: 'failed', message: 'its host key is another' }]);
+    const gone = new SliceGuard(cloudOf(TAKEN).machinesOf, [slice], 0, end.signal);
+    await gone.wrongHostKey(0, 1, 'its host key is another');
+    assert.equal((await gone.lost)[0]?.cause, 'preempted', 'what the API says comes first');
     end.abort();
   });
 });

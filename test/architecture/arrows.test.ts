@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDERS = [
   'domain',
   'quota',
+  'contract',
   'workflows',
   'activities',
   'cloud',
@@ -17,6 +18,7 @@ const FOLDERS = [
   'rehearsal',
   'test',
   'bench',
+  'chaos',
 ];
 
 /** Each in a file of its own: what is wrong to import from there, and the rule that must say so. */
@@ -24,20 +26,35 @@ const FAULTS: readonly (readonly [file: string, imported: string, rule: string])
   ['domain/a.ts', "import '../quota/ok.js';", 'domain: imports only'],
   ['domain/b.ts', "import 'node:fs';", 'no Node built-in'],
   ['quota/a.ts', "import type { A } from '../workflows/ok.js'; export type B = A;", 'quota: imports only'],
-  ['workflows/a.ts', "import { A } from '../activities/ok.js'; export const b = A;", 'workflows: imports types alone'],
+  ['contract/a.ts', "import type { A } from '../workflows/ok.js'; export type B = A;", 'contract: imports only'],
+  ['contract/b.ts', "import type { A } from '../cloud/machines/port.js'; export type B = A;", 'contract: imports only'],
+  ['workflows/a.ts', "import type { A } from '../activities/ok.js'; export type B = A;", 'workflows: imports only'],
   ['workflows/b.ts', "import type { A } from '../client/ok.js'; export type B = A;", 'workflows: imports only'],
   ['workflows/c.ts', "import 'node:crypto';", 'no Node built-in'],
-  ['activities/a.ts', "import '../cloud/tpu/google.js';", 'activities: imports only'],
+  ['activities/a.ts', "import '../cloud/machines/cloud-tpu/google.js';", 'activities: imports only'],
   ['activities/b.ts', "import '../workflows/ok.js';", 'activities: imports only'],
   ['cloud/a.ts', "import '../activities/ok.js';", 'cloud: imports only'],
   ['worker/a.ts', "import '../client/ok.js';", 'worker: imports only'],
-  ['client/a.ts', "import '../cloud/tpu/google.js';", 'client: imports only'],
-  ['client/b.ts', "import { A } from '../workflows/ok.js'; export const b = A;", 'client: imports types alone'],
+  ['client/a.ts', "import '../cloud/machines/cloud-tpu/google.js';", 'client: imports only'],
+  ['client/b.ts', "import type { A } from '../workflows/ok.js'; export type B = A;", 'client: imports only'],
   ['client/cli/a.ts', "import { A } from '../../worker/ok.js'; export const b = A;", 'client/cli: loads worker/'],
-  ['rehearsal/a.ts', "import '../cloud/tpu/port.js';", 'rehearsal: imports only'],
-  ['rehearsal/b.ts', "import '../domain/ok.js';", 'rehearsal: imports only'],
+  ['rehearsal/a.ts', "import '../cloud/machines/port.js';", 'rehearsal: imports only'],
+  ['rehearsal/b.ts', "import type { A } from '../domain/ok.js'; export type B = A;", 'rehearsal: imports only'],
+  ['rehearsal/c.ts', "import './test/ok.js';", 'nothing imports test'],
+  ['rehearsal/test/a.ts', "import '../../cloud/ok.js';", "the rehearsal's tests know nothing"],
+  ['rehearsal/test/b.ts', "import '../../test/ok.js';", "the rehearsal's tests know nothing"],
+  ['client/cli/b.ts', "import { A } from '../../rehearsal/ok.js'; export const b = A;", 'client/cli: loads worker/'],
+  ['client/e.ts', "import 'google-gax';", "what a user's computer gets needs only"],
   ['activities/c.ts', "import '@google-cloud/storage';", 'only cloud import'],
   ['client/c.ts', "import '../test/ok.js';", 'nothing imports test'],
+  ['client/f.ts', "import '../chaos/ok.js';", 'nothing imports test'],
+  [
+    'chaos/oracle/a.ts',
+    "import type { A } from '../../domain/ok.js'; export type B = A;",
+    'the oracle of chaos imports',
+  ],
+  ['chaos/oracle/b.ts', "import '../ok.js';", 'the oracle of chaos imports'],
+  ['chaos/oracle/c.ts', "import 'zod';", 'the oracle of chaos imports'],
   ['quota/b.ts', "import './c.js';", 'no cycles'],
   ['client/d.ts', "import './nowhere.js';", 'every import is found'],
 ];
@@ -45,10 +62,13 @@ const FAULTS: readonly (readonly [file: string, imported: string, rule: string])
 const ALLOWED: Readonly<Record<string, string>> = {
   // The other half of a cycle, which is reported once.
   'quota/c.ts': "import './b.js';",
-  'workflows/type-only.ts': "import type { A } from '../activities/ok.js'; export type B = A;",
-  'client/type-only.ts': "import type { A } from '../workflows/ok.js'; export type B = A;",
+  'workflows/contract.ts': "import { A } from '../contract/ok.js'; export const b = A;",
   'client/cli/lazy.ts': "export const run = () => import('../../worker/ok.js');",
-  'activities/port.ts': "import { A } from '../cloud/tpu/port.js'; export const b = A;",
+  'rehearsal/test/helped.ts': "import '../../test/until.js'; import '../ok.js';",
+  'test/of-rehearsal.ts': "import '../rehearsal/test/ok.js';",
+  'chaos/oracle/own.ts': "import 'node:net'; import { A } from './ok.js'; export const b = A;",
+  'chaos/play.ts': "import './oracle/ok.js'; import '../test/ok.js'; import '../rehearsal/ok.js';",
+  'activities/port.ts': "import { A } from '../cloud/machines/port.js'; export const b = A;",
 };
 
 describe('the import arrows', function () {
@@ -57,7 +77,14 @@ describe('the import arrows', function () {
   before(() => {
     planted = mkdtempSync(join(tmpdir(), 'jobctl-arrows-'));
     for (const folder of FOLDERS) write(`${folder}/ok.ts`, '');
-    for (const file of ['cloud/tpu/port.ts', 'cloud/tpu/google.ts']) write(file, '');
+    for (const file of [
+      'cloud/machines/port.ts',
+      'cloud/machines/cloud-tpu/google.ts',
+      'rehearsal/test/ok.ts',
+      'chaos/oracle/ok.ts',
+      'test/until.ts',
+    ])
+      write(file, '');
     for (const [file, imported] of [...FAULTS, ...Object.entries(ALLOWED)]) write(file, imported);
     for (const file of ['tsconfig.json', 'package.json']) copyFileSync(join(ROOT, file), join(planted, file));
     symlinkSync(join(ROOT, 'node_modules'), join(planted, 'node_modules'));

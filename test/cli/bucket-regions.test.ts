@@ -26,7 +26,7 @@ describe('a bucket that is mounted far from where it lies', function () {
 
   const job = (buckets: readonly string[], zones: readonly string[] = ['us-central1-a']) => ({
     gcsfuse: buckets.map((bucket) => ({ bucket, path: `/mnt/${bucket}` })),
-    tpu: { zones },
+    zones,
   });
   const contextOf = (endpoint: string) => ({ store: { endpoint, bucket: 'jobs' } });
 

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Packing } from '../../domain/local-files.js';
 import { packBundle } from '../../client/cli/packing/bundle.js';
 import { bundleEntries } from '../../client/cli/packing/bundle-entries.js';
-import type { BundleSpec } from '../../domain/setup-spec.js';
 
 describe('what goes into a bundle', function () {
   this.timeout(30_000);
@@ -26,8 +26,8 @@ describe('what goes into a bundle', function () {
     const settings = ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'init.defaultBranch=main'];
     execFileSync('git', [...settings, '-C', top, ...words], { stdio: 'ignore' });
   };
-  const pathsOf = async (bundle: Partial<BundleSpec> = {}, folder = top): Promise<readonly string[]> =>
-    (await bundleEntries(folder, { dir: '.', ...bundle })).paths;
+  const pathsOf = async (bundle: Packing = {}, folder = top): Promise<readonly string[]> =>
+    (await bundleEntries(folder, bundle)).paths;
 
   it("all but AXLearn's list, at any depth; a user's list takes its place, by name and by path", async () => {
     write(
@@ -53,7 +53,7 @@ describe('what goes into a bundle', function () {
       'out',
       'train.py',
     ]);
-    const { paths, leftOut } = await bundleEntries(top, { dir: '.', exclude: ['venv', 'data/big', '*.pyc', '.*'] });
+    const { paths, leftOut } = await bundleEntries(top, { exclude: ['venv', 'data/big', '*.pyc', '.*'] });
     assert.deepEqual(paths, [
       'data',
       'lib',
@@ -139,7 +139,7 @@ describe('what goes into a bundle', function () {
     git('config', 'core.excludesFile', join(top, 'mine'));
     assert.deepEqual(await pathsOf({}, tree), ['b.py']);
     symlinkSync(tree, join(top, 'link'));
-    const { says } = await packBundle(join(top, 'link'), { dir: '.' }, { isDry: true });
+    const { says } = await packBundle(join(top, 'link'), {}, { isDry: true });
     assert.match(says, /^bundle: 1 file of .*; \.git, a\.pem, c\.own stay behind$/);
   });
 
@@ -153,8 +153,8 @@ describe('what goes into a bundle', function () {
     assert.deepEqual(await pathsOf(), ['.gitignore', 'a.py']);
   });
 
-  const listed = async (bundle: Partial<BundleSpec> = {}) => {
-    const { packed, says, warnings } = await packBundle(top, { dir: '.', ...bundle });
+  const listed = async (bundle: Packing = {}) => {
+    const { packed, says, warnings } = await packBundle(top, bundle);
     assert.ok(packed);
     const chunks: Buffer[] = [];
     for await (const chunk of packed.source.read(0)) chunks.push(chunk);

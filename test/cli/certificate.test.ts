@@ -160,6 +160,23 @@ describe('preemptions in the journal of a cloud', () => {
     ]);
   });
 
+  it('are also of nodes that were let go while their VMs shut down, with the notice that they were to have', () => {
+    const events = [
+      event(3, 'admin', 'preempt', { name: NODE, noticeMs: 5_000 }),
+      event(3, 'vm-power', NODE, { power: 'stopping', nodeId: '1' }),
+      state(4, 'READY', 'DELETING'),
+      state(5, 'DELETING', 'gone'),
+      state(6, 'READY', 'DELETING', '2'),
+    ];
+    const want = { at: 4000, node: 'jc-train-g1', nodeId: '1', mode: 'preempted', noticeMs: 1000, isLetGo: true };
+    assert.deepEqual(preemptionsIn(events, 5), [want]);
+    const husk = [...events.slice(0, 2), state(4, 'READY', 'PREEMPTED'), state(5, 'PREEMPTED', 'DELETING')];
+    assert.deepEqual(
+      preemptionsIn(husk, 5).map(({ at, noticeMs }) => [at, noticeMs]),
+      [[4000, 1000]],
+    );
+  });
+
   it('had the notice that was given for that node, by whomever', () => {
     const asked = (name: string, how: object): JournalEvent => event(3, 'admin', 'preempt', { name, ...how });
     const noticeOf = (asking: JournalEvent): number | undefined =>
@@ -172,8 +189,8 @@ describe('preemptions in the journal of a cloud', () => {
 
   it('belong to the last attempt on that node', () => {
     const attempts = [
-      { attempt: 1, nodes: [{ nodeId: '1' }] },
-      { attempt: 2, nodes: [{ nodeId: '1' }, { nodeId: '2' }] },
+      { attempt: 1, nodes: [{ uid: '1' }] },
+      { attempt: 2, nodes: [{ uid: '1' }, { uid: '2' }] },
     ];
     assert.deepEqual([attemptOn('1', attempts), attemptOn('2', attempts), attemptOn('3', attempts)], [2, 2, undefined]);
   });

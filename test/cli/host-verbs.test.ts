@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CliError } from '../../client/cli/cli-error.js';
 import { copyPlan } from '../../client/cli/hosts/copy-places.js';
-import { parseForwardedPorts } from '../../client/cli/hosts/forwarded-ports.js';
-import { parseHostChoice } from '../../client/cli/hosts/host-choice.js';
+import { parseForwardedPorts, parseHostChoice } from '../../client/cli/hosts/host-options.js';
 import { chooseHosts, hostsOfJob } from '../../client/cli/hosts/job-hosts.js';
 import { fileSource } from '../../client/cli/file-on-disk.js';
 import { localFiles } from '../../client/cli/hosts/local-files.js';
@@ -15,7 +14,7 @@ import { routeOf } from '../../client/cli/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
-import type { JobView } from '../../workflows/messages.js';
+import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 import { refusalOf } from './command-line.js';
 
@@ -159,9 +158,9 @@ describe('the hosts of a job', () => {
     ({
       index,
       state,
-      nodeId: `77${index}`,
+      uid: `77${index}`,
       ref: { name: `jc-a-s${index}` },
-      hosts: [0, 1].map((host) => ({ index: host, internalIp: `10.0.${index}.${host}` })),
+      hosts: [0, 1].map((host) => ({ reach: 'ssh' as const, index: host, internalIp: `10.0.${index}.${host}` })),
     }) as unknown as JobView['slices'][number];
   const clientOf = (view: Partial<JobView>, row: Partial<JobRow> = {}): JobClient =>
     ({

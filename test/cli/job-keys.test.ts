@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseOtherKey } from '../../client/cli/job-edit.js';
-import { lendSecrets } from '../../client/cli/rehearse/lend-secrets.js';
+import { copySecrets } from '../../client/cli/rehearse/private-stack.js';
 import { publicLineFingerprint } from '../../cloud/hosts/private-key.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { showValue } from '../../domain/problem.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
-import type { JobView } from '../../workflows/messages.js';
+import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
 import { refusalOf } from './command-line.js';
 
@@ -164,7 +164,7 @@ describe('keys and secrets that a job names are looked at before anything is sen
     const job = parseJobFile(`${HEAD}secrets: { A: hf, B: hf }\n`, { file: 'job.yaml', env: {}, set: [] });
     assert.ok(job.ok);
     const lent = pathToFileURL(join(folder, 'lent')).href;
-    await lendSecrets(job.spec, { secretStore: own }, { secretStore: lent });
+    await copySecrets(job.spec, { secretStore: own }, { secretStore: lent });
     assert.deepEqual(
       (await openSecretStore(lent).list()).map(({ name }) => name),
       ['hf'],

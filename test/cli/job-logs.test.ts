@@ -5,7 +5,7 @@ import { createStoreReader } from '../../cloud/store/reader.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { contiguous, JobLogReader, storedAttempts } from '../../client/job-logs.js';
 import { LogFollower } from '../../client/cli/watch/log-follower.js';
-import { logChunkObject, logPrefix } from '../../domain/store-layout.js';
+import { logChunkObject, logPrefix, lostTailObject } from '../../domain/store-layout.js';
 import { eventually } from '../cloud/eventually.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
 
@@ -52,6 +52,21 @@ describe("a job's logs, read from a real store", () => {
     await put(0, 4, 'c\n');
     assert.deepEqual(await read(logs), { 0: 'c\n' });
     assert.deepEqual(await read(logs), {});
+  });
+
+  it('a lost tail comes behind all that is stored of its host, once, and is no part of the output', async () => {
+    await put(0, 0, 'a\n');
+    await put(1, 0, 'x\n');
+    const prefix = logPrefix(job, 1, 'command');
+    await store.write(lostTailObject(prefix, '0', 4), '[jobctl] lost\n', 'absent');
+    const logs = open();
+    assert.deepEqual(await read(logs), { 0: 'a\n', 1: 'x\n' }, 'what is stored before it comes first');
+    await put(0, 2, 'b\n');
+    assert.deepEqual(await read(logs), { 0: 'b\n[jobctl] lost\n' });
+    assert.deepEqual(await read(logs), {});
+    assert.deepEqual(await read(open(1)), { 1: 'x\n' });
+    const names = (await store.list(`${prefix}host-0.`)).map(({ name }) => name);
+    assert.ok(names.at(-1)?.endsWith('.lost'), '`gcloud storage cat` prints it last');
   });
 
   it('one host is that host: 1 is not 10', async () => {

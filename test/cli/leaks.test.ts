@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AuditedResource } from '../../cloud/tpu/audit.js';
+import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
 import { type JobFate, leakedLeases, leakedResources, ownResources } from '../../client/cli/audit/leaks.js';
 import { renderAudit } from '../../client/cli/render/audit.js';
 import { labelsOf } from '../../domain/identity.js';
@@ -12,7 +12,7 @@ function node(job: string, owner = OWNER): AuditedResource {
   const labels = labelsOf({ owner, job, run: 'r1', generation: 1, spec: 's' });
   const made = new Date(T0 - 600_000).toISOString();
   return {
-    ...{ kind: 'node', googleProject: 'p', zone: 'us-central1-a', name: `jc-${job}-g1`, state: 'READY' },
+    ...{ kind: 'node', account: 'p', zone: 'us-central1-a', name: `jc-${job}-g1`, state: 'READY' },
     ...{ labels, accelerator: 'v5litepod-16', chips: 16, createTime: made },
   };
 }
@@ -55,10 +55,10 @@ describe('jobctl audit leaks', () => {
     );
   });
 
-  it('prints name, project, zone, accelerator, state, age and job', () => {
+  it('prints name, account, zone, accelerator, state, age and job', () => {
     const found = leakedResources([node('long')], FATES, T0, GRACE_MS);
     assert.deepEqual(renderAudit({ leaks: found, leases: [], leasesUnknown: 'no worker', ours: 3, all: 5 }, ['p']), [
-      'KIND  NAME        PROJECT  ZONE           ACCELERATOR   STATE  AGE  JOB   WHY',
+      'KIND  NAME        ACCOUNT  ZONE           ACCELERATOR   STATE  AGE  JOB   WHY',
       'node  jc-long-g1  p        us-central1-a  v5litepod-16  READY  10m  long  its job closed 61 s ago',
       'the leases could not be checked: no worker',
       '1 leak, 0 leases without a job: 3 of 5 resources in p are ours',

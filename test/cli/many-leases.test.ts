@@ -3,13 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { BookPart, QuotaActivities } from '../../activities/contract.js';
+import type { QuotaCarry } from '../../workflows/quota/carried-state.js';
+import type { BookPart, QuotaActivities } from '../../contract/quota-activities.js';
 import { leasesOf } from '../../client/cli/audit/temporal-facts.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
-import { quotaStart, WorkflowType } from '../../workflows/messages.js';
+import { quotaStart } from '../../contract/quota.js';
+import { WorkflowType } from '../../contract/workflow-ids.js';
 import type { LeaseRow } from '../../workflows/quota/lease-book.js';
 import { packBook } from '../../workflows/quota/packed-book.js';
+import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { TEMPORAL_START_MS, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 
@@ -51,7 +54,12 @@ describe('audit leaks beside a pool of 20,000 leases', function () {
   it('reads all that are held, page by page, and none that wait', async () => {
     const client = new Client({ connection: server.connection, namespace: server.namespace });
     const kept = [...keptBook().keys()];
-    const carry = { state: { kept, late: [] }, admission: { kind: 'frozen' }, slot: 1 };
+    const carry = {
+      state: { kept, late: [] },
+      settings: { admission: { kind: 'frozen' } },
+      slot: 1,
+      kept: [],
+    } satisfies QuotaCarry;
     const pool = await client.workflow.start(WorkflowType.Quota, {
       ...quotaStart(POOL, QUEUE),
       args: [{ v: 1, pool: POOL, carry }],
@@ -86,9 +94,7 @@ function rowOf(index: number): LeaseRow {
     state: isHeld ? 'held' : 'waiting',
     tier: 0,
     ...(isHeld ? { startedAt: index, heldSince: index } : {}),
-    slices: isHeld
-      ? [{ googleProject: 'g', zone: 'us-central2-b', name: `jc-${job}-g1`, mode: 'queued-resources' as const }]
-      : [],
+    slices: isHeld ? [slicePlan(`jc-${job}-g1`, 'queued-resources').ref] : [],
     gone: [],
     sequences: { job: index + 1 },
   };

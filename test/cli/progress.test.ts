@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { HostLines } from '../../client/cli/watch/host-lines.js';
-import { exitCodeOf } from '../../client/cli/watch/job-exit.js';
+import { exitCodeOf } from '../../client/cli/watch/follow-to-end.js';
 import { PlainScreen, TerminalScreen } from '../../client/cli/watch/screen.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import { currentLine, progressLines, summaryLines } from '../../client/cli/render/progress.js';

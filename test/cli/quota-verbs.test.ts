@@ -6,7 +6,7 @@ import { lookOf } from '../../client/cli/render/look.js';
 import { renderApply } from '../../client/cli/render/quota-apply.js';
 import { renderHistory, type ToldHistory } from '../../client/cli/render/quota-history.js';
 import { renderPool } from '../../client/cli/render/quota-show.js';
-import { textWidth } from '../../client/cli/render/width.js';
+import { textWidth } from '../../client/cli/render/columns.js';
 import { poolAccounts } from '../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
 import { DEFAULT_RULES, type LimitedQuota, UNLIMITED } from '../../quota/quota-config.js';
@@ -43,6 +43,19 @@ describe('jobctl quota show', () => {
       '  COOLING DOWN   TYPE       TIER  NO CHIPS  FOR',
       '  us-central1-a  v5litepod  2     2 times   8m 58s',
     ]);
+  });
+
+  it('of a pool that is being rebuilt: the job it waits for stands first, and what the numbers are worth', () => {
+    const rebuilding = { since: T0 - MINUTE, until: T0 + MINUTE, waitsFor: ['train-7f3k'], waitsForCount: 1 };
+    const first = (more: object): string => show({ ...busyPool(), rebuilding: { ...rebuilding, ...more } })[1] ?? '';
+    const [since, until] = ['since 2026-11-21 11:59 UTC: ', 'until 2026-11-21 12:01 UTC at most; nothing is granted'];
+    const worth = ', and the numbers below are what it has heard so far';
+    assert.equal(first({}), `  REBUILDING  ${since}waits for train-7f3k, ${until}${worth}`);
+    assert.equal(first({ waitsForCount: 9 }), `  REBUILDING  ${since}waits for train-7f3k, 8 more, ${until}${worth}`);
+    assert.equal(
+      first({ waitsFor: [], waitsForCount: 0 }),
+      `  REBUILDING  ${since}reads what is open, ${until}${worth}`,
+    );
   });
 
   const terminal = (columns: number, env: Record<string, string>) =>

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
-import { formatDuration, formatExactDuration } from '../../client/cli/render/duration.js';
+import { formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
 import { jobHeader } from '../../client/cli/render/job-header.js';
 import { renderJobList } from '../../client/cli/render/job-list.js';
 import { renderJobStatus } from '../../client/cli/render/job-status.js';
 import { lookOf } from '../../client/cli/render/look.js';
-import { renderTable } from '../../client/cli/render/table.js';
-import { cutToWidth, oneLine, terminalWidth, textWidth, wrapToWidth } from '../../client/cli/render/width.js';
+import {
+  cutToWidth,
+  oneLine,
+  renderTable,
+  terminalWidth,
+  textWidth,
+  wrapToWidth,
+} from '../../client/cli/render/columns.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
-import type { JobView } from '../../workflows/messages.js';
+import type { JobView } from '../../contract/job.js';
 import { row, T0 } from './rows.js';
 
 const S = 1000;
@@ -188,10 +194,10 @@ describe('jobctl status', () => {
       index: 0,
       generation: 2,
       state: 'ready',
-      ref: { googleProject: 'p', zone: 'us-central1-a', name: 'jc-t-g2', mode: 'queued-resources' },
+      ref: { kind: 'cloud-tpu', googleProject: 'p', zone: 'us-central1-a', name: 'jc-t-g2', mode: 'queued-resources' },
       hosts: [
-        { index: 0, internalIp: '10.0.0.1' },
-        { index: 1, internalIp: '10.0.0.2', externalIp: '1.2.3.4' },
+        { reach: 'ssh' as const, index: 0, internalIp: '10.0.0.1' },
+        { reach: 'ssh' as const, index: 1, internalIp: '10.0.0.2', externalIp: '1.2.3.4' },
       ],
     } as const;
     const events = Array.from({ length: 14 }, (_, second) => ({ at: T0 + second * S, text: `event ${second}` }));

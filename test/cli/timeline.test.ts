@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { lookOf } from '../../client/cli/render/look.js';
 import { renderTimeline } from '../../client/cli/render/timeline.js';
-import { textWidth } from '../../client/cli/render/width.js';
+import { textWidth } from '../../client/cli/render/columns.js';
 import { timelineOf, type TimelineFacts } from '../../client/cli/timeline.js';
 import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
 

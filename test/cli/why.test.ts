@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { renderPlan } from '../../client/cli/render/quota-plan.js';
-import { renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
-import { textWidth } from '../../client/cli/render/width.js';
+import { withFailingTasks } from '../../client/cli/failing-jobs.js';
+import { renderJobList } from '../../client/cli/render/job-list.js';
+import { renderFailing, renderRebuilding, renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
+import { textWidth } from '../../client/cli/render/columns.js';
 import { whyWaiting } from '../../client/cli/quota/why-waiting.js';
 import { jobOfLeaseKey } from '../../domain/lease.js';
 import { planOf } from '../../quota/plan.js';
 import type { PoolSnapshot } from '../../quota/published-state.js';
-import type { JobView } from '../../workflows/messages.js';
+import type { JobView } from '../../contract/job.js';
 import { lease, pool, project, request } from '../quota/builders.js';
 import { row, T0 } from './rows.js';
 
@@ -84,6 +86,94 @@ describe('jobctl why of a job that waits', () => {
   });
   it('a job that the pool does not know of is not explained', () => {
     assert.equal(whyWaiting(team(), 'train-7f3k'), undefined);
+  });
+});
+
+describe('jobctl why while the pool is being rebuilt', () => {
+  const clock = (minutes: number): string => wordingFor(false, T0).timeOf(T0 + minutes * MINUTE);
+  const saidOf = (waitsFor: readonly string[], waitsForCount = waitsFor.length, width?: number): readonly string[] => {
+    const rebuilding = { since: ago(1), until: T0 + MINUTE, waitsFor, waitsForCount };
+    const shownRow = row({ id: 'sweep-0q1d', phase: 'queued', label: 'REHEARSAL' });
+    return renderRebuilding(shownRow, { pool: 'default', at: T0, rebuilding }, T0 + 3_000, width);
+  };
+  const head = `sweep-0q1d waits: pool default lost its memory and is being rebuilt since ${clock(-1)}: `;
+  const foot = 'Pool default as of 3s ago. REHEARSAL: not on real Cloud TPUs.';
+
+  it('which job it waits for, and until when at most', () => {
+    assert.deepEqual(saidOf(['train-7f3k']), [
+      `${head}it waits for train-7f3k to say what it holds, until ${clock(1)} at most, and grants nothing until then.`,
+      foot,
+    ]);
+  });
+  it('several, and how many more than are named', () => {
+    const [first] = saidOf(['a', 'b'], 23);
+    assert.equal(
+      first,
+      `${head}it waits for a, b and 21 more to say what they hold, until ${clock(1)} at most, and grants nothing until then.`,
+    );
+  });
+  it('nobody yet: it reads what is open', () => {
+    assert.equal(saidOf([])[0], `${head}it is reading what is open, and grants nothing until then.`);
+  });
+  it('no line is wider than the terminal', () => {
+    const lines = saidOf(['a-job-of-a-long-name', 'another-one'], 2, 60);
+    assert.ok(lines.length > 3 && lines.every((line) => textWidth(line) <= 60), lines.join('\n'));
+  });
+});
+
+describe('jobctl why of a job whose workflow stands still', () => {
+  it('since when, the first error in one line, and what to do', () => {
+    const failingTask = { attempt: 7, since: ago(5), error: 'no codec key\nis configured.' };
+    const [first, ...rest] = renderFailing(row({ failingTask }), T0);
+    assert.equal(
+      first,
+      'Its workflow stands still, attempt 7 of its workflow task after 5m 00s: no codec key is configured.',
+    );
+    assert.match(rest.join(' '), /hears nothing.*Tell who runs the worker: docs\/operations\.md/);
+  });
+  it('an error that Temporal did not keep is left out; a clock that is behind is no negative time', () => {
+    assert.equal(
+      renderFailing(row({ failingTask: { attempt: 2, since: T0 + MINUTE } }), T0)[0],
+      'Its workflow stands still, attempt 2 of its workflow task after 0s.',
+    );
+    assert.equal(
+      renderFailing(row({ failingTask: { attempt: 2 } }), T0)[0],
+      'Its workflow stands still, attempt 2 of its workflow task.',
+    );
+  });
+  it('of another job: nothing', () => assert.deepEqual(renderFailing(row(), T0), []));
+  it('in a list its row says so, in place of what it said last, also where it waits in line', () => {
+    const failingTask = { attempt: 3, since: ago(1), error: 'bad' };
+    const places = { byJob: new Map([['q', { position: 1, of: 1, why: 'the pool' }]]) };
+    const rows = [row({ failingTask }), row({ id: 'q', phase: 'queued', failingTask }), row({ id: 'well' })];
+    const lines = renderJobList({ rows, total: 3, open: 3 }, places, T0);
+    const text = 'stands still, attempt 3 of its workflow task after 1m 00s: bad';
+    assert.deepEqual(
+      lines.slice(1, 4).map((line) => line.endsWith(text)),
+      [true, true, false],
+    );
+  });
+  it('a list asks about the open jobs that are known to fail, and about no other', async () => {
+    const asked: string[] = [];
+    const client = {
+      row: async (id: string) => {
+        asked.push(id);
+        return row(id === 'mended' ? { id } : { id, failingTask: { attempt: 4 } });
+      },
+    };
+    const rows = [row(), row({ id: 'wedged' }), row({ id: 'mended' }), row({ id: 'ended', endedAt: T0 })];
+    const known = new Set(['wedged', 'mended', 'ended', 'of-another-page']);
+    const after = await withFailingTasks(rows, known, client);
+    assert.deepEqual(asked, ['wedged', 'mended']);
+    assert.deepEqual(
+      after.map(({ id, failingTask }) => [id, failingTask?.attempt]),
+      [
+        ['train-7f3k', undefined],
+        ['wedged', 4],
+        ['mended', undefined],
+        ['ended', undefined],
+      ],
+    );
   });
 });
 

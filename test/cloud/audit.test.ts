@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { listEverything } from '../../cloud/tpu/audit.js';
+import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
 
 type Answer = { status?: number; body: unknown };
 

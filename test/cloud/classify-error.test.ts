@@ -1,52 +1,35 @@
 import assert from 'node:assert/strict';
 import { refusalText } from '../../cloud/google-refusal.js';
+import { apiErrorOf, type ApiError } from '../../cloud/machines/cloud-tpu/api-error.js';
 import {
-  apiErrorOf,
   classifyCreateError,
   classifyDeleteError,
   classifyReadError,
-  type ApiError,
-} from '../../cloud/tpu/classify-error.js';
+  failedCreate,
+} from '../../cloud/machines/cloud-tpu/classify-error.js';
 
 // The texts are Google's own, as users reported them (facts/cloud-tpu.md 1.5).
-const CAPACITY =
-  'There is no more capacity in the zone "us-central2-b"; you can try in another zone where Cloud TPU Nodes are offered (see https://cloud.google.com/tpu/docs/regions) [EID: 0x1bc8f9d790be9142]';
-const QUOTA = "Quota 'TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI' exhausted. Limit 20800 in region us-central2";
-const RESERVED = 'Insufficient reserved capacity. Contact customer support to increase your reservation. [EID: 0x1]';
 const RATE =
   "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute' of service 'tpu.googleapis.com'";
 
 const creates: Record<string, { error: ApiError; want: string }> = {
-  'no more capacity in the zone': { error: { code: 8, message: CAPACITY }, want: 'no-capacity' },
-  'an exhausted quota': { error: { code: 8, message: QUOTA }, want: 'quota' },
-  'too few external addresses': { error: { code: 8, message: 'IN_USE_ADDRESSES limit: 8.0' }, want: 'quota' },
-  'a full reservation, code 8': { error: { code: 8, message: RESERVED }, want: 'no-capacity' },
-  'a full reservation, code 9': { error: { code: 9, message: RESERVED }, want: 'no-capacity' },
-  'code 8 without a known text': { error: { code: 8, message: 'RESOURCE_EXHAUSTED' }, want: 'no-capacity' },
-  'the API rate limit by its text': { error: { code: 8, message: RATE }, want: 'unanswered' },
-  'the API rate limit by its reason': {
+  'a rate limit, which the front end says before anything is done': {
+    error: { code: 8, message: RATE },
+    want: 'moment',
+  },
+  'the rate limit by its reason': {
     error: { code: 8, message: 'slow down', reason: 'RATE_LIMIT_EXCEEDED' },
+    want: 'moment',
+  },
+  "gRPC's own flow control": {
+    error: { code: 8, message: 'Received RST_STREAM with code 11 (ENHANCE_YOUR_CALM)' },
     want: 'unanswered',
   },
-  'a type that the zone has not': {
-    error: {
-      code: 3,
-      message:
-        'Cloud TPU received a bad request. The requested accelerator configuration for accelerator type, "v6e-1", could not be found in the zonal accelerator configurations for "us-east1-d".',
-    },
-    want: 'bad-request',
-  },
   'a name that is taken': { error: { code: 6, message: 'Resource already exists' }, want: 'exists' },
-  'a forbidden zone': {
-    error: { code: 7, message: "Permission denied on 'locations/xx' (or it may not exist)." },
-    want: 'permission',
-  },
-  'a network that is not there': { error: { code: 5, message: "Resource 'n' was not found" }, want: 'bad-request' },
-  'another precondition': { error: { code: 9, message: 'the service account is disabled' }, want: 'bad-request' },
-  'expired credentials': { error: { code: 16, message: 'token expired' }, want: 'permission' },
+  'expired credentials': { error: { code: 16, message: 'token expired' }, want: 'installation' },
   'credentials refused inside a call': {
     error: { code: 2, message: 'Getting metadata from plugin failed with error: invalid_grant' },
-    want: 'permission',
+    want: 'installation',
   },
   'credentials not reachable inside a call': {
     error: { code: 14, message: 'Getting metadata from plugin failed with error: ENOTFOUND' },
@@ -66,9 +49,9 @@ describe('a failed create call', () => {
   for (const [name, { error, want }] of Object.entries(creates)) {
     it(`${name} is ${want}`, () => {
       const answer = classifyCreateError(error);
-      assert.equal(answer.kind === 'refused' ? answer.reason : answer.kind, want);
+      assert.equal(answer.kind === 'refused' ? answer.scope : answer.kind, want);
       if (answer.kind !== 'exists')
-        assert.equal(answer.message, want === 'permission' ? refusalText(error) : error.message);
+        assert.equal(answer.message, want === 'installation' ? refusalText(error) : error.message);
     });
   }
 });
@@ -126,6 +109,14 @@ describe('a failed read', () => {
   for (const [name, { error, want }] of Object.entries(reads)) {
     it(`${name} is ${want}`, () => assert.equal(classifyReadError(error), want));
   }
+});
+
+describe('a create call whose operation has ended with an error', () => {
+  it('is refused, whatever the code, unless the name is taken', () => {
+    const message = 'an internal error has occurred';
+    assert.deepEqual(failedCreate({ code: 13, message }), { kind: 'refused', scope: 'moment', message });
+    assert.deepEqual(failedCreate({ code: 6, message: 'it exists' }), { kind: 'exists' });
+  });
 });
 
 describe('an error of the client', () => {

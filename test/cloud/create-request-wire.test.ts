@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { TpuPort } from '../../cloud/tpu/port.js';
+import type { CloudTpuMachines } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
-import type { SliceRef } from '../../domain/slice.js';
-import { slicePlan, type TierPurchase } from '../../domain/slice-plan.js';
+import type { MachineRef } from '../../domain/machines.js';
+import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
+import type { TierPurchase } from '../../domain/slice.js';
 import { startRehearsedCloud, type RehearsedCloud } from './rehearsed-cloud.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -123,7 +124,7 @@ const TIERS: Record<string, { tpu: Json; bought: TierPurchase; want: Json }> = {
 describe('what a job file asks Cloud TPU for, as the service got it', function () {
   this.timeout(30_000);
   let cloud: RehearsedCloud;
-  let port: TpuPort;
+  let port: CloudTpuMachines;
   let count = 0;
 
   before(async () => {
@@ -135,7 +136,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
   after(() => cloud.stop());
 
   /** Asks by way of the job file, the plan and Google's own client. */
-  async function ask(mode: string, keys: Json, bought: TierPurchase = {}): Promise<SliceRef> {
+  async function ask(mode: string, keys: Json, bought: TierPurchase = {}): Promise<MachineRef> {
     const job = resolveJob({
       tpu: { accelerator: 'v5litepod-1', zone: 'us-west4-a', allocation_mode: mode, ...keys },
     });
@@ -150,7 +151,7 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
       },
       bought,
     });
-    assert.equal((await port.createSlice(plan)).kind, 'accepted');
+    assert.equal((await port.create(plan)).kind, 'accepted');
     return plan.ref;
   }
 

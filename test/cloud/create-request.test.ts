@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createNodeRequest, createQueuedResourceRequest } from '../../cloud/tpu/create-request.js';
+import { createNodeRequest, createQueuedResourceRequest } from '../../cloud/machines/cloud-tpu/create-request.js';
 import { ownershipFrom } from '../../domain/identity.js';
-import { ownership, slicePlan } from './slice-plan.js';
+import { ownership, slicePlan } from './cloud-tpu-plan.js';
 
 const PARENT = 'projects/tpu-project/locations/us-west4-a';
 const queued = (over: Parameters<typeof slicePlan>[2]) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { observedNode, observedQueuedResource, pathParts } from '../../cloud/tpu/observation.js';
+import { observedNode, observedQueuedResource, pathParts } from '../../cloud/machines/cloud-tpu/observation.js';
 import { labelsOf } from '../../domain/identity.js';
-import { ownership } from './slice-plan.js';
+import { ownership } from './cloud-tpu-plan.js';
 
 describe('a node as observed', () => {
   it('has its state by name, whether the client gave a name or a number', () => {
@@ -20,8 +20,13 @@ describe('a node as observed', () => {
   it('keeps the index of a host when another one has no address yet', () => {
     const networkEndpoints = [{ ipAddress: '' }, { ipAddress: '10.0.0.2', accessConfig: { externalIp: '1.2.3.4' } }];
     assert.deepEqual(observedNode({ networkEndpoints }).hosts, [
-      { index: 1, internalIp: '10.0.0.2', externalIp: '1.2.3.4' },
+      { reach: 'ssh' as const, index: 1, internalIp: '10.0.0.2', externalIp: '1.2.3.4' },
     ]);
+  });
+
+  it('has as many hosts as its type, whatever addresses there are', () => {
+    assert.equal(observedNode({ acceleratorType: 'v5litepod-16' }).hostCount, 4);
+    assert.equal(observedNode({ acceleratorType: 'v99-8' }).hostCount, undefined);
   });
 
   it('keeps an id above 2^53 exact', () => {

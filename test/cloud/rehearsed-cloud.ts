@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTpuPort, type TpuPortOptions } from '../../cloud/tpu/google-tpu.js';
+import { createCloudTpu, type CloudTpuOptions } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 
 import { startRehearsal } from '../../rehearsal/index.js';
 
@@ -18,7 +18,7 @@ export interface RehearsedCloud {
   readonly restEndpoint: string;
   readonly storeEndpoint: string;
   /** A port on it, closed with it. Short periods and no budget, unless `options` says otherwise. */
-  tpuPort(options?: TpuPortOptions): ReturnType<typeof createTpuPort>;
+  tpuPort(options?: CloudTpuOptions): ReturnType<typeof createCloudTpu>;
   admin(verb: string, body?: object): Promise<void>;
   takeBack(verb: string): Promise<void>;
   journal(after?: number): Promise<readonly JournalLine[]>;
@@ -41,13 +41,13 @@ export async function startRehearsedCloud(subnetOctet: number): Promise<Rehearse
   const { tpu, rest, store, admin } = rehearsal.endpoints;
   const [host = '', port = ''] = tpu.split(':');
   const endpoint = { host, port: Number(port), insecure: true } as const;
-  const opened: ReturnType<typeof createTpuPort>[] = [];
+  const opened: ReturnType<typeof createCloudTpu>[] = [];
   return {
     tpu: endpoint,
     restEndpoint: rest,
     storeEndpoint: store,
     tpuPort(options) {
-      const port = createTpuPort({ endpoint, budget: UNBOUNDED, periods: { urgentMs: 50, quietMs: 200 }, ...options });
+      const port = createCloudTpu({ endpoint, budget: UNBOUNDED, periods: { urgentMs: 50, quietMs: 200 }, ...options });
       opened.push(port);
       return port;
     },

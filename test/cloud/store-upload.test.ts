@@ -118,6 +118,15 @@ describe('an upload', () => {
     await assert.rejects(nowhere.upload('a', sourceOf(2 * MIB)), { name: 'StoreRefused', message: /not-there/ });
   });
 
+  it('of a large object at once that is refused is answered, though nobody wanted the rest of it', async () => {
+    await cloud.admin('refuse', { method: 'objects.insert', code: 7, message: 'no right', times: 1 });
+    // More than the sockets between hold: whoever does not read it keeps the client from its answer.
+    await assert.rejects(store.write('large', randomBytes(3 * MIB), 'absent'), {
+      name: 'StoreRefused',
+      message: /no right/,
+    });
+  });
+
   it('beside another of the same name is made once', async () => {
     const source = sourceOf(9 * MIB);
     const ends = await Promise.all([store.upload('both', source), store.upload('both', source)]);

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createStoreReader } from '../../cloud/store/reader.js';
 import { asWorker, StoreWithRights } from '../hosts/store-with-rights.js';
-import type { HttpAnswer } from '../rehearsal/authenticated-cloud.js';
+import type { HttpAnswer } from '../../rehearsal/test/authenticated-cloud.js';
 import { startRehearsedCloud, type RehearsedCloud } from './rehearsed-cloud.js';
 import { exerciseStore } from './store-conformance.js';
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { type CodecServerOptions, startCodecServer } from '../../client/cli/codec/codec-server.js';
 import { newCodecKey, parseCodecKey } from '../../cloud/codec/codec-key.js';
-import { AesGcmPayloadCodec } from '../../cloud/codec/payload-codec.js';
-import { payloadsFromJson, payloadsToJson } from '../../cloud/codec/payload-json.js';
+import { AesGcmPayloadCodec, payloadsFromJson, payloadsToJson } from '../../cloud/codec/payload-codec.js';
 
 const UI = 'http://127.0.0.1:8233';
 const key = parseCodecKey(newCodecKey(new Date(0), 'k1'), 'test');

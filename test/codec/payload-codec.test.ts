@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
-import { type CodecKey, newCodecKey, parseCodecKey } from '../../cloud/codec/codec-key.js';
-import { missingKeyOf } from '../../cloud/codec/encryption-mark.js';
+import { type CodecKey, missingKeyOf, newCodecKey, parseCodecKey } from '../../cloud/codec/codec-key.js';
 import { AesGcmPayloadCodec, CodecKeyUnknown, isEncrypted, PayloadTampered } from '../../cloud/codec/payload-codec.js';
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;

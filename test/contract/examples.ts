@@ -1,4 +1,5 @@
-import type { JobInput, JobMemo, JobNotice, JobView, Outcome } from '../../workflows/messages.js';
+import type { JobInput, JobMemo, JobNotice, JobView } from '../../contract/job.js';
+import type { Outcome } from '../../domain/job-state.js';
 
 const SUCCEEDED = {
   result: 'succeeded',
@@ -116,10 +117,16 @@ export const EXAMPLES = {
       {
         index: 0,
         generation: 1,
-        ref: { googleProject: 'my-project', zone: 'us-central1-a', name: 'jc-train-7f3k-g1', mode: 'tpu-vm' },
+        ref: {
+          kind: 'cloud-tpu',
+          googleProject: 'my-project',
+          zone: 'us-central1-a',
+          name: 'jc-train-7f3k-g1',
+          mode: 'tpu-vm',
+        },
         state: 'ready',
-        nodeId: '625657362928716936',
-        hosts: [{ index: 0, internalIp: '10.128.0.7', externalIp: '34.1.2.3' }],
+        uid: '625657362928716936',
+        hosts: [{ reach: 'ssh' as const, index: 0, internalIp: '10.128.0.7', externalIp: '34.1.2.3' }],
         detail: 'ready',
       },
     ],

@@ -1,5 +1,5 @@
 import { condition, defineSignal, setHandler, sleep, startChild } from '@temporalio/workflow';
-import type { JobInput, JobNotice } from '../../workflows/messages.js';
+import type { JobInput, JobNotice } from '../../contract/job.js';
 
 /** A parent that starts one job under this policy and lives until somebody ends it. Read by the contract's tests. */
 export async function parent(input: ParentInput): Promise<void> {

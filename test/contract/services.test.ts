@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { ApplicationFailure, CancelledFailure, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import type { JobNotice, JobView, Outcome } from '../../workflows/messages.js';
+import type { JobNotice, JobView } from '../../contract/job.js';
+import type { Outcome } from '../../domain/job-state.js';
 import { jobLogPrefix, outcomeObject } from '../../domain/store-layout.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';

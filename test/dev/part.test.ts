@@ -158,6 +158,35 @@ describe('a part of the stack', () => {
     });
   });
 
+  describe('that has something for itself', () => {
+    const claiming = (script: string): Part =>
+      part(script, { claim: { what: '/x/temporal.db', file: join(folder, 'temporal.db.holder') } });
+
+    it('is not started a second time when its record was lost while it runs, and is when it has ended', async () => {
+      await ensureRunning(claiming(SERVES), slot);
+      const first = slot.record ?? assert.fail('nothing is recorded');
+      slot.record = undefined;
+      const { message } = await failureOf(claiming(SERVES));
+      const { pid } = first.identity;
+      assert.match(
+        message,
+        new RegExp(`^the part: /x/temporal\\.db is in use by process ${pid}, .*\\n  .*kill ${pid}$`),
+      );
+      assert.equal(slot.record, undefined, 'nothing was started');
+      assert.ok(isAlive(first.identity), 'and the first was left alone');
+      process.kill(pid, 'SIGKILL');
+      await until('it has ended', () => !isAlive(first.identity));
+      assert.equal(await ensureRunning(claiming(SERVES), slot), 'started');
+      assert.notEqual(pidOf(), pid);
+    });
+
+    it('is started again by who knows of it: another configuration, or no answer', async () => {
+      await ensureRunning(claiming(SERVES), slot);
+      const other = { ...claiming(SERVES), configuration: 'other' };
+      assert.equal(await ensureRunning(other, slot), 'started again');
+    });
+  });
+
   describe('is stopped', () => {
     it('by SIGTERM, and has the time that it needs', async () => {
       await ensureRunning(

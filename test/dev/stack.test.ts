@@ -16,10 +16,10 @@ import type { PartName, StackRecord } from '../../client/cli/dev/stack-record.js
 import { openReservations } from '../../client/cli/dev/loopback.js';
 import type * as Up from '../../client/cli/dev/up.js';
 import { createStore } from '../../cloud/store/gcs.js';
-import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { ownerObject } from '../../domain/store-layout.js';
 import { load } from '../built.js';
-import { slicePlan } from '../cloud/slice-plan.js';
+import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { until } from '../until.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 
@@ -310,10 +310,10 @@ async function strangerOn(port: number): Promise<Server | undefined> {
 /** A slice with its TPU VMs running, made past the worker. */
 async function createSlice(stack: Stack, { cloud }: DevContext): Promise<void> {
   const { addresses } = stack.record();
-  const tpu = createTpuPort({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure: cloud.insecure } });
+  const tpu = createCloudTpu({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure: cloud.insecure } });
   const plan = slicePlan('left-behind', 'tpu-vm');
-  const answer = await tpu.createSlice(plan);
+  const answer = await tpu.create(plan);
   assert.equal(answer.kind, 'accepted');
-  await until('the slice is ready', async () => JSON.stringify(await tpu.observeSlice(plan.ref)).includes('READY'));
+  await until('the slice is ready', async () => (await tpu.observe(plan)).kind === 'ready');
   await tpu.close();
 }

@@ -8,6 +8,7 @@ import type { Timings } from '../../domain/timings.js';
 interface WorkerConfig {
   readonly cloud: { readonly listingPeriods?: { readonly urgentMs: number; readonly quietMs: number } };
   readonly timings: Partial<Timings>;
+  readonly ssh: { readonly readsKeyFiles?: boolean };
 }
 
 const ports = { temporal: 1, temporalUi: 2, tpu: 3, tpuRest: 4, store: 5, admin: 6, health: 7, ssh: 8 };
@@ -39,4 +40,8 @@ describe('a stack whose cloud runs faster', () => {
     assert.equal(fast.timings.claimTimeoutMs, plain.timings.claimTimeoutMs);
     assert.equal(configAt(1_000).timings.notFoundApartMs, 50);
   });
+});
+
+it('a local stack reads the key files that jobs name: they are those of who runs it', () => {
+  assert.equal(configAt().ssh.readsKeyFiles, true);
 });

@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Finding } from '../../client/cli/doctor/finding.js';
-import { AuthenticatedCloud, type ClientProcess } from '../rehearsal/authenticated-cloud.js';
+import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
+import { AdapterProcess } from '../cloud/adapter-process.js';
+import { GOOGLE_PROJECT, ZONE as ADAPTERS_ZONE } from '../cloud/cloud-tpu-plan.js';
 import { Command, type Ran } from './command.js';
 
 const PROJECT = 'my-project';
@@ -212,22 +214,22 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
   });
 
   describe('the adapters of worker and audit say the same', () => {
-    let clients: ClientProcess;
+    let clients: AdapterProcess;
     const failsWith = (verb: string, ...either: readonly string[]): Promise<void> =>
       assert.rejects(clients.call(verb, 'x'), ({ message }: Error) => {
         assert.equal(message, either.find((wanted) => wanted === message) ?? either[0]);
         return true;
       });
     before(async () => {
-      clients = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: cloud.endpoints.credentialsFile ?? '' });
+      clients = new AdapterProcess(cloud, { GOOGLE_APPLICATION_CREDENTIALS: cloud.endpoints.credentialsFile ?? '' });
       await cloud.become({ roles: ['roles/owner'] });
       await clients.call('makeBucket');
     });
     after(() => clients.end());
 
-    const observe = 'GetNode projects/p/locations/us-central1-a/nodes/none';
+    const observe = `GetNode projects/${GOOGLE_PROJECT}/locations/${ADAPTERS_ZONE}/nodes/none`;
     const auditOf = (kind: string): string =>
-      `audit: GET ${cloud.endpoints.rest}/v2/projects/p/locations/-/${kind}?pageSize=200`;
+      `audit: GET ${cloud.endpoints.rest}/v2/projects/${GOOGLE_PROJECT}/locations/-/${kind}?pageSize=200`;
 
     it('of an API that is off', async () => {
       await cloud.project({ disabledServices: ['tpu.googleapis.com'] });
@@ -242,7 +244,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       await cloud.become({ roles: ['roles/owner'], denied: ['tpu.nodes.get', 'storage.objects.get'] });
       await failsWith(
         'observe',
-        `${observe}: this login has no permission tpu.nodes.get on projects/p/locations/us-central1-a/nodes/none, or that does not exist: an owner runs 'gcloud projects add-iam-policy-binding p --member=user:EMAIL --role=roles/tpu.admin'`,
+        `${observe}: this login has no permission tpu.nodes.get on projects/${GOOGLE_PROJECT}/locations/${ADAPTERS_ZONE}/nodes/none, or that does not exist: an owner runs 'gcloud projects add-iam-policy-binding ${GOOGLE_PROJECT} --member=user:EMAIL --role=roles/tpu.admin'`,
       );
       await failsWith(
         'read',
@@ -254,7 +256,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       await cloud.project({ known: ['other'] });
       await failsWith(
         'observe',
-        `${observe}: project p does not exist, or this login has no right to see it: compare its id with 'gcloud projects list'; an id is not the name nor the number`,
+        `${observe}: project ${GOOGLE_PROJECT} does not exist, or this login has no right to see it: compare its id with 'gcloud projects list'; an id is not the name nor the number`,
       );
     });
 
@@ -262,7 +264,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       const login = readFileSync(cloud.endpoints.credentialsFile ?? '', 'utf8');
       const file = join(home, 'login.json');
       writeFileSync(file, login.replace('-current', '-nobody@example.com'));
-      const fresh = cloud.clients({ GOOGLE_APPLICATION_CREDENTIALS: file });
+      const fresh = new AdapterProcess(cloud, { GOOGLE_APPLICATION_CREDENTIALS: file });
       const refusedWith = async (why: string): Promise<void> => {
         await assert.rejects(fresh.call('observe'), { name: 'CloudRefused', message: `${observe}: ${why}` });
         const message = `store: read gs://clients/x: ${why}`;
@@ -275,7 +277,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
         writeFileSync(file, login);
         await refusedWith(RUN_OUT);
         await cloud.become({ roles: ['roles/owner'] });
-        assert.deepEqual(await fresh.call('observe'), { queuedResource: 'unused', node: 'not-found' });
+        assert.deepEqual(await fresh.call('observe'), { kind: 'missing' });
         assert.equal(await fresh.call('read', 'x'), undefined);
       } finally {
         await fresh.end();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { filesNotGiven } from '../../domain/modules/set-up.js';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { filesNotGiven, objectOfFile, withFiles } from '../../domain/local-files.js';
+import { objectOfFile, withFiles } from '../../domain/local-files.js';
 import { formatProblems } from '../../domain/problem.js';
 
 const JOB = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\ncommand: {run: x}\n';

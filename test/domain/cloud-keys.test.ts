@@ -4,7 +4,7 @@ import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
-import { sliceSpecHash } from '../../domain/identity.js';
+import { specHash } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
 
@@ -130,7 +130,7 @@ describe('job file: the cloud keys', () => {
   for (const [key, tpu] of Object.entries(keys)) {
     it(`${key} is part of what a resource must have been asked for to be adopted`, () => {
       const { [key]: _, ...without } = tpu;
-      assert.notEqual(sliceSpecHash({ tpu: specOf(tpu) }), sliceSpecHash({ tpu: specOf(without) }));
+      assert.notEqual(specHash(specOf(tpu)), specHash(specOf(without)));
     });
   }
 

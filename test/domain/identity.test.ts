@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { canonicalJson, contentHash, shortHash } from '../../domain/content-hash.js';
-import {
-  isValidJobName,
-  jobIdFor,
-  jobNameFrom,
-  labelsOf,
-  ownershipFrom,
-  sliceName,
-  sliceSpecHash,
-} from '../../domain/identity.js';
+import { isValidJobName, jobIdFor, jobNameFrom, labelsOf, ownershipFrom, sliceName } from '../../domain/identity.js';
+import { specHash } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { Ownership } from '../../domain/slice.js';
 
 /** Google's rule for names of queued resources and nodes. */
@@ -147,9 +140,9 @@ describe('content hashes', () => {
     for (const value of [NaN, 1n, () => 1]) assert.throws(() => contentHash({ value }), RangeError);
   });
   it('of a slice change with what is asked for', () => {
-    const tpu = { accelerator: 'v6e-1' } as Parameters<typeof sliceSpecHash>[0]['tpu'];
-    assert.notEqual(sliceSpecHash({ tpu }), sliceSpecHash({ tpu: { ...tpu, accelerator: 'v6e-4' } }));
-    assert.equal(labelsOf({ ...OWNERSHIP, spec: sliceSpecHash({ tpu }) })['jobctl-spec']?.length, 16);
+    const tpu = { accelerator: 'v6e-1' } as Parameters<typeof specHash>[0];
+    assert.notEqual(specHash(tpu), specHash({ ...tpu, accelerator: 'v6e-4' }));
+    assert.equal(labelsOf({ ...OWNERSHIP, spec: specHash(tpu) })['jobctl-spec']?.length, 16);
   });
 });
 

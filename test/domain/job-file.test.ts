@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { readableNotify } from '../../domain/job-file/notify.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import type { ParseOptions } from '../../domain/job-file/parse.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
@@ -186,10 +187,20 @@ describe('job file: defaults', () => {
     assert.deepEqual(notify(yaml('a')), [target('a')]);
     assert.deepEqual(notify(`[${yaml('a')}, ${yaml('b')}, ${yaml('a')}]`), [target('a'), target('b')]);
     assert.deepEqual([notify('[]'), notify('null')], [undefined, undefined]);
+    // Workflows of others may have ids that only look like ours.
+    assert.deepEqual(notify(yaml('my/slice/x')), [target('my/slice/x')]);
   });
   it('without setup.modules what has a section runs, in order', () => {
     const text = `command: {run: x}\nvenv: {name: a}\nssh: {private_key: k}\n${TPU}`;
     assert.deepEqual(specOf(text).modules, ['venv', 'command']);
+  });
+});
+
+describe('a refused job', () => {
+  it('tells nobody that notify must not name, and whoever else it names', () => {
+    const told = (id: string, signal: string): number =>
+      readableNotify({ notify: { workflow: { id, signal } }, nonsense: 1 }).length;
+    assert.deepEqual([told('mine', 'jobEnded'), told('quota/default', 'jobEnded'), told('mine', 'wake')], [1, 0, 0]);
   });
 });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { chipsOfJob, formatSlices, unitsOfJob } from '../../domain/job-units.js';
-import { usdPerHour } from '../../domain/prices.js';
+import { askedSize, formatSlices, usdPerHour } from '../../domain/machines.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 
@@ -30,16 +29,16 @@ describe('prices', () => {
     'preemptible has none': { spec: job('v6e-8', { pricing: 'preemptible' }), want: undefined },
   };
   for (const [name, { spec, want }] of Object.entries(cases)) it(name, () => assert.equal(usdPerHour(spec), want));
-  it('another zone has its own', () => assert.equal(usdPerHour(job('v6e-1'), 'us-east5-b'), 1.215));
+  it('another zone has its own', () => assert.equal(usdPerHour(job('v6e-1'), { zone: 'us-east5-b' }), 1.215));
 });
 
 describe('units of a job', () => {
   it('are the number in the name, times the slices; chips are for people', () => {
     const [cores, chips] = [job('v4-8', { slices: 3 }), job('v5e-16', { slices: 2 })];
-    assert.deepEqual([unitsOfJob(cores), chipsOfJob(cores), formatSlices(cores)], [{ v4: 24 }, 12, '3 x v4-8']);
+    assert.deepEqual([askedSize(cores), formatSlices(cores)], [{ units: { v4: 24 }, chips: 12, hosts: 3 }, '3 x v4-8']);
     assert.deepEqual(
-      [unitsOfJob(chips), chipsOfJob(chips), formatSlices(job('v6e-1'))],
-      [{ v5litepod: 32 }, 32, 'v6e-1'],
+      [askedSize(chips), formatSlices(job('v6e-1'))],
+      [{ units: { v5litepod: 32 }, chips: 32, hosts: 8 }, 'v6e-1'],
     );
   });
 });

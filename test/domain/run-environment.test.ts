@@ -8,7 +8,7 @@ const slice = (index: number) => ({
   index,
   name: `node-${index}`,
   zone: 'us-east1-d',
-  hosts: [0, 1].map((host) => ({ index: host, internalIp: `10.0.${index}.${host}` })),
+  hosts: [0, 1].map((host) => ({ reach: 'ssh' as const, index: host, internalIp: `10.0.${index}.${host}` })),
 });
 const place = (slices: number) => ({
   job: 'j',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
-import { splitShellWords } from '../../domain/shell-words.js';
+import { splitShellWords } from '../../domain/shell-quote.js';
 
 /** The words as bash has them; undefined where it finds a quote that is not closed. */
 function wordsOfBash(texts: readonly string[]): (string[] | undefined)[] {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
+import type { Timings } from '../../domain/timings.js';
 import { until } from '../until.js';
 import { jobFile } from './job-files.js';
 import { nothingIsLeft, vmInits } from './nothing-left.js';
@@ -22,6 +23,8 @@ everyone = [".*"]
 [project_resources.everyone]
 v5litepod = 1.0
 `;
+/** Jobs and pools continue as new within seconds. */
+const SHORT_RUNS: Partial<Timings> = { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 };
 const STUBBORN = "trap '' TERM; echo started; while :; do sleep 1; done";
 
 /** A stack whose pool one job fills: for jobs and workflows that are ended from outside, in each phase. */
@@ -38,9 +41,9 @@ export class FullPool {
     this.#cli = cli;
   }
 
-  static async start(pool: string): Promise<FullPool> {
+  /** @param timings without any, runs are as long as with a worker's default limits */
+  static async start(pool: string, timings: Partial<Timings> = SHORT_RUNS): Promise<FullPool> {
     const { path } = await resolveTemporalCli({ onProgress: () => undefined });
-    const timings = { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 };
     return new FullPool(await TestStack.start({ quota: QUOTA, pool, timings }), pool, path);
   }
 

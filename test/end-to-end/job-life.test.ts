@@ -194,7 +194,7 @@ describe('a job, from submit to its outcome', function () {
     assert.equal(outcome.result, 'succeeded', stack.tail());
     assert.match(
       (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n'),
-      /no capacity in us-central1-a/,
+      /Cloud TPU refused slice 0 in us-central1-a: There is no more capacity/,
     );
     await nothingLeft();
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readJobFile } from '../../client/cli/job-file.js';
 import { makeKeyPair } from '../hosts/ssh-host.js';
 import { storedLog } from './stored-log.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import type { TestStack } from './test-stack.js';
 import { withStack } from './with-stack.js';
 

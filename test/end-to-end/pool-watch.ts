@@ -1,11 +1,12 @@
 import type { Client } from '@temporalio/client';
-import { quotaStateQuery, quotaWorkflowId } from '../../workflows/messages.js';
-import type { PoolState } from '../../workflows/quota/pool-state.js';
+import { quotaStateQuery } from '../../contract/quota.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
+import type { PoolState } from '../../contract/quota.js';
 
 /** What a pool's quota workflow says it has leased; undefined while no quota workflow of it answers. */
 export async function poolState(client: Client, pool: string): Promise<PoolState | undefined> {
   try {
-    return (await client.workflow.getHandle(quotaWorkflowId(pool)).query(quotaStateQuery)) as PoolState;
+    return await client.workflow.getHandle(quotaWorkflowId(pool)).query(quotaStateQuery);
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ export class RehearsalAdmin {
   }
 
   async post(
-    verb: 'preempt' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts' | 'project',
+    verb: 'preempt' | 'warn' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts' | 'project',
     body: object,
   ): Promise<void> {
     const response = await fetch(`${this.#url}/admin/${verb}`, {

@@ -4,23 +4,30 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Client } from '@temporalio/client';
-import ssh2 from 'ssh2';
+import { Client, isGrpcServiceError } from '@temporalio/client';
 import { openReservations, type Reservations } from '../../client/cli/dev/loopback.js';
-import { ensureOwner } from '../../client/installation-owner.js';
-import { jobDataConverter } from '../../client/data-converter.js';
+import { ensureOwner } from '../../client/installation.js';
+import { jobDataConverter } from '../../client/connect.js';
 import { JobClient } from '../../client/job-client.js';
-import type { CodecReferences } from '../../cloud/codec/codec-references.js';
+import type { CodecReferences } from '../../cloud/codec/codec-key.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
+import { CHANGES } from '../../contract/changes.js';
+import { changesObject } from '../../domain/store-layout.js';
 import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
+import { recordHistories } from '../replay/recording.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
+import { writeKeyPair } from './key-pair.js';
+
+export { writeKeyPair } from './key-pair.js';
 
 /** Everything that `jobctl dev up` makes, with short timings: the shared Temporal server, a rehearsal of its own, a worker process. */
 export class TestStack {
+  /** Run ids; see test/replay/recording.ts. */
+  readonly answeredByTest = new Set<string>();
   readonly server: TestServer;
   readonly rehearsal: Rehearsal;
   readonly client: Client;
@@ -34,6 +41,11 @@ export class TestStack {
   readonly #config: object;
   readonly #healthPort: number;
   readonly #metricsPort: number;
+  readonly #codecKey: string | undefined;
+  /** Node's arguments that run the program whose worker is started next. */
+  program = programArguments('client/cli/main');
+  /** Of the configuration of the worker that is started next, beside its own. */
+  workerConfig: object = {};
   #worker: ChildProcess | undefined;
 
   private constructor(parts: StackParts) {
@@ -49,6 +61,7 @@ export class TestStack {
     this.#config = parts.config;
     this.#healthPort = parts.healthPort;
     this.#metricsPort = parts.metricsPort;
+    this.#codecKey = parts.codecKey;
   }
 
   static async start(options: StackOptions = {}): Promise<TestStack> {
@@ -67,6 +80,7 @@ export class TestStack {
     await ensureBucket(storeOptions);
     const store = createStore(storeOptions);
     const { id: owner } = await ensureOwner(store);
+    await activateAllChanges(store);
     const key = writeKeyPair(directory);
     const [healthPort, metricsPort] = [await freePort(), await freePort()];
     const taskQueue = `e2e-${bucket}`;
@@ -81,7 +95,7 @@ export class TestStack {
       taskQueue,
       store: { endpoint: rehearsal.endpoints.store, bucket },
       cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true, callsPerSecond: 200 },
-      ssh: { port: rehearsal.endpoints.sshPort, ...key },
+      ssh: { port: rehearsal.endpoints.sshPort, ...key, readsKeyFiles: options.readsKeyFiles ?? true },
       googleProject: 'rehearsal',
       secretStore: pathToFileURL(join(directory, 'secrets')).href,
       label: 'REHEARSAL',
@@ -110,6 +124,7 @@ export class TestStack {
       config,
       healthPort,
       metricsPort,
+      codecKey: keyInEnvironment(codec),
     });
     if (!options.isNotReady) {
       await stack.startWorker().catch(async (error: unknown) => {
@@ -139,9 +154,9 @@ export class TestStack {
 
   spawnWorker(): void {
     const file = join(this.#directory, 'worker.json');
-    writeFileSync(file, JSON.stringify(this.#config));
+    writeFileSync(file, JSON.stringify({ ...this.#config, ...this.workerConfig }));
     const log = openSync(this.workerLog, 'a');
-    const args = [...programArguments('client/cli/main'), 'worker', '--config', file];
+    const args = [...this.program, 'worker', '--config', file];
     this.#worker = spawn(process.execPath, args, { env: withoutConfiguration(), stdio: ['ignore', log, log] });
   }
 
@@ -157,6 +172,7 @@ export class TestStack {
 
   async stop(): Promise<void> {
     await this.#endWorker('SIGTERM');
+    await this.#record();
     await this.#endWorkflows();
     await this.rehearsal.stop();
     this.#reservations.release();
@@ -171,6 +187,11 @@ export class TestStack {
   /** The installation's key, which logs in to the hosts of jobs that name none. */
   get privateKeyFile(): string {
     return join(this.#directory, 'id_ed25519');
+  }
+
+  /** The rehearsal's state, with the disks of its VMs. */
+  get rehearsalDirectory(): string {
+    return join(this.#directory, 'rehearsal');
   }
 
   get workerLog(): string {
@@ -203,6 +224,18 @@ export class TestStack {
     }
   }
 
+  /** For the replay gate. */
+  async #record(): Promise<void> {
+    const { client, taskQueue: name } = this;
+    const query = `TaskQueue = '${name}'`;
+    try {
+      await recordHistories({ client, name, query, codecKey: this.#codecKey, answeredByTest: this.answeredByTest });
+    } catch (error) {
+      // A server that the test has ended itself has no histories any more.
+      if (!isServerGone(error)) throw error;
+    }
+  }
+
   async #endWorker(signal: NodeJS.Signals): Promise<void> {
     const worker = this.#worker;
     if (!worker || worker.exitCode !== null || worker.signalCode !== null) return;
@@ -219,6 +252,8 @@ export interface StackOptions {
   /** The worker is left to the test to start, since it cannot become ready yet. */
   readonly isNotReady?: boolean;
   readonly timings?: Partial<Timings>;
+  /** As on a local stack, where it is so. */
+  readonly readsKeyFiles?: boolean;
   /** Keys of the payload codec, for the worker and this stack's clients. */
   readonly codec?: CodecReferences;
   /** Text of a Bastion quota file. */
@@ -242,12 +277,29 @@ interface StackParts {
   readonly config: object;
   readonly healthPort: number;
   readonly metricsPort: number;
+  readonly codecKey: string | undefined;
 }
 
 /** A key of this run: `JOBCTL_TEST_CODEC_KEY=ID:BASE64 npx mocha ..` runs the same tests with encrypted payloads. */
 function codecOfAllTests(): CodecReferences | undefined {
   return process.env['JOBCTL_TEST_CODEC_KEY'] ? { key: 'env:JOBCTL_TEST_CODEC_KEY' } : undefined;
 }
+
+/** What is tested is what an installation comes to, and the replay gate wants histories with the marker of each change. */
+async function activateAllChanges(store: StorePort): Promise<void> {
+  const active = { activeFrom: Date.now(), by: 'test' };
+  const changes = Object.fromEntries(Object.keys(CHANGES).map((id) => [id, active]));
+  if (Object.keys(changes).length > 0) await store.replace(changesObject, JSON.stringify({ v: 1, changes }));
+}
+
+/** Tests name their key by `env:NAME`. */
+function keyInEnvironment(codec: CodecReferences | undefined): string | undefined {
+  return codec?.key === undefined ? undefined : process.env[codec.key.replace(/^env:/, '')];
+}
+
+/** gRPC's code UNAVAILABLE. */
+const UNAVAILABLE = 14;
+const isServerGone = (error: unknown): boolean => isGrpcServiceError(error) && error.code === UNAVAILABLE;
 
 /** All of jobctl's waits, shortened together; the server's own timers run as they are. */
 const SHORT: Partial<Timings> = {
@@ -257,6 +309,8 @@ const SHORT: Partial<Timings> = {
   claimTimeoutMs: 5_000,
   reconcileMs: 2_000,
   rebuildSettleMs: 300,
+  rebuildBoundMs: 15_000,
+  wedgedSliceMs: 1_000,
   zoneBackoffMs: 500,
   zoneBackoffMaxMs: 2_000,
 };
@@ -271,15 +325,3 @@ function someOctets(): readonly number[] {
 /** The worker takes nothing but its file: not what a developer has set for a stack of his own. */
 const withoutConfiguration = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|JOBCTL_(?!TEST_))/.test(name)));
-
-export function writeKeyPair(directory: string): { privateKeyFile: string; publicKeyFile: string } {
-  for (;;) {
-    const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'e2e' });
-    if (ssh2.utils.parseKey(pair.private) instanceof Error) continue;
-    const privateKeyFile = join(directory, 'id_ed25519');
-    const publicKeyFile = `${privateKeyFile}.pub`;
-    writeFileSync(privateKeyFile, pair.private, { mode: 0o600 });
-    writeFileSync(publicKeyFile, `${pair.public}\n`);
-    return { privateKeyFile, publicKeyFile };
-  }
-}

@@ -1,4 +1,5 @@
-import type { HostConnection, ModuleOutcome, ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import type { HostConnection, ModuleOutcome } from '../../cloud/hosts/port.js';
 import { never } from './session.js';
 
 export type Applied = ModuleOutcome & { readonly output: string };

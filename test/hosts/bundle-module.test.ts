@@ -15,24 +15,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { commandContainer, commandScript, modulePlans } from '../../activities/modules/index.js';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
-import type { BundleSpec, DockerSpec } from '../../domain/setup-spec.js';
+import { commandContainer, commandScript } from '../../domain/modules/command.js';
+import type { RunContainer } from '../../domain/modules/module.js';
 import { applyModule, type Applied } from './apply-modules.js';
+import { bundlePlans } from './bundle-plans.js';
 import { never, withHost, type HostSession } from './session.js';
-
-/** Not by jobctl's own packer: any archive of a folder is a bundle to a host. */
-function plansOf(folder: string, bundle: Partial<BundleSpec> = {}, venv?: string): readonly ModulePlan[] {
-  const archive = execFileSync('tar', ['-C', folder, '--mtime=@0', '-czf', '-', '.']);
-  return modulePlans(
-    {
-      modules: [...(venv === undefined ? [] : ['venv']), 'bundle'],
-      bundle: { dir: '.', ...bundle },
-      ...(venv === undefined ? {} : { venv: { path: venv, python: 'python3' } }),
-    },
-    { files: new Map([['bundle:.', archive]]), keys: [] },
-  );
-}
 
 async function outputOf({ connection }: HostSession, run: string, runId: string): Promise<string> {
   const script = commandScript({ modules: ['bundle'], bundle: { dir: '.' }, command: { run, hosts: 'all' } });
@@ -56,7 +43,7 @@ describe('the module bundle', function () {
     writeFileSync(join(mine, name), content);
     chmodSync(join(mine, name), mode);
   };
-  const apply = async ({ connection }: HostSession, plan = plansOf(mine)[0]!): Promise<Applied> => {
+  const apply = async ({ connection }: HostSession, plan = bundlePlans(mine)[0]!): Promise<Applied> => {
     const applied = await applyModule(connection, plan);
     assert.notEqual(applied.kind, 'failed', applied.output);
     return applied;
@@ -228,33 +215,8 @@ describe('the module bundle', function () {
       assert.ok(!existsSync(there(session, 'one')) && existsSync(there(session, 'two')));
     }));
 
-  it('is installed into the environment, again for other content and for an environment that was made anew', () =>
-    withHost(async (session) => {
-      const install = 'echo "$VIRTUAL_ENV in $PWD" >> "$HOME/installed"; test -e train.py';
-      const set = async (): Promise<readonly string[]> => {
-        const kinds: string[] = [];
-        for (const plan of plansOf(mine, { install }, '~/env')) kinds.push((await apply(session, plan)).kind);
-        return kinds;
-      };
-      const installed = (): number => session.read('installed').split('\n').length - 1;
-      write('train.py');
-      assert.deepEqual(await set(), ['done', 'done']);
-      assert.equal(session.read('installed'), `${session.host.home}/env in ${session.host.home}/bundle\n`);
-      assert.deepEqual(await set(), ['unchanged', 'unchanged']);
-      write('train.py', 'other\n');
-      assert.deepEqual(await set(), ['unchanged', 'done']);
-      assert.equal(installed(), 2);
-      rmSync(join(session.host.home, 'env/bin/activate'));
-      assert.deepEqual(await set(), ['done', 'done']);
-      assert.equal(installed(), 3);
-
-      rmSync(join(mine, 'train.py'));
-      const failed = await applyModule(session.connection, plansOf(mine, { install }, '~/env')[1]!);
-      assert.equal(failed.kind === 'failed' && `${failed.step} ${failed.code}`, 'install 1');
-    }));
-
   it('in a container it is mounted, and the command starts in it where the job names no other folder', () => {
-    const docker: DockerSpec = { image: 'python:3', flags: [], mounts: ['/dev'], env: {} };
+    const docker: RunContainer = { image: 'python:3', flags: [], mounts: ['/dev'], env: {} };
     const job = {
       modules: ['docker', 'bundle'],
       bundle: { dir: '.' },

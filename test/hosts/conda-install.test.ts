@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { modulePlans } from '../../activities/modules/index.js';
+import { modulePlans } from '../../activities/module-plans.js';
 import { judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { applyModule } from './apply-modules.js';
 import type { HostSession } from './session.js';

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
-import { VmWithTools } from '../rehearsal/vm-tools.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
+import { VmWithTools } from '../../rehearsal/test/vm-tools.js';
 import { ended, NOTICE, outputOf, request } from './run.js';
 import { never } from './session.js';
 import { until } from '../until.js';
@@ -21,7 +21,7 @@ describe('a container on a rehearsed TPU VM', function () {
     const { address, port, key, user = 'alice' } = await vm.cloud.place('tools');
     fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });
     const privateKey = readFileSync(key.privateFile, 'utf8');
-    connection = await fleet.connect({ nodeId: 'tools', slice: 0, index: 0, address, user }, { privateKey }, never);
+    connection = await fleet.connect({ uid: 'tools', slice: 0, index: 0, address, user }, { privateKey }, never);
   });
   after(async () => {
     fleet?.release();

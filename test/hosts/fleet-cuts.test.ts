@@ -76,7 +76,7 @@ describe('a connection', () => {
     const { port } = silent.address() as AddressInfo;
     const fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins(), connectTimeoutMs: 100, maxConnecting: 3 });
     const targets = Array.from({ length: 9 }, (_, index) => ({
-      nodeId: '1',
+      uid: '1',
       slice: 0,
       index,
       address: '127.0.0.1',

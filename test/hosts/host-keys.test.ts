@@ -8,12 +8,11 @@ import { createSshHosts, type SshHostsOptions } from '../../cloud/hosts/ssh-flee
 import { type HostKeyPolicy, StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import type { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { hostKeyObject } from '../../domain/store-layout.js';
-import { eventually } from '../cloud/eventually.js';
 import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
-import { GOOGLE_PROJECT, slicePlan } from '../cloud/slice-plan.js';
-import { isReady } from '../cloud/tpu-conformance.js';
+import { GOOGLE_PROJECT, slicePlan } from '../cloud/cloud-tpu-plan.js';
+import { makeReady } from '../cloud/machines-conformance.js';
 import { never, ourKey, withHost } from './session.js';
 import { startTestHost } from './ssh-host.js';
 
@@ -22,7 +21,7 @@ const key = { privateKey: ourKey.private };
 describe('recorded host keys', () => {
   let cloud: RehearsedCloud;
   let store: StorePort;
-  let tpu: ReturnType<typeof createTpuPort>;
+  let tpu: ReturnType<typeof createCloudTpu>;
   let targets: readonly HostTarget[];
   let guestCalls = 0;
   const fleets: HostsPort[] = [];
@@ -35,12 +34,10 @@ describe('recorded host keys', () => {
     store = createStore(place);
     tpu = cloud.tpuPort({ onCall: (method) => void (guestCalls += method === 'GetGuestAttributes' ? 1 : 0) });
     const plan = slicePlan('keys', 'tpu-vm', { metadata: { 'ssh-keys': `ada:${ourKey.public}` } });
-    await tpu.createSlice(plan);
-    const { node } = await eventually('the slice is ready', () => tpu.observeSlice(plan.ref), isReady, 20_000);
-    assert.ok(typeof node === 'object');
-    targets = node.hosts.map(({ index, internalIp }) => ({
+    const { hosts, uid } = await makeReady({ port: tpu, deadlineMs: 20_000 }, plan);
+    targets = hosts.map(({ index, internalIp }) => ({
       ref: plan.ref,
-      nodeId: node.nodeId,
+      uid,
       slice: 0,
       index,
       address: internalIp,
@@ -118,7 +115,7 @@ describe('recorded host keys', () => {
     assert.equal(letIn.user, 'ada');
     await verbs.connect(letIn, key, never);
     // The record of an older worker names nobody: the job's own user stands.
-    const name = hostKeyObject(target.nodeId, target.index);
+    const name = hostKeyObject(target.uid, target.index);
     const { user: _, ...older } = JSON.parse(String(await store.read(name))) as Record<string, unknown>;
     await store.replace(name, JSON.stringify(older), 'application/json');
     const [[old] = assert.fail('no record')] = [...(await recordedKeys(store, [host]))];
@@ -129,7 +126,7 @@ describe('recorded host keys', () => {
     assert.ok(targets.length > 1);
     const fleet = worker(2222, 'require-guest-attributes');
     await Promise.all(targets.map((target) => fleet.connect(target, key, never)));
-    const records = [...(await hostKeysOf(store, rehearsedVm().nodeId))];
+    const records = [...(await hostKeysOf(store, rehearsedVm().uid))];
     assert.deepEqual(
       records.map(([index]) => index).sort((a, b) => a - b),
       targets.map(({ index }) => index),
@@ -161,7 +158,7 @@ describe('recorded host keys', () => {
       },
     );
     await worker(2222).connect(rehearsedVm(), key, never);
-    assert.equal((await hostKeysOf(store, rehearsedVm().nodeId)).get(0)?.source, 'first-use');
+    assert.equal((await hostKeysOf(store, rehearsedVm().uid)).get(0)?.source, 'first-use');
     // What somebody saw is not what the policy requires.
     await assert.rejects(
       worker(2222, 'require-guest-attributes').connect(rehearsedVm(), key, never),
@@ -169,7 +166,7 @@ describe('recorded host keys', () => {
     );
     await cloud.admin('configure', { guestAttributes: [] });
     await worker(2222, 'require-guest-attributes').connect(rehearsedVm(), key, never);
-    assert.equal((await hostKeysOf(store, rehearsedVm().nodeId)).get(0)?.source, 'guest-attributes');
+    assert.equal((await hostKeysOf(store, rehearsedVm().uid)).get(0)?.source, 'guest-attributes');
   });
 
   it('that are required and not written yet make a host one that cannot be reached yet', async () => {
@@ -179,11 +176,11 @@ describe('recorded host keys', () => {
 
   it('are replaced where the guest attributes name the new one: the VM was made anew', async () => {
     await withHost(async ({ host }) => {
-      await worker(host.port).connect({ ...host.target, nodeId: rehearsedVm().nodeId, index: 0 }, key, never);
+      await worker(host.port).connect({ ...host.target, uid: rehearsedVm().uid, index: 0 }, key, never);
     });
-    const before = (await hostKeysOf(store, rehearsedVm().nodeId)).get(0);
+    const before = (await hostKeysOf(store, rehearsedVm().uid)).get(0);
     await worker(2222).connect(rehearsedVm(), key, never);
-    const after = (await hostKeysOf(store, rehearsedVm().nodeId)).get(0);
+    const after = (await hostKeysOf(store, rehearsedVm().uid)).get(0);
     assert.notEqual(after?.publicKey, before?.publicKey);
     assert.equal(after?.source, 'guest-attributes');
     assert.deepEqual([after.user, typeof before?.user], [before?.user, 'string'], 'it lets the same user in');

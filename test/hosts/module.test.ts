@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { modulesProgram } from '../../cloud/hosts/module-program.js';
 import type { HostSession } from './session.js';

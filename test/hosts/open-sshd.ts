@@ -31,7 +31,7 @@ export interface OpenSshdOptions {
   /** 127.x.y.z */
   readonly address: string;
   readonly port: number;
-  readonly nodeId?: string;
+  readonly uid?: string;
   readonly index?: number;
   /** Further lines of sshd_config; the first of a setting counts. */
   readonly settings?: string;
@@ -62,7 +62,7 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
     user,
     home,
     hostKey: hostKey.public.split(' ').slice(0, 2).join(' '),
-    target: { nodeId: options.nodeId ?? address, slice: 0, index: options.index ?? 0, address, user },
+    target: { uid: options.uid ?? address, slice: 0, index: options.index ?? 0, address, user },
     stop: async () => {
       await end(server);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -7,8 +7,8 @@ import { hasOpenSshd, startOpenSshd } from './open-sshd.js';
 import { never, ourKey } from './session.js';
 
 const key = { privateKey: ourKey.private };
-const ref = { googleProject: 'p', zone: 'us-west4-a', name: 'jc-a-g1', mode: 'tpu-vm' } as const;
-const target: HostTarget = { ref, nodeId: '1', slice: 0, index: 0, address: '10.0.0.5', user: 'ada' };
+const ref = { kind: 'cloud-tpu', googleProject: 'p', zone: 'us-west4-a', name: 'jc-a-g1', mode: 'tpu-vm' } as const;
+const target: HostTarget = { ref, uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: 'ada' };
 
 interface Google {
   readonly project?: string;

@@ -48,7 +48,7 @@ export interface TestHostOptions {
   /** Beside HOME, PATH and their kind. */
   readonly env?: Readonly<Record<string, string>>;
   readonly port?: number;
-  readonly nodeId?: string;
+  readonly uid?: string;
 }
 
 export async function startTestHost(options: TestHostOptions): Promise<TestHost> {
@@ -72,7 +72,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
   return {
     port,
     home,
-    target: { nodeId: options.nodeId ?? '4711', slice: 0, index: 2, address: '127.0.0.1', user: 'bob' },
+    target: { uid: options.uid ?? '4711', slice: 0, index: 2, address: '127.0.0.1', user: 'bob' },
     connections: () => accepted,
     cut,
     stop: async () => {
@@ -109,7 +109,8 @@ function serveSession(session: Session, home: string, { enter = [], env: more }:
     const words = [...enter, 'bash', '-c', info.command];
     // SSH_CLIENT makes bash read .bashrc, as under sshd.
     const login = { HOME: home, USER: 'bob', LOGNAME: 'bob', LANG: 'C.UTF-8', SSH_CLIENT: '127.0.0.1 1 22' };
-    const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin', ...more };
+    // No metadata server: what this computer has is none of the test's.
+    const env = { ...login, PATH: '/usr/local/bin:/usr/bin:/bin', GCE_METADATA_HOST: '127.0.0.1:9', ...more };
     const [program = 'bash', ...rest] = words;
     const started = spawn(program, rest, { cwd: home, env, detached: true });
     child = started;

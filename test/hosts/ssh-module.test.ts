@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { modulePlans } from '../../activities/modules/index.js';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
-import type { SshIdentity } from '../../domain/setup-spec.js';
+import { modulePlans } from '../../activities/module-plans.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import type { SshIdentity } from '../../domain/modules/ssh.js';
 import { applyModule } from './apply-modules.js';
 import { makeKeyPair } from './ssh-host.js';
 import type { HostSession } from './session.js';

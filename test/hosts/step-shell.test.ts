@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { until } from '../until.js';
 import { type Applied, applyModule } from './apply-modules.js';
 import { type HostSession, isAlive, withHost } from './session.js';

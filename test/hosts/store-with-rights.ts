@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostTarget, ModulePlan, StoredSource } from '../../cloud/hosts/port.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import type { HostTarget, StoredSource } from '../../cloud/hosts/port.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import type { PrincipalRequest } from '../../rehearsal/index.js';
-import { AuthenticatedCloud } from '../rehearsal/authenticated-cloud.js';
-import { PARENT } from '../rehearsal/cloud-under-test.js';
+import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
+import { PARENT } from '../../rehearsal/test/cloud-under-test.js';
 import { until } from '../until.js';
 import type { TestHost } from './ssh-host.js';
 import { makeKeyPair } from './ssh-host.js';
@@ -60,7 +61,7 @@ export class StoreWithRights {
       const [operation] = await client.createNode({ parent: PARENT, nodeId, node });
       const [{ networkEndpoints }] = await operation.promise();
       const address = networkEndpoints?.[0]?.ipAddress ?? '';
-      const target = { nodeId, slice: 0, index: 0, address, user: 'alice' };
+      const target = { uid: nodeId, slice: 0, index: 0, address, user: 'alice' };
       return { target, port: this.cloud.endpoints.sshPort, privateKey: key.private };
     } finally {
       await client.close();

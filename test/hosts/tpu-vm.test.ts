@@ -20,7 +20,7 @@ const slice = [0, 1].map((index) => ({ hostname: `t1v-n-test-w-${index}`, addres
 /** A new node has new host keys. */
 let node = 0;
 const target = (index: number): HostTarget => ({
-  nodeId: `node-${node}`,
+  uid: `node-${node}`,
   slice: 0,
   index,
   address: address(index),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { modulePlans } from '../../activities/modules/index.js';
-import type { ModuleFiles } from '../../activities/modules/index.js';
+import { modulePlans } from '../../activities/module-plans.js';
+import type { ModuleFiles } from '../../domain/modules/module.js';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { VmWithTools } from '../rehearsal/vm-tools.js';
+import { VmWithTools } from '../../rehearsal/test/vm-tools.js';
 import type { Applied } from './apply-modules.js';
 import { applyModule } from './apply-modules.js';
 import { never } from './session.js';
@@ -25,7 +25,7 @@ export class VmWithModules {
     this.#fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });
     const privateKey = readFileSync(key.privateFile, 'utf8');
     this.#connection = await this.#fleet.connect(
-      { nodeId: 'tools', slice: 0, index: 0, address, user },
+      { uid: 'tools', slice: 0, index: 0, address, user },
       { privateKey },
       never,
     );

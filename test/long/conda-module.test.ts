@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { commandScript } from '../../activities/modules/index.js';
-import type { ModuleFiles } from '../../activities/modules/index.js';
+import { commandScript } from '../../domain/modules/command.js';
+import type { ModuleFiles } from '../../domain/modules/module.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { never } from '../hosts/session.js';
 import { VmWithModules } from '../hosts/vm-with-modules.js';
 

@@ -89,7 +89,7 @@ describe('the examples of services', function () {
   describe('in TypeScript', () => {
     let folder: string;
     before(() => {
-      assert.ok(existsSync(join(ROOT, 'dist/workflows/messages.d.ts')), 'npm run build comes first');
+      assert.ok(existsSync(join(ROOT, 'dist/contract/index.d.ts')), 'npm run build comes first');
       folder = join(scratch, 'typescript');
       cpSync(join(ROOT, 'examples/typescript-service'), folder, { recursive: true });
       mkdirSync(join(folder, 'node_modules'));

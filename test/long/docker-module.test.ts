@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { modulePlans } from '../../activities/modules/index.js';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
+import { modulePlans } from '../../activities/module-plans.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
 import { judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { applyModule } from '../hosts/apply-modules.js';
 import { useDockerDaemon } from '../hosts/docker-daemon.js';

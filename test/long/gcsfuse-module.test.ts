@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { modulePlans } from '../../activities/modules/index.js';
-import type { ModulePlan } from '../../cloud/hosts/port.js';
+import { modulePlans } from '../../activities/module-plans.js';
+import type { ModulePlan } from '../../domain/modules/module.js';
+import type { GcsfuseMount } from '../../domain/modules/gcsfuse.js';
 import { judgeSetUpFailure } from '../../domain/setup-failure.js';
-import type { GcsfuseMount } from '../../domain/setup-spec.js';
-import { needsConfinement } from '../rehearsal/needs-confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { applyModule } from '../hosts/apply-modules.js';
 import { countingCalls } from '../hosts/round-trips.js';
 import { never } from '../hosts/session.js';

@@ -6,7 +6,7 @@ import { storedLog } from '../end-to-end/stored-log.js';
 import type { TestStack } from '../end-to-end/test-stack.js';
 import { withStack } from '../end-to-end/with-stack.js';
 import { until } from '../until.js';
-import { QUOTA_TASK_TIMEOUT_MS } from '../../workflows/messages.js';
+import { QUOTA_TASK_TIMEOUT_MS } from '../../contract/quota.js';
 
 const HANGS = 'echo begun; sleep 1000';
 const SILENT = /^its command printed nothing for \d+ s on any of its hosts \(timeouts\.no_output\); /;

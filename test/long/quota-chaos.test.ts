@@ -5,7 +5,7 @@ import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.j
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
-import { quotaWorkflowId } from '../../workflows/messages.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 import { auditLeaks } from './audit-leaks.js';
 import { chaosPlan, drawJob, pick, POOL_FILE, POOL_UNITS, QUOTA } from './quota-chaos-plan.js';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
-import { describeQuery, revokedSignal, type JobView } from '../../workflows/messages.js';
+import { describeQuery, type JobView, revokedSignal } from '../../contract/job.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { poolState } from '../end-to-end/pool-watch.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';

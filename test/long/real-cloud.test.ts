@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from '../doctor/command.js';
-import { AuthenticatedCloud } from '../rehearsal/authenticated-cloud.js';
-import { SSH_PORT } from '../rehearsal/cloud-under-test.js';
+import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
+import { SSH_PORT } from '../../rehearsal/test/cloud-under-test.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 
 const PROJECT = 'my-project';

@@ -238,7 +238,7 @@ describe('verbs on the hosts of a job, over real SSH', function () {
         port: 24_207,
       });
       const { slices } = await stack.jobs.describe(id);
-      const name = hostKeyObject(slices[0]?.nodeId ?? '', 2);
+      const name = hostKeyObject(slices[0]?.uid ?? '', 2);
       const earlier = String(await stack.store.read(name));
       const plant = (user: string): Promise<unknown> => {
         const record = { ...(JSON.parse(earlier) as object), publicKey: sshd.hostKey, user };
@@ -268,7 +268,7 @@ describe('verbs on the hosts of a job, over real SSH', function () {
   // Last: it makes the record wrong.
   it('a host that shows another key than the recorded one gets nothing, from OpenSSH and from the fleet', async () => {
     const { slices } = await stack.jobs.describe(id);
-    const name = hostKeyObject(slices[0]?.nodeId ?? '', 0);
+    const name = hostKeyObject(slices[0]?.uid ?? '', 0);
     const record = JSON.parse(String(await stack.store.read(name))) as { publicKey: string };
     const other = readFileSync(stack.privateKeyFile.concat('.pub'), 'utf8').split(' ').slice(0, 2).join(' ');
     await stack.store.replace(name, JSON.stringify({ ...record, publicKey: other }), 'application/json');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { canEverFit } from '../../quota/decision/can-ever-fit.js';
-import type { Ask } from '../../quota/decision/can-ever-fit.js';
+import { canEverFit } from '../../quota/submission.js';
+import type { Ask } from '../../quota/submission.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 import type { QuotaConfig } from '../../quota/quota-config.js';
 import { pool } from './builders.js';

@@ -127,11 +127,29 @@ describe('quota: rule 6, victims', () => {
       ],
       preemptions: ['paused for a (parked)'],
     },
+    'an asking lease goes before one that is parked, whatever their priorities and starts': {
+      config: guests,
+      requests: asked,
+      leases: [
+        lease('paused', v4(8), { startedAt: minutesAgo(1), state: 'parked', priority: 5 }),
+        lease('asks', v4(8), { startedAt: minutesAgo(5), state: 'asking', priority: 1 }),
+      ],
+      preemptions: ['asks for a'],
+    },
     'minimum runtime protects the young, and the chips that are there are kept for the request': {
       config: guests,
       requests: [request('a', v4(12), own), request('small', v4(4))],
       leases: [lease('young', v4(12), { startedAt: minutesAgo(4) })],
       nextIn: 6,
+    },
+    'a request that keeps what is there keeps no more: the next one has only its own units to find': {
+      config: pool(v4(20), project('own', v4(12)), project('other', v4(4))),
+      requests: [
+        request('first', v4(12), { ...own, submittedAt: 1 }),
+        request('next', v4(4), { project: 'other', submittedAt: 2 }),
+      ],
+      leases: [lease('young', v4(12), { startedAt: minutesAgo(4) }), lease('g1', v4(4), old)],
+      preemptions: ['g1 for next'],
     },
     'it counts the time that chips were held, not since the start': {
       config: guests,

@@ -90,6 +90,27 @@ describe('quota: rule 8, reservations', () => {
       leases: [lease('old', v4(8), held)],
       after: { reservations: [] },
     },
+    'a full one does not start past what its project may borrow now: it goes on collecting': {
+      config: withRules(pool(v4(16), project('own')), { borrowingLimits: { own: v4(12) } }),
+      requests: [{ ...gang, ...own }, request('small', v4(1))],
+      leases: [lease('borrowed', v4(4), { ...held, ...own })],
+      memory: reserved,
+      after: reserved,
+    },
+    'a full one does not start on what another project keeps for itself now: it goes on collecting': {
+      config: withRules(pool(v4(16), project('lender', v4(8))), { lendingLimits: { lender: v4(4) } }),
+      requests: [gang],
+      leases: [lease('old', v4(4), held)],
+      memory: reserved,
+      after: reserved,
+    },
+    'a full one that limits keep from starting is dissolved when its time is up': {
+      config: withRules(pool(v4(16), project('own')), { borrowingLimits: { own: v4(12) } }),
+      requests: [{ ...gang, ...own }],
+      leases: [lease('borrowed', v4(4), { ...held, ...own })],
+      memory: { reservations: [{ id: 'gang', tier: 0, madeAt: minutesAgo(60) }] },
+      after: { reservations: [], dissolved: { gang: NOW } },
+    },
     'of those who are gone nothing is remembered': {
       config: pool(v4(16)),
       requests: [request('other', v4(1))],

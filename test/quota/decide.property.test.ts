@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { addUnits } from '../../domain/units.js';
+import { addUnits, isWithin } from '../../domain/units.js';
 import type { QuotaUnits } from '../../domain/units.js';
 import { decide, passOf } from '../../quota/decide.js';
 import type { QuotaConfig, QuotaLease, QuotaProject, QuotaRequest } from '../../quota/quota-config.js';
-import { isWithin } from '../../quota/quota-units.js';
 import { nominalQuota } from '../../quota/nominal-quota.js';
 
 /** More in .ci/long. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { canEverFit, decide } from '../../quota/decide.js';
+import { decide } from '../../quota/decide.js';
+import { canEverFit } from '../../quota/submission.js';
 import { UNLIMITED } from '../../quota/quota-config.js';
 import type { QuotaConfig, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import { lease, pool, project, request } from './builders.js';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { formatProblems } from '../../domain/problem.js';
-import { parsePlanState } from '../../quota/plan-state.js';
+import { parsePlanState } from '../../quota/plan.js';
 
 const JOB = {
   id: 'a',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { parsePlanState } from '../../quota/plan-state.js';
-import { planOf } from '../../quota/plan.js';
+import { parsePlanState, planOf } from '../../quota/plan.js';
 import type { Plan } from '../../quota/plan.js';
 import { checkFiles } from '../../quota/files/pool-files.js';
 

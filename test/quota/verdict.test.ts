@@ -30,7 +30,7 @@ const outcomes: Record<string, { pool: Pool; id?: string; want: Verdict['outcome
   },
   'claimed, with its victims': {
     pool: { config, requests: asked, leases: [lease('guest', v4(16))] },
-    want: { kind: 'claimed', tier: 0, victims: ['guest'] },
+    want: { kind: 'claimed', tier: 0, targets: ['guest'] },
   },
   'waiting for the first of those who are protected': {
     pool: {

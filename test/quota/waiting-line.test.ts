@@ -59,6 +59,24 @@ describe('quota: the published line', () => {
     );
   });
 
+  it('of a pool that is being rebuilt: for which job it waits and until when, by the reader’s clock', () => {
+    const view = pool({ v4: 8 }, project('a', { v4: 8 }));
+    const requests = [request('one/r/1', { v4: 8 }), request('two/r/1', { v4: 8 })];
+    const rebuilding = { since: NOW - 60_000, until: NOW + 60_000, waitsFor: ['mute'], waitsForCount: 1 };
+    const of = { ...snapshot({ config: view, requests, leases: [] }, NOW), rebuilding };
+    const line = JSON.parse(JSON.stringify(lineOf(of))) as WaitingLine;
+    const why =
+      `pool default lost its memory and is being rebuilt since ${clock(NOW - 60_000)}: it waits for mute to say what it holds, ` +
+      `until ${clock(NOW + 60_000)} at most, and grants nothing until then`;
+    assert.deepEqual(
+      [...placesInLine(line, ['one', 'two', 'three'], clock)],
+      [
+        ['one', { position: 1, of: 2, why }],
+        ['two', { position: 2, of: 2, why }],
+      ],
+    );
+  });
+
   it('names jobs, not leases, and each reader writes times in its own way', () => {
     const config = { ...pool({ v4: 32 }, project('a', { v4: 16 }), project('b', { v4: 16 })), rules: DEFAULT_RULES };
     const at = Date.parse('2026-11-21T14:00:00Z');

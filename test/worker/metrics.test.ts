@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Metric } from '../../domain/metric-names.js';
-import { WorkflowType } from '../../workflows/messages.js';
+import { quotaWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { plant } from '../end-to-end/planted.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -20,6 +21,8 @@ describe("a worker's metrics", function () {
 
   it('count what a worker did, each under the name of the list, and are all there', async () => {
     const leftBehind = await plant(stack, 'left-behind');
+    const refusal = { method: 'CreateQueuedResource', code: 8, message: 'There is no more capacity', times: 1 };
+    await new RehearsalAdmin(stack.rehearsal.endpoints.admin).post('refuse', refusal);
     const [good, bad] = await Promise.all([
       stack.jobs.submit({ job: jobFile('echo one; echo two', { pool: 'metered', setup: { modules: ['command'] } }) }),
       stack.jobs.submit({ job: jobFile('exit 7', { pool: 'metered' }) }),
@@ -36,18 +39,20 @@ describe("a worker's metrics", function () {
       args: [{ v: 1 }],
     });
     await leftBehind.remove();
+    await stack.client.workflow.getHandle(quotaWorkflowId('metered')).signal('leaseMessages', 'no list');
     // The SDK publishes what it has gathered a moment later.
     const page = await until('all of them are published', async () => {
       const text = await stack.metrics();
-      // Nothing is taken back in this test, and a counter is there from its first value on.
-      const names = Object.values(Metric).filter((name) => name !== Metric.Revocations);
+      const names = Object.values(Metric).filter((name) => !NOT_COUNTED.includes(name));
       return names.every((name) => text.includes(name)) ? text : undefined;
     });
 
+    assert.equal(total(page, Metric.RefusedMessages, ['signal="leaseMessages"', 'reason="malformed"']), 1);
     const value = (name: string, ...labels: string[]): number => total(page, name, labels);
     assert.equal(value(Metric.JobsEnded, 'result="succeeded"', 'by="none"'), 1);
     assert.equal(value(Metric.JobsEnded, 'result="failed"', 'by="task"'), 1);
     assert.equal(value(Metric.Attempts, 'end="exited"'), 2);
+    assert.equal(value(Metric.Refusals, 'scope="zone"'), 1);
     assert.equal(value(Metric.Grants, 'pool="metered"'), 2);
     assert.equal(value(`${Metric.QueueTime}_count`, 'pool="metered"'), 2);
     assert.equal(value(`${Metric.SetUpTime}_count`, 'end="ready"'), 2);
@@ -79,7 +84,7 @@ function total(page: string, name: string, labels: readonly string[]): number {
 }
 
 /** Metrics that only a failure makes; their names are the SDK's (facts/temporal.md 6). */
-const SELDOM = new Set(['temporal_workflow_task_execution_failed_total']);
+const SELDOM = new Set<string>(['temporal_workflow_task_execution_failed_total', Metric.StuckSlices]);
 
 /** An alert on a metric that nobody publishes never fires. */
 function namedBy(file: string, page: string): void {
@@ -91,3 +96,6 @@ function namedBy(file: string, page: string): void {
     [],
   );
 }
+
+/** A counter is there from its first value on, and in this test no lease is taken back and no slice is stuck. */
+const NOT_COUNTED: readonly string[] = [Metric.Revocations, Metric.StuckSlices];

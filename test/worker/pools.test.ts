@@ -64,3 +64,11 @@ describe("the pools of a worker's configuration", () => {
     it(`${name}: refused`, () => assert.throws(() => placesOf(extra), { name: 'WorkerConfigError', message: want }));
   }
 });
+
+it('a worker reads no key files of jobs unless it is told to', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'jobctl-worker-'));
+  const file = join(folder, 'worker.json');
+  writeFileSync(file, JSON.stringify(LEAST));
+  assert.equal(loadWorkerConfig({ file, environment: {}, flags: {} }).ssh.readsKeyFiles, false);
+  rmSync(folder, { recursive: true });
+});

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { SliceHost } from '../../domain/slice.js';
 import { jobDetails, type JobFacts } from '../../workflows/job/details.js';
 import { codeTable, MOST_ENCODED_BYTES, plain } from '../../workflows/markdown.js';
-import type { SliceView } from '../../workflows/messages.js';
+import type { SliceView } from '../../contract/job.js';
 import type { LeaseRow } from '../../workflows/quota/lease-book.js';
 import { poolDetails, type PoolInView } from '../../workflows/quota/details.js';
 import { sliceDetails, type SliceStage } from '../../workflows/slice/details.js';
@@ -41,6 +42,7 @@ const SPEC: JobSpec = {
 };
 const hosts = (number: number): SliceHost[] =>
   Array.from({ length: number }, (_, index) => ({
+    reach: 'ssh',
     index,
     internalIp: `10.130.0.${index}`,
     externalIp: `34.123.117.${index}`,
@@ -48,7 +50,13 @@ const hosts = (number: number): SliceHost[] =>
 const sliceView = (index: number, hostCount: number, more: Partial<SliceView> = {}): SliceView => ({
   index,
   generation: 1,
-  ref: { googleProject: 'g', zone: 'us-central1-a', name: `jc-train-s${index}-g1`, mode: 'queued-resources' },
+  ref: {
+    kind: 'cloud-tpu',
+    googleProject: 'g',
+    zone: 'us-central1-a',
+    name: `jc-train-s${index}-g1`,
+    mode: 'queued-resources',
+  },
   state: 'ready',
   hosts: hosts(hostCount),
   detail: 'ready',
@@ -212,7 +220,7 @@ describe('what the Web UI shows of a slice', () => {
   const text = (stage: SliceStage, more: object = {}): string =>
     sliceDetails({
       ref: REF,
-      plan: { accelerator: 'v5litepod-16', pricing: 'spot', runtimeVersion: 'v2-alpha' },
+      plan: slicePlan('jc-train-g1', 'queued-resources', { runtimeVersion: 'v2-alpha' }),
       lease: LEASE,
       stage,
       since: AT,
@@ -233,7 +241,7 @@ describe('what the Web UI shows of a slice', () => {
       want: /`gcloud compute tpus queued-resources describe jc-train-s0-g1 --zone us-central1-a`/,
     },
     'a ready one has its hosts': {
-      stage: { kind: 'ready', nodeId: '1', hosts: hosts(2) },
+      stage: { kind: 'ready', uid: '1', hosts: hosts(2) },
       want: /\n1     10\.130\.0\.1   34\.123\.117\.1\n/,
     },
     'a lost one says what was seen, and who decides': {
@@ -255,7 +263,7 @@ describe('what the Web UI shows of a slice', () => {
   });
 
   it('stays short with 256 hosts', () => {
-    const ready = text({ kind: 'ready', nodeId: '1', hosts: hosts(256) });
+    const ready = text({ kind: 'ready', uid: '1', hosts: hosts(256) });
     assert.ok(encoded(ready) <= MOST_ENCODED_BYTES, `${encoded(ready)} bytes`);
     assert.match(ready, /\.\. and 224 more hosts/);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { HistoryLine } from '../../quota/pool-history.js';
 import { HistoryLog } from '../../workflows/quota/history-log.js';
-import { TextPages } from '../../workflows/quota/text-pages.js';
+import { TextPages } from '../../workflows/quota/queries.js';
 
 const NOW = Date.UTC(2026, 10, 21, 23, 59, 59);
 const line = (at: number, job = 'j'): HistoryLine => ({ at, kind: 'granted', job });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { slicePlan, type TierPurchase } from '../../domain/slice-plan.js';
-import type { JobCarry } from '../../workflows/job/carry.js';
-import { demandOf } from '../../workflows/job/demand.js';
-import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/revocation.js';
+import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
+import type { TierPurchase } from '../../domain/slice.js';
+import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/interruption.js';
+import { demandOf, type JobCarry } from '../../workflows/job/state.js';
 
 function specOf(tpu: object = {}): JobSpec {
   const job = resolveJob({ tpu: { accelerator: 'v5litepod-16', zones: ['us-west4-a', 'us-central1-a'], ...tpu } });

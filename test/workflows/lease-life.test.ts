@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { leaseKey, type LeaseMessageBody } from '../../domain/lease.js';
 import { type BookEvent, LeaseBook } from '../../workflows/quota/lease-book.js';
 import { type LeaseRow, toLease } from '../../workflows/quota/lease-row.js';
-import { DEMAND, JOB, ref, register, release, request } from './lease-messages.js';
+import { DEMAND, JOB, ref, register, release } from './lease-messages.js';
 
-/** A job that says when its chips come: it names its zones. */
 const ASKS: LeaseMessageBody = { kind: 'request', demand: { ...DEMAND, zones: ['z'] }, slices: [] };
 const chips = (zone?: string): LeaseMessageBody => ({ kind: 'chips', ...(zone === undefined ? {} : { zone }) });
 
@@ -38,12 +37,6 @@ describe('the life of a lease', () => {
     say('job', chips('z'), 60);
     assert.equal(toLease(row() as LeaseRow, 100).heldMs, 70, 'held time is summed over the lease');
     assert.deepEqual(events, ['granted', 'chips', 'lost-chips', 'chips']);
-  });
-
-  it('holds from the grant on where its job is of a version that does not say when chips come', () => {
-    say('job', request, 1);
-    book.grant({ id: key, tier: 0 }, 5);
-    assert.deepEqual([row()?.state, row()?.heldSince], ['held', 5]);
   });
 
   it('does not count the time that it is parked, and is what it was when it is resumed', () => {
@@ -133,6 +126,69 @@ describe('the life of a lease', () => {
     }
     const told = [2, 2].map((most) => book.takePending(most).grants.map(({ job }) => job));
     assert.deepEqual([told, book.hasPending], [[['b1', 'b2'], ['b3']], false]);
+  });
+
+  it('no batch holds more than it may, of whatever kind: thousands are asked back at once when a pool is drained', () => {
+    const many = 1_000;
+    const most = 200;
+    for (let index = 0; index < many; index++) {
+      const lease = { ...JOB, job: `b${index}` };
+      say('job', ASKS, 0, lease);
+      book.grant({ id: leaseKey(lease), tier: 0 }, 0);
+      say(`s${index}`, register(`s${index}`), 0, lease);
+    }
+    book.takePending();
+    for (let index = 0; index < many; index++) {
+      const lease = { ...JOB, job: `b${index}` };
+      book.setPriority(lease.job, 1, 1, 'alice');
+      say(`s${index}`, register(`s${index}`), 1, lease);
+      book.revoke({ id: leaseKey(lease), cause: 'quota' }, 'the pool is drained', 1);
+      book.abandoned(leaseKey(lease), ref(`lost${index}`));
+      book.jobClosed(leaseKey({ ...lease, number: 1 }), 2, 'closed');
+    }
+    const told = { revocations: 0, priorities: 0, answers: 0, releases: 0, reclaims: 0 };
+    for (let batches = 0; book.hasPending; batches++) {
+      const batch = book.takePending(most);
+      const size = Object.values(batch).reduce<number>((sum, list: readonly unknown[]) => sum + list.length, 0);
+      assert.ok(size <= most, `${size} in one batch`);
+      assert.ok(batches < 100);
+      for (const kind of Object.keys(told) as (keyof typeof told)[]) told[kind] += batch[kind].length;
+    }
+    // A job that closed has no revocation to hear any more.
+    assert.deepEqual(told, { revocations: 0, priorities: many, answers: many, releases: many, reclaims: many });
+  });
+
+  it('follows its tier to another place, tells its job, and believes no older word of the job', () => {
+    granted(0);
+    const other = { ...JOB, job: 'other' };
+    say('job', ASKS, 0, other);
+    book.grant({ id: leaseKey(other), tier: 2 }, 0);
+    book.takePending();
+    book.moveTiers(new Map([[1, 0]]));
+    assert.deepEqual([row()?.tier, book.get(leaseKey(other))?.tier], [0, 2]);
+    assert.deepEqual(
+      book.takePending().grants.map(({ job, tier }) => [job, tier]),
+      [[JOB.job, 0]],
+    );
+    say('job', { ...ASKS, tier: 1, heldSince: 1 }, 3);
+    assert.equal(row()?.tier, 0);
+  });
+
+  it('tells every lease that is asked back, once', () => {
+    const keys = Array.from({ length: 450 }, (_, index) => ({ ...JOB, job: `b${index}` }));
+    for (const lease of keys) {
+      say('job', ASKS, 0, lease);
+      book.grant({ id: leaseKey(lease), tier: 0 }, 0);
+    }
+    book.takePending();
+    for (const lease of keys) book.revoke({ id: leaseKey(lease), cause: 'quota' }, 'the pool is drained', 1);
+    const told: string[][] = [];
+    while (book.hasPending) told.push(book.takePending(200).revocations.map(({ lease }) => lease.job));
+    assert.deepEqual(
+      told.map(({ length }) => length),
+      [200, 200, 50],
+    );
+    assert.equal(new Set(told.flat()).size, 450);
   });
 
   it('keeps a priority that a person gave until the job says it itself, over a new number too', () => {

@@ -11,12 +11,14 @@ import { quotaActivities } from '../../activities/quota.js';
 import { type QuotaSource, quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { createTpuPort } from '../../cloud/tpu/google-tpu.js';
+import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
+import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../../quota/published-state.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
-import { applyUpdate, quotaStart, quotaWorkflowId, WorkflowType } from '../../workflows/messages.js';
+import { applyUpdate, quotaStart } from '../../contract/quota.js';
+import { quotaWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import { poolState } from '../end-to-end/pool-watch.js';
 import { testServer } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -40,6 +42,9 @@ min_runtime = "1s"
 `;
 /** Long enough for a loaded computer; nothing waits so long when it works. */
 export const SOON_MS = 30_000;
+
+/** Long enough to be seen while it lasts. */
+export const REBUILD_BOUND_MS = 6_000;
 
 /** A line of a pool's history. */
 interface HistoryEntry {
@@ -76,7 +81,7 @@ export class LivePool {
     const connection = await NativeConnection.connect({ address: server.address });
     this.#ends.unshift(() => connection.close());
     const [host = '', port] = rehearsal.endpoints.tpu.split(':');
-    const tpu = createTpuPort({ endpoint: { host, port: Number(port), insecure: true } });
+    const tpu = createCloudTpu({ endpoint: { host, port: Number(port), insecure: true } });
     this.#ends.unshift(() => tpu.close());
     const worker = await Worker.create({
       connection,
@@ -112,6 +117,19 @@ export class LivePool {
 
   handle(): WorkflowHandle {
     return this.client.workflow.getHandle(quotaWorkflowId(this.pool));
+  }
+
+  /** Of garbage too. */
+  startQuota(input: unknown): Promise<WorkflowHandle> {
+    return this.client.workflow.start(WorkflowType.Quota, { ...quotaStart(this.pool, QUEUE), args: [input] });
+  }
+
+  /** Workflow tasks of the pool's present run that failed, by their messages. */
+  async failedTasks(): Promise<readonly string[]> {
+    const { events } = await this.handle().fetchHistory();
+    return (events ?? []).flatMap(({ workflowTaskFailedEventAttributes: failed }) =>
+      failed ? [failed.failure?.message ?? 'without a message'] : [],
+    );
   }
 
   state(): ReturnType<typeof poolState> {
@@ -176,8 +194,14 @@ export class LivePool {
     return texts.flatMap((text) => text.split('\n').filter(Boolean)).map((line) => JSON.parse(line) as HistoryEntry);
   }
 
-  #activities(tpu: ReturnType<typeof createTpuPort>): object {
-    const short = { reconcileMs: 1_500, rebuildSettleMs: 300, quotaHistoryEvents: 300, quotaHistoryBytes: 400_000 };
+  #activities(tpu: ReturnType<typeof createCloudTpu>): object {
+    const short = {
+      reconcileMs: 1_500,
+      rebuildSettleMs: 300,
+      rebuildBoundMs: REBUILD_BOUND_MS,
+      quotaHistoryEvents: 300,
+      quotaHistoryBytes: 400_000,
+    };
     const timings = { ...DEFAULT_TIMINGS, ...short };
     const quota: QuotaSource = {
       load: (name) => this.#source.load(name),
@@ -188,7 +212,7 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      tpu,
+      machinesOf: machinesOf({ 'cloud-tpu': tpu }),
       store: this.store,
       meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
     } as never);

@@ -12,20 +12,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import type { QuotaActivities } from '../../activities/contract.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
 import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
-import type { SliceRef } from '../../domain/slice.js';
-import {
-  grantedSignal,
-  leaseAnswerSignal,
-  prioritySignal,
-  releaseSliceSignal,
-  restateSignal,
-  revokedSignal,
-  type SliceInput,
-  sliceNewsSignal,
-  sliceWorkflowId,
-} from '../../workflows/messages.js';
+import type { MachineRef } from '../../domain/machines.js';
+import { grantedSignal, prioritySignal, restateSignal, revokedSignal, sliceNewsSignal } from '../../contract/job.js';
+import { leaseAnswerSignal, releaseSliceSignal, type SliceInput } from '../../contract/slice.js';
+import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { Sequence } from '../../workflows/sequence.js';
 
 /** Jobs and slices that do to a pool what real ones do, and nothing else: they ask, hold, give back, and tell what is live. */
@@ -70,7 +62,7 @@ export async function job({
   let heldSince: number | undefined;
   let terms: { tier?: number; pricing?: string } = {};
   let revoked: string | undefined;
-  let slices: SliceRef[] = [];
+  let slices: MachineRef[] = [];
   let isReady = false;
   let [mayGo, isDone] = [!isSlow && !isStubborn, false];
   const lease = (): LeaseId => ({ pool, job: workflowId, run, number });
@@ -143,7 +135,13 @@ export async function job({
   }
 
   async function startSlice(): Promise<void> {
-    const ref: SliceRef = { googleProject: 'test', zone: 'z', name: `jc-${workflowId}-g${number}`, mode: 'tpu-vm' };
+    const ref: MachineRef = {
+      kind: 'cloud-tpu',
+      googleProject: 'test',
+      zone: 'z',
+      name: `jc-${workflowId}-g${number}`,
+      mode: 'tpu-vm',
+    };
     slices = [ref];
     const input = {
       v: 1,

@@ -2,33 +2,39 @@ import {
   ActivityFailure,
   ApplicationFailure,
   CancellationScope,
-  CancelledFailure,
   isCancellation,
   setCurrentDetails,
+  sleep,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { RetryState } from '@temporalio/common';
+import { readableNotify } from '../../domain/job-file/notify.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
-import { readableNotify } from '../../domain/job-file/readable-notify.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
-import type { AcceptedJob, AcceptJobInput } from '../../activities/contract.js';
-import { bookkeeping } from '../activity-options.js';
-import type { JobInput, JobNotice } from '../messages.js';
-import type { JobCarry } from './carry.js';
+import type { AcceptedJob, AcceptJobInput } from '../../contract/job-activities.js';
+import { accepting } from '../activity-options.js';
+import type { JobInput, JobMemo, JobNotice } from '../../contract/job.js';
+import { NO_ATTEMPT } from './attempt.js';
+import { FIRST_LEASE } from './lease.js';
+import type { JobCarry } from './state.js';
 import { uncheckedDetails } from './details.js';
 import { inputProblems, isOfKnownVersion } from './check-input.js';
-import { tellOfEnd } from './notify.js';
+import { tellOfEnd } from './end.js';
 import { chainRunId, endBeforeAccepted } from './story.js';
 
 /**
  * Checks the job as `jobctl validate` does, then against the installation. A service that started the workflow with a bad
- * job sees it fail at once with the message that the command line would have printed.
+ * job sees it fail at once with the message that the command line would have printed. What is no fault of the job's, such as a
+ * store that refuses or a quota file that is wrong, is waited for.
+ * @param waiting is told for what
  */
-export async function acceptOrFail(input: JobInput): Promise<JobCarry> {
+export async function acceptOrFail(input: JobInput, waiting: Waiting): Promise<JobCarry> {
   try {
-    return await checkAndAccept(input);
+    return await checkAndAccept(input, waiting);
   } catch (error) {
     // Anything else is a bug of ours: it fails the workflow task, which is tried again.
     if (error instanceof ApplicationFailure || (error instanceof Error && isCancellation(error)))
@@ -37,7 +43,7 @@ export async function acceptOrFail(input: JobInput): Promise<JobCarry> {
   }
 }
 
-async function checkAndAccept(input: JobInput): Promise<JobCarry> {
+async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCarry> {
   const problems = inputProblems(input);
   if (problems.length > 0) throw invalid(formatProblems(problems));
   refuseRepetition(input);
@@ -49,30 +55,45 @@ async function checkAndAccept(input: JobInput): Promise<JobCarry> {
   const spec = bindJobName(resolved.spec, workflowId);
   const submittedAt = startTime.getTime();
   setCurrentDetails(uncheckedDetails(workflowId));
-  const { tpu, ...settings } = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input });
+  const { machines, ...settings } = await accept({ job: { id: workflowId, run: chainRunId() }, spec, input }, waiting);
   return {
     v: 1,
-    spec: { ...spec, tpu: tpu ?? spec.tpu },
+    spec: { ...spec, ...machines },
     settings,
     submittedAt,
     story: { phase: JobPhase.Queued, phaseSince: submittedAt, events: [{ at: submittedAt, text: 'submitted' }] },
     spent: { preemption: 0, infrastructure: 0, task: 0 },
-    lease: { number: 1, epoch: 0 },
+    lease: FIRST_LEASE,
     gang: { slices: [], zoneTry: 0 },
-    attempts: { attempt: 0, isOpen: false, isSetUp: false },
+    attempt: NO_ATTEMPT,
   };
 }
 
-async function accept(question: AcceptJobInput): Promise<AcceptedJob> {
-  try {
-    return await bookkeeping(`check the job against pool ${question.spec.pool}, store its spec`).acceptJob(question);
-  } catch (error) {
-    const cause = error instanceof ActivityFailure ? error.cause : undefined;
-    // Its own words, not "Activity task failed".
-    if (cause instanceof ApplicationFailure && !(cause instanceof CancelledFailure)) throw invalid(cause.message);
-    throw error;
+async function accept(question: AcceptJobInput, waiting: Waiting): Promise<AcceptedJob> {
+  const summary = `check the job against pool ${question.spec.pool}, store its spec`;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await accepting(summary).acceptJob(question);
+    } catch (error) {
+      if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+      const message = error.cause?.message ?? error.message;
+      // Its own words, not "Activity task failed".
+      if (error.retryState === RetryState.NON_RETRYABLE_FAILURE) throw invalid(message);
+      waiting.why = `it cannot be accepted yet: ${message}`;
+      upsertMemo({ why: waiting.why } satisfies Partial<JobMemo>);
+      setCurrentDetails(uncheckedDetails(question.job.id, waiting.why));
+      await sleep(pauseMs, { summary: 'before it is tried again to accept the job' });
+    }
   }
 }
+
+/** What a job that is not accepted waits for; for its query. */
+export interface Waiting {
+  why?: string;
+}
+
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
 
 /** A second run that no job of ours continued would find leases and slices of the first. */
 function refuseRepetition(input: JobInput): void {

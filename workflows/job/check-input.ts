@@ -1,7 +1,7 @@
 import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { showValue, type Problem } from '../../domain/problem.js';
-import type { JobInput } from '../messages.js';
+import type { JobInput } from '../../contract/job.js';
 
 /** The versions of a job's input that this worker knows. */
 const KNOWN_VERSION = 1;

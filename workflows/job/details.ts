@@ -1,12 +1,13 @@
-import { formatSlices, unitsOfJob } from '../../domain/job-units.js';
+import { askedMachines, askedSize, formatSlices } from '../../domain/machines.js';
 import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import type { Retries } from '../../domain/recovery/budgets.js';
 import { attemptLogsPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
-import { formatUnits } from '../../quota/quota-units.js';
+import { formatUnits } from '../../domain/units.js';
 import { codeTable, count, joinBlocks, plain, utc } from '../markdown.js';
-import { type JobEvent, type JobSettings, quotaWorkflowId, type SliceView } from '../messages.js';
-import type { Spent } from './carry.js';
+import type { JobEvent, JobSettings, SliceView } from '../../contract/job.js';
+import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 
 /** All that an operator is told about a job. */
 export interface JobFacts {
@@ -18,7 +19,7 @@ export interface JobFacts {
   readonly why?: string;
   readonly outcome?: Outcome;
   readonly attempt: number;
-  readonly spent: Spent;
+  readonly spent: Retries;
   readonly quotaPreemptions?: number;
   /** Why the last attempt or slice was lost. */
   readonly setback?: string;
@@ -46,8 +47,9 @@ export function jobDetails(facts: JobFacts): string {
 }
 
 /** What a job says of itself before a worker has checked it. */
-export function uncheckedDetails(id: string): string {
-  return `**${id}** is being checked against this installation: the quota file, the store, the key.`;
+export function uncheckedDetails(id: string, why?: string): string {
+  const being = `**${id}** is being checked against this installation: the quota file, the store, the key.`;
+  return why === undefined ? being : `${being}\n\n${plain(why)}`;
 }
 
 function headline({ spec, settings }: JobFacts): string {
@@ -68,7 +70,7 @@ function nextStep(facts: JobFacts): string {
   const { id, spec, phase, outcome } = facts;
   switch (phase) {
     case JobPhase.Queued:
-      return `It waits for ${formatUnits(unitsOfJob(spec))} of pool ${plain(spec.pool, 60)}. Its place in line is in the details of the workflow \`${quotaWorkflowId(spec.pool)}\`; it starts by itself.`;
+      return `It waits for ${formatUnits(askedSize(spec).units)} of pool ${plain(spec.pool, 60)}. Its place in line is in the details of the workflow \`${quotaWorkflowId(spec.pool)}\`; it starts by itself.`;
     case JobPhase.Provisioning:
       return `It waits for Cloud TPU to give ${missingSlices(facts)}, which can take hours. What each slice waits for is in the details of its workflow, under Relationships; of several \`tpu.zones\` each is tried in turn.`;
     case JobPhase.SettingUp:
@@ -102,7 +104,8 @@ function ending({ exitCode, attempts, preemptions, startedAt, endedAt }: Outcome
 
 function missingSlices({ spec, slices }: JobFacts): string {
   const ready = slices.filter(({ state }) => state === 'ready').length;
-  const pricing = spec.tpu.pricing === 'any' ? 'of any pricing' : `(${spec.tpu.pricing})`;
+  const asked = askedMachines(spec);
+  const pricing = asked.pricing === 'any' ? 'of any pricing' : `(${asked.pricing})`;
   return `${spec.slices - ready} of ${count(spec.slices, 'slice')} ${pricing}`;
 }
 

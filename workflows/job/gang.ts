@@ -3,7 +3,6 @@ import {
   condition,
   getExternalWorkflowHandle,
   ParentClosePolicy,
-  setHandler,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -11,124 +10,93 @@ import {
   defineSearchAttributeKey,
   SearchAttributeType,
   WorkflowExecutionAlreadyStartedError,
+  WorkflowIdReusePolicy,
 } from '@temporalio/common';
-import type { LostSlice, ReadySlice } from '../../activities/contract.js';
+import { sliceNewsForm } from '../../contract/job-forms.js';
+import { type JobSettings, sliceNewsSignal } from '../../contract/job.js';
+import { attachSignal, releaseSliceSignal, type SliceMemo } from '../../contract/slice.js';
+import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { sliceName } from '../../domain/identity.js';
-import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import type { SliceRef } from '../../domain/slice.js';
-import { slicePlan } from '../../domain/slice-plan.js';
+import type { LostSlice } from '../../domain/recovery/slice-loss.js';
+import type { JobSearchAttribute } from '../../domain/search-attributes.js';
+import { askedMachines, kindOfJob, machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
 import { inShort } from '../activity-options.js';
-import {
-  attachSignal,
-  releaseSliceSignal,
-  sliceNewsSignal,
-  sliceWorkflowId,
-  type JobSettings,
-  type SliceMemo,
-  type SliceNews,
-  type SliceView,
-} from '../messages.js';
+import type { Inbox } from '../inbox.js';
 import type { slice } from '../slice.js';
-import { hoursText } from './keeping.js';
-import type { LeaseHold } from './lease-hold.js';
-import { chainRunId } from './story.js';
+import type { LeaseHold } from './lease.js';
+import type { SliceLoss, Slices } from './slices.js';
+import { chainRunId, type JobStory } from './story.js';
 
-export interface GangLoss {
-  readonly index: number;
-  /** `late`: nothing happened to it; `timeouts.provision` is over. */
-  readonly cause: Extract<SliceNews, { kind: 'lost' }>['cause'] | 'late';
-  readonly message: string;
+export interface GangParts {
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly slices: Slices;
+  readonly lease: LeaseHold;
+  readonly story: JobStory;
 }
 
 /**
- * The slices of a job, all in one zone. Starts a slice workflow per slice and generation, hears their news, tells them to
- * go. It deletes nothing itself, and believes a slice gone only when its workflow says so.
+ * The gang of a job: its slices, all in one zone. It starts a slice workflow per slice and generation and tells slices to go. It
+ * deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
  */
 export class Gang {
-  readonly #spec: JobSpec;
-  readonly #settings: JobSettings;
-  readonly #lease: () => LeaseHold;
-  readonly #onChange: () => void;
-  readonly #slices: Member[];
+  readonly #parts: GangParts;
   /** Position in the zones; counts on past their end, round by round. */
-  #zoneTry = 0;
+  #zoneTry: number;
 
-  constructor(context: GangContext, carry?: { readonly slices: readonly SliceView[]; readonly zoneTry: number }) {
-    this.#spec = context.spec;
-    this.#settings = context.settings;
-    this.#lease = context.lease;
-    this.#onChange = context.onChange;
-    this.#slices = (carry?.slices ?? []).map((view) => ({ ...view }));
-    this.#zoneTry = carry?.zoneTry ?? 0;
-    setHandler(sliceNewsSignal, ({ name, run, news }) => {
-      if (run !== chainRunId()) return;
-      this.#onNews(name, news);
-      this.#onChange();
-    });
+  constructor(parts: GangParts, zoneTry = 0) {
+    this.#parts = parts;
+    this.#zoneTry = zoneTry;
   }
 
-  get views(): readonly SliceView[] {
-    return this.#slices.map(({ loss: _, ...view }) => view);
+  listen(inbox: Inbox): void {
+    inbox.on(sliceNewsSignal, sliceNewsForm, ({ name, run, news }) => {
+      if (run !== chainRunId()) return;
+      this.#parts.slices.hear(name, news);
+      this.#changed();
+    });
   }
 
   get zoneTry(): number {
     return this.#zoneTry;
   }
 
-  /** May still exist in the cloud. */
-  get present(): readonly SliceRef[] {
-    return this.#slices.filter(({ state }) => state !== 'gone').map(({ ref }) => ref);
-  }
-
-  get ready(): readonly ReadySlice[] {
-    return this.#slices.flatMap(({ index, generation, ref, state, nodeId, hosts }) =>
-      state === 'ready' && nodeId !== undefined
-        ? [{ index, ref, ownership: this.#plan(index, generation, ref.zone).ownership, nodeId, hosts }]
-        : [],
-    );
-  }
-
   get zone(): string {
-    const { zones } = this.#spec.tpu;
+    const { zones } = askedMachines(this.#parts.spec);
     return zones[this.#zoneTry % zones.length] as string;
   }
 
-  /** All slices are ready. */
-  get isWhole(): boolean {
-    return this.#slices.length === this.#spec.slices && this.#slices.every(({ state }) => state === 'ready');
-  }
-
   /**
-   * Starts what is missing; resolves when all slices are ready, with the first loss, or when it is no longer wanted.
+   * Starts the slices that are missing. Resolves when all are ready, with the first loss, or when it is no longer wanted.
    * @param seconds `timeouts.provision`; without it there is no timer
    */
-  async bringUp(isUnwanted: () => boolean, seconds: number | undefined): Promise<GangLoss | undefined> {
-    for (let index = 0; index < this.#spec.slices && !isUnwanted(); index++) {
-      const member = this.#slices[index];
-      if (!member || member.state === 'gone') await this.#start(index, (member?.generation ?? 0) + 1);
+  async bringUp(isUnwanted: () => boolean, seconds: number | undefined): Promise<SliceLoss | undefined> {
+    const { spec, slices } = this.#parts;
+    for (let index = 0; index < spec.slices && !isUnwanted(); index++) {
+      const generation = slices.missingGeneration(index);
+      if (generation !== undefined) await this.#start(index, generation);
     }
-    const isDecided = (): boolean => this.#loss() !== undefined || this.isWhole || isUnwanted();
+    const isDecided = (): boolean => slices.loss !== undefined || slices.isWhole || isUnwanted();
     if (seconds === undefined) await condition(isDecided);
     else if (!(await condition(isDecided, seconds * 1000, { summary: 'timeouts.provision' })))
-      return this.#late(seconds);
-    return this.#loss();
+      return slices.late(seconds);
+    return slices.loss;
   }
 
-  /** Tells these slices (all where none are named) to go, and waits until they are seen gone. */
+  /** Tells these slices (without `indexes`: all) to go, and waits until they are seen gone. */
   async evict(reason: string, indexes?: readonly number[]): Promise<void> {
-    const leaving = this.#slices.filter(
-      ({ index, state }) => state !== 'gone' && (indexes === undefined || indexes.includes(index)),
-    );
-    await Promise.all(leaving.map((member) => this.#tellToGo(member, reason)));
-    await condition(() => leaving.every(({ state }) => state === 'gone'));
+    const { slices } = this.#parts;
+    const leaving = slices.views
+      .filter(({ index, state }) => state !== 'gone' && (indexes === undefined || indexes.includes(index)))
+      .map(({ ref }) => ref);
+    await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
+    await condition(() => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name)));
   }
 
   /** Tells all slices to go and does not wait: their workflows and the lease see to the rest. */
   async dismiss(reason: string): Promise<void> {
-    await Promise.all(
-      this.#slices.filter(({ state }) => state !== 'gone').map((member) => this.#tellToGo(member, reason)),
-    );
+    await Promise.all(this.#parts.slices.present.map((ref) => tellToGo(ref, reason)));
   }
 
   /** The next slices are asked for in the next zone. */
@@ -136,126 +104,92 @@ export class Gang {
     this.#zoneTry += 1;
   }
 
-  /** To the next zone, waiting before a new round through all of them, unless that is no longer wanted. */
-  async nextZone(isUnwanted: () => boolean): Promise<void> {
-    this.leaveZone();
-    const count = this.#spec.tpu.zones.length;
-    const round = Math.floor(this.#zoneTry / count);
-    if (this.#zoneTry % count !== 0) return;
-    const { zoneBackoffMs, zoneBackoffMaxMs } = this.#settings.timings;
-    await condition(isUnwanted, Math.min(zoneBackoffMs * 2 ** (round - 1), zoneBackoffMaxMs), {
-      summary: 'no capacity in any zone: waiting',
-    });
-  }
-
+  /** A worker has seen that these slices are lost. */
   markLost(lost: readonly LostSlice[]): void {
-    for (const { index, cause, message } of lost)
-      this.#onNews(this.#slices[index]?.ref.name ?? '', { kind: 'lost', cause, message });
-    this.#onChange();
+    const { slices } = this.#parts;
+    for (const { index, cause, message } of lost) slices.hear(slices.nameOf(index), { kind: 'lost', cause, message });
+    this.#changed();
   }
 
   // ----------------------------------------------------------------------------------------------------------------
 
+  #changed(): void {
+    const { slices, lease, story } = this.#parts;
+    lease.chips(slices.isWhole ? this.zone : undefined);
+    story.show();
+  }
+
+  /** Starts a generation that never was. After a reset the job counts from an earlier one than its slices are at. */
   async #start(index: number, generation: number): Promise<void> {
-    const plan = this.#plan(index, generation, this.zone);
+    for (let next = generation; ; next++) if (await this.#startGeneration(index, next)) return;
+  }
+
+  /** False: that generation was, and its workflow has ended. A closed workflow's id is not used again (docs/adr/0044). */
+  async #startGeneration(index: number, generation: number): Promise<boolean> {
+    const { spec, settings, slices, lease } = this.#parts;
+    const plan = this.#plan(index, generation);
     const { ref } = plan;
-    this.#slices[index] = { index, generation, ref, state: 'starting', hosts: [], detail: `asking ${ref.zone}` };
-    this.#onChange();
-    const { id: lease, demand, tier } = this.#lease();
-    const memo: SliceMemo = { lease, demand, ref, ...(tier === undefined ? {} : { tier }) };
-    const label = this.#settings.label === undefined ? '' : `${this.#settings.label}: `;
+    slices.starting(index, generation, plan);
+    this.#changed();
+    const { id, demand, tier } = lease;
+    const memo: SliceMemo = { lease: id, demand, ref, ...(tier === undefined ? {} : { tier }) };
+    const label = settings.label === undefined ? '' : `${settings.label}: `;
     // Outside the reach of the user's cancel: the one cancel request of the slice's life must be the server's, when the
     // job closes (facts/temporal.md, end).
-    await CancellationScope.nonCancellable(async () => {
+    return CancellationScope.nonCancellable(async () => {
       try {
         await startChild<typeof slice>('slice', {
           workflowId: sliceWorkflowId(ref.name),
-          args: [{ v: 1, task: { kind: 'create', plan }, lease, timings: this.#settings.timings }],
+          workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
+          args: [{ v: 1, task: { kind: 'create', plan }, lease: id, timings: settings.timings }],
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           memo: { ...memo },
-          typedSearchAttributes: [{ key: POOL, value: lease.pool }],
+          typedSearchAttributes: [{ key: POOL, value: id.pool }],
           staticSummary: inShort(
-            `${label}${plan.accelerator} in ${ref.zone} for ${lease.job}, generation ${generation}`,
+            `${label}${askedMachines(spec).accelerator} in ${ref.zone} for ${id.job}, generation ${generation}`,
           ),
         });
+        return true;
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-        // The job was reset: the slice of its former life goes on serving it.
-        await getExternalWorkflowHandle(sliceWorkflowId(ref.name)).signal(attachSignal);
+        // The job was reset: a slice of its former life that is open goes on serving it.
+        return attached(ref);
       }
     });
   }
 
-  #plan(index: number, generation: number, zone: string) {
+  #plan(index: number, generation: number): MachinePlan {
+    const { spec, settings, lease } = this.#parts;
     const job = workflowInfo().workflowId;
+    const { name: prefix } = askedMachines(spec);
     const name = sliceName({
-      ...(this.#spec.tpu.name === undefined ? {} : { prefix: this.#spec.tpu.name }),
+      ...(prefix === undefined ? {} : { prefix }),
       job,
-      ...(this.#spec.slices > 1 ? { slice: index } : {}),
+      ...(spec.slices > 1 ? { slice: index } : {}),
       generation,
     });
-    const place = { ...this.#settings, zone, name, job, run: chainRunId(), generation };
-    return slicePlan(this.#spec, { ...place, bought: this.#lease().bought });
-  }
-
-  #onNews(name: string, news: SliceNews): void {
-    const member = this.#slices.find(({ ref }) => ref.name === name);
-    if (!member || member.state === 'gone') return;
-    switch (news.kind) {
-      case 'progress':
-        Object.assign(member, { detail: news.detail });
-        return;
-      case 'ready':
-        if (member.state === 'starting')
-          Object.assign(member, { state: 'ready', nodeId: news.nodeId, hosts: news.hosts, detail: 'ready' });
-        return;
-      case 'lost':
-        Object.assign(member, {
-          state: 'lost',
-          detail: news.message,
-          loss: { index: member.index, cause: news.cause, message: news.message },
-        });
-        return;
-      case 'gone':
-        Object.assign(member, {
-          state: 'gone',
-          detail: 'gone',
-          loss: member.loss ?? { index: member.index, cause: 'failed', message: 'the slice was deleted' },
-        });
-        return;
-    }
-  }
-
-  #loss(): GangLoss | undefined {
-    return this.#slices.find(({ state, loss }) => (state === 'lost' || state === 'gone') && loss)?.loss;
-  }
-
-  #late(seconds: number): GangLoss {
-    const { index = 0, detail = '' } = this.#slices.find(({ state }) => state === 'starting') ?? {};
-    return { index, cause: 'late', message: `${detail}, after ${hoursText(seconds)} (timeouts.provision)` };
-  }
-
-  async #tellToGo({ ref }: Member, reason: string): Promise<void> {
-    try {
-      await getExternalWorkflowHandle(sliceWorkflowId(ref.name)).signal(releaseSliceSignal, { reason });
-    } catch {
-      // Its workflow is closed: either its 'gone' is on the way, or it was terminated and the quota workflow's reconciler
-      // starts another that deletes what is left and reports to us.
-    }
+    const place = { ...settings, zone: this.zone, name, job, run: chainRunId(), generation };
+    return machineKind(kindOfJob(spec)).plan(spec, { ...place, bought: lease.bought });
   }
 }
 
-export interface GangContext {
-  readonly spec: JobSpec;
-  readonly settings: JobSettings;
-  readonly lease: () => LeaseHold;
-  /** Called when a slice has changed. */
-  readonly onChange: () => void;
+/** False: its workflow is closed. */
+async function attached({ name }: MachineRef): Promise<boolean> {
+  try {
+    await getExternalWorkflowHandle(sliceWorkflowId(name)).signal(attachSignal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function tellToGo({ name }: MachineRef, reason: string): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(sliceWorkflowId(name)).signal(releaseSliceSignal, { reason });
+  } catch {
+    // Its workflow is closed: either its 'gone' is on the way, or it was terminated and the quota workflow's reconciler
+    // starts another that deletes what is left and reports to us.
+  }
 }
 
 const POOL = defineSearchAttributeKey('JobPool' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
-
-interface Member extends SliceView {
-  state: SliceView['state'];
-  loss?: GangLoss;
-}

@@ -1,65 +1,153 @@
-import type { StopNotice } from '../../activities/contract.js';
+import { CancellationScope, condition, sleep } from '@temporalio/workflow';
 import { JobPhase } from '../../domain/job-state.js';
-import { hoursText } from './keeping.js';
-import { type Revocation, revocationNotice, revocationText } from './revocation.js';
-import type { Wish } from './wishes.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
+import type { Preemption } from '../../quota/quota-config.js';
+import { durationText } from '../markdown.js';
+import { type Request, type Requests, requestText } from './requests.js';
+
+/** The pool's word that a lease has to come back (docs/adr/0021). Plain JSON. */
+export interface Revocation {
+  /** One sentence of the pool: for whom, or why. */
+  readonly reason: string;
+  readonly cause: Preemption['cause'];
+}
+
+/** As people read it: in the job's story, its row, and as the reason for which its slices go. */
+export function revocationText({ cause, reason }: Revocation): string {
+  switch (cause) {
+    case 'quota':
+      return `preempted by quota: ${reason}`;
+    case 'asking':
+      return `its lease goes back to the pool: ${reason}`;
+    case 'parked':
+      return `its lease was taken: ${reason}`;
+  }
+}
+
+/** What its command finds in `$JOBCTL_NOTICE_FILE`. */
+export const revocationNotice = ({ reason }: Revocation): StopNotice => ({ cause: 'quota', reason });
+
+/** Whether it counts as a preemption by quota. A job that never got its chips had nothing to be taken. */
+export const isPreemptionByQuota = ({ cause }: Revocation): boolean => cause !== 'asking';
 
 /** Why what is under way on the slices has to end before its time. */
 export interface Interruption {
+  readonly by: Fact<'command interrupted', 'by'>;
   /** How the record of the attempt and `JOBCTL_PREVIOUS_ATTEMPT_END` name it. */
-  readonly end: 'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out' | 'set-up-timed-out';
+  readonly end: InterruptedEnd;
   /** Shown while the command ends. */
   readonly phase: JobPhase;
   /** One sentence, without its grace. */
   readonly why: string;
   readonly notice: StopNotice;
 }
+export type InterruptedEnd =
+  'revoked' | 'stopped' | 'requeued' | 'restarted' | 'timed-out' | 'set-up-timed-out' | 'no-output';
 
-export const interruptionByPool = (revocation: Revocation): Interruption => ({
+/** What the pool and people want of a job at present. */
+export class Interruptions {
+  readonly #lease: { readonly revocation: Revocation | undefined };
+  readonly #requests: Requests;
+
+  constructor(lease: { readonly revocation: Revocation | undefined }, requests: Requests) {
+    this.#lease = lease;
+    this.#requests = requests;
+  }
+
+  /** The pool comes first: what it takes back, nobody can keep. */
+  get current(): Interruption | undefined {
+    const { revocation } = this.#lease;
+    if (revocation) return byPool(revocation);
+    const request = this.#requests.current;
+    return request && byPerson(request);
+  }
+
+  /** What is under way is no longer wanted. */
+  readonly isUnwanted = (): boolean => this.#lease.revocation !== undefined || this.#requests.current !== undefined;
+
+  /** Resolves with the interruption as it was first seen. It may have been taken back since. A cancel does not end the wait. */
+  met(): Promise<Met> {
+    let met: Interruption | undefined;
+    const interrupted = (): Promise<void> => condition(() => (met = this.current) !== undefined);
+    return CancellationScope.nonCancellable(interrupted).then(() => ({
+      kind: 'interrupted',
+      interruption: met as Interruption,
+    }));
+  }
+}
+
+export interface Met {
+  readonly kind: 'interrupted';
+  readonly interruption: Interruption;
+}
+
+const byPool = (revocation: Revocation): Interruption => ({
+  by: 'pool',
   end: 'revoked',
   phase: JobPhase.Evicting,
   why: revocationText(revocation),
   notice: revocationNotice(revocation),
 });
 
-export function interruptionByPerson(wish: Wish): Interruption {
-  const why = wishText(wish);
-  const notice: StopNotice = { cause: 'stop', reason: why };
-  switch (wish.kind) {
+function byPerson(request: Request): Interruption {
+  const why = requestText(request);
+  const person = { by: 'person', why, notice: { cause: 'stop', reason: why } } as const;
+  switch (request.kind) {
     case 'stop':
-      return { end: 'stopped', phase: wish.isRelease ? JobPhase.Evicting : JobPhase.Running, why, notice };
+      return { ...person, end: 'stopped', phase: request.isRelease ? JobPhase.Evicting : JobPhase.Running };
     case 'requeue':
-      return { end: 'requeued', phase: JobPhase.Evicting, why, notice };
+      return { ...person, end: 'requeued', phase: JobPhase.Evicting };
     case 'restart':
-      return { end: 'restarted', phase: JobPhase.Running, why, notice };
+      return { ...person, end: 'restarted', phase: JobPhase.Running };
   }
 }
 
-export const interruptionByClock = (seconds: number): Interruption => {
-  const why = `its command has run for ${hoursText(seconds)} (timeouts.run)`;
-  return { end: 'timed-out', phase: JobPhase.Running, why, notice: { cause: 'cancel', reason: why } };
-};
-
-/** Its command may begin again: `retries.task`. @param why says how long it was silent, and whom it was last heard of */
-export const interruptionBySilence = (why: string): Omit<Interruption, 'end'> => ({
+/** `timeouts.no_output` is over. @param why says how long the command was silent, and which host was heard last */
+export const bySilence = (why: string): Interruption => ({
+  by: 'silence',
+  end: 'no-output',
   phase: JobPhase.Running,
   why,
   notice: { cause: 'attempt', reason: why },
 });
 
-export const interruptionOfSetUp = (seconds: number): Interruption => {
-  const why = `its hosts are not set up after ${hoursText(seconds)} (timeouts.setup)`;
-  return { end: 'set-up-timed-out', phase: JobPhase.SettingUp, why, notice: { cause: 'cancel', reason: why } };
-};
+// Clocks -------------------------------------------------------------------------------------------------------------
 
-/** As people read it: in the job's story, its row, and as the reason for which its slices go. */
-export function wishText(wish: Wish): string {
-  switch (wish.kind) {
-    case 'stop':
-      return `${wish.by} stopped it${wish.isRelease ? ' and gives its slices back' : ''}`;
-    case 'requeue':
-      return `${wish.by} requeued it`;
-    case 'restart':
-      return `${wish.by} restarted it`;
-  }
+/** The time that a part of an attempt has. Without a limit there is no timer. */
+export interface Clock {
+  /** Of one element, or empty. */
+  readonly late: readonly Promise<Met>[];
+  stop(): void;
+}
+
+/** `timeouts.run` of an attempt, over all of its supervisions. @param lastedMs how long the attempt has been under way */
+export function runClock(seconds: number | undefined, lastedMs: number): Clock {
+  const why = `its command has run for ${durationText(seconds ?? 0)} (timeouts.run)`;
+  const phase = JobPhase.Running;
+  return clock(seconds, lastedMs, {
+    by: 'clock',
+    end: 'timed-out',
+    phase,
+    why,
+    notice: { cause: 'cancel', reason: why },
+  });
+}
+
+/** `timeouts.setup` of an attempt, over all workers that set its hosts up. */
+export function setUpClock(seconds: number | undefined): Clock {
+  const why = `its hosts are not set up after ${durationText(seconds ?? 0)} (timeouts.setup)`;
+  const notice = { cause: 'cancel', reason: why } as const;
+  return clock(seconds, 0, { by: 'clock', end: 'set-up-timed-out', phase: JobPhase.SettingUp, why, notice });
+}
+
+function clock(seconds: number | undefined, lastedMs: number, interruption: Interruption): Clock {
+  if (seconds === undefined) return { late: [], stop: () => undefined };
+  const scope = new CancellationScope();
+  const summary = interruption.end === 'timed-out' ? 'timeouts.run' : 'timeouts.setup';
+  const time = scope.run(() => sleep(Math.max(1, seconds * 1000 - lastedMs), { summary }));
+  const late = time.then((): Met => ({ kind: 'interrupted', interruption }));
+  // A cancel of the job, or of the clock, is not the attempt's end.
+  late.catch(() => undefined);
+  return { late: [late], stop: () => scope.cancel() };
 }

@@ -3,7 +3,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { type Outcome, JobPhase } from '../../domain/job-state.js';
 import type { JobSearchAttribute } from '../../domain/search-attributes.js';
 import type { EpochMs } from '../../domain/units.js';
-import type { JobEvent, JobMemo, JobNotice } from '../messages.js';
+import type { JobEvent, JobMemo, JobNotice } from '../../contract/job.js';
 
 const PHASE = defineSearchAttributeKey('JobPhase' satisfies JobSearchAttribute, SearchAttributeType.KEYWORD);
 
@@ -14,6 +14,8 @@ export class JobStory {
   #why: string | undefined;
   #outcome: Outcome | undefined;
   #setback: string | undefined;
+  /** `usual`: the reason of the phase without it. */
+  #trouble: { readonly usual: string } | undefined;
   readonly #events: JobEvent[];
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
@@ -49,8 +51,17 @@ export class JobStory {
       upsertSearchAttributes([{ key: PHASE, value: phase }]);
     }
     this.#why = why;
+    this.#trouble = undefined;
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
     this.note(`${phase}: ${why}`);
+  }
+
+  /** What the present phase waits for, beside its own reason, until `undefined` says that it is over or the job moves on. */
+  trouble(what: string | undefined): void {
+    if (this.#trouble === undefined && what === undefined) return;
+    const usual = this.#trouble?.usual ?? this.#why ?? '';
+    this.move(this.#phase, what === undefined ? usual : `${usual}; ${what}`);
+    this.#trouble = what === undefined ? undefined : { usual };
   }
 
   /** How far a phase is, for those who look at the job. Not for lists: that would be an upsert each time. */

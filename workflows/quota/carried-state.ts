@@ -1,11 +1,37 @@
+import { ApplicationFailure, log } from '@temporalio/workflow';
+import { quotaInputForm } from '../../contract/quota-forms.js';
+import type { QuotaInput } from '../../contract/quota.js';
+import type { Admission, PoolFacts } from '../../contract/quota-activities.js';
+import { FailureType } from '../../domain/failure-types.js';
 import type { LeaseMessage } from '../../domain/lease.js';
-import { NO_MEMORY, type QuotaMemory } from '../../quota/quota-config.js';
-import { pool as outside } from '../activity-options.js';
+import type { QuotaMemory } from '../../quota/quota-config.js';
+import { pool as poolActivities } from '../activity-options.js';
+import type { KeptMessage } from '../inbox.js';
 import { count } from '../markdown.js';
 import type { HistoryCarry } from './history-log.js';
 import type { LeaseBookCarry } from './lease-book.js';
 import { type PackedBook, packBook, unpackBook } from './packed-book.js';
-import { type PackedBook2, unpackBook2 } from './packed-book-2.js';
+
+/** What crosses a continue-as-new. */
+export interface QuotaCarry {
+  readonly state: CarriedState;
+  readonly settings: SettingsCarry;
+  /** Of the store, where parts of the state may be: 0 or 1. */
+  readonly slot: number;
+  /** Messages of an unknown version, for newer code. */
+  readonly kept: readonly KeptMessage[];
+}
+
+/** @throws ApplicationFailure, which fails the workflow, if the input does not have its form: a pool without a name has no leases */
+export function inputOf(input: QuotaInput): { readonly pool: string; readonly carry: QuotaCarry | undefined } {
+  const checked = quotaInputForm(input);
+  if (checked.kind === 'valid')
+    return { pool: checked.value.pool, carry: checked.value.carry as QuotaCarry | undefined };
+  const problem =
+    checked.kind === 'malformed' ? checked.reason : `version ${checked.version} is not known to this worker`;
+  const message = `input of a quota workflow: ${problem}`;
+  throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
+}
 
 /** What one run of a pool hands to the next, beside small things. */
 export interface PoolCarry {
@@ -14,9 +40,15 @@ export interface PoolCarry {
   readonly history?: HistoryCarry;
 }
 
+/** What is small, and crosses a continue-as-new beside the packed state. */
+export interface SettingsCarry {
+  readonly facts?: PoolFacts;
+  readonly admission?: Admission;
+}
+
 interface PackedState {
-  readonly book: PackedBook | PackedBook2;
-  readonly memory?: QuotaMemory;
+  readonly book: PackedBook;
+  readonly memory: QuotaMemory;
   readonly history?: HistoryCarry;
 }
 
@@ -53,29 +85,43 @@ export async function carryState(
     text: text.slice(index * PART, (index + 1) * PART),
   }));
   const summary = `keep the lease book for the next run, ${count(parts.length, 'part')}`;
-  for (const part of parts) await outside(summary).keepBook({ pool, ...part });
+  for (const part of parts) await poolActivities(summary).keepBook({ pool, ...part });
   return { kept: parts.map(({ name }) => name), late };
 }
 
-/** Undefined: it was kept in the store and is not there any more, so the book is to be rebuilt. */
+/**
+ * Undefined: the book is to be rebuilt, since it was kept in the store and is not there any more, or cannot be read. A book
+ * that cannot be read must not fail the workflow task, which would be tried for ever: what is open in the world is enough.
+ */
 export async function restoreState(
   pool: string,
   carried: CarriedState,
 ): Promise<(PoolCarry & { readonly late: readonly LeaseMessage[] }) | undefined> {
-  if (!('kept' in carried)) return { ...unpack(carried), late: [] };
+  if (!('kept' in carried))
+    return withLate(
+      unpackOrRebuild(() => carried),
+      [],
+    );
   const parts: string[] = [];
   for (const name of carried.kept) {
-    const text = await outside('read the lease book that the last run kept').readBook({ pool, name });
+    const text = await poolActivities('read the lease book that the last run kept').readBook({ pool, name });
     if (text === undefined) return undefined;
     parts.push(text);
   }
-  return { ...unpack(JSON.parse(parts.join('')) as PackedState), late: carried.late };
+  return withLate(
+    unpackOrRebuild(() => JSON.parse(parts.join('')) as PackedState),
+    carried.late,
+  );
 }
 
-function unpack({ book, memory = NO_MEMORY, history }: PackedState): PoolCarry {
-  return {
-    book: book.v === 2 ? unpackBook2(book) : unpackBook(book),
-    memory,
-    ...(history === undefined ? {} : { history }),
-  };
+const withLate = (state: PoolCarry | undefined, late: readonly LeaseMessage[]) => state && { ...state, late };
+
+function unpackOrRebuild(packed: () => PackedState): PoolCarry | undefined {
+  try {
+    const { book, memory, history } = packed();
+    return { book: unpackBook(book), memory, ...(history === undefined ? {} : { history }) };
+  } catch (error) {
+    log.error(`the lease book that the last run kept cannot be read, so it is rebuilt: ${String(error)}`);
+    return undefined;
+  }
 }

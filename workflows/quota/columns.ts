@@ -1,4 +1,4 @@
-import { packRunId, unpackRunId, uuidOf } from '../../quota/run-id.js';
+import { packRunId, unpackRunId } from '../../quota/packed-values.js';
 
 /**
  * Columns of a packed lease book (packed-book.ts): many short values as one string, what rows share in tables. Each pair of
@@ -6,7 +6,7 @@ import { packRunId, unpackRunId, uuidOf } from '../../quota/run-id.js';
  */
 
 type Cell = number | null;
-/** Values of all rows, in order; `[value, count]` stands for a value that comes so often in a row. Form 3 had none of these. */
+/** Values of all rows, in order; `[value, count]` stands for a value that comes so often in a row. */
 export type Column = readonly (Cell | readonly [value: Cell, count: number])[];
 
 /** From here on a run is shorter than its values: `[0,4],` and `0,0,0,0,`. */
@@ -17,7 +17,7 @@ export function packColumn(values: readonly Cell[]): Column {
   const column: Column[number][] = [];
   for (let from = 0, to = 1; from < values.length; from = to, to = from + 1) {
     const value = values[from] ?? null;
-    while (to < values.length && values[to] === value) to++;
+    while (values[to] === value) to++;
     const count = to - from;
     if (count >= WORTH_A_RUN) column.push([value, count]);
     else for (let left = count; left > 0; left--) column.push(value);
@@ -70,18 +70,7 @@ export function unpackWords(packed: string, count: number): readonly string[] {
 export const packRun = (run: string): string => packRunId(run) ?? `!${run}`;
 
 export function unpackRun(packed: string): string {
-  if (packed.startsWith('!')) return packed.slice(1);
-  return packed.length === RUN_LENGTH_OF_FORM_3 ? unpackRunOfForm3(packed) : unpackRunId(packed);
-}
-
-/** Form 3 had run ids as one number of base 36. It is only read any more, by the first run of a pool after an update. */
-const RUN_LENGTH_OF_FORM_3 = 25;
-
-function unpackRunOfForm3(packed: string): string {
-  let value = 0n;
-  for (let from = 0; from < RUN_LENGTH_OF_FORM_3; from += 5)
-    value = value * 60_466_176n + BigInt(Number.parseInt(packed.slice(from, from + 5), 36));
-  return uuidOf(value.toString(16).padStart(32, '0'));
+  return packed.startsWith('!') ? packed.slice(1) : unpackRunId(packed);
 }
 
 /** A slice is named for its job: `jc-*-g1` stands for the name, and is shared by many. Other names stand behind a `=`. */

@@ -1,13 +1,12 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import type { Admission, Deliveries } from '../../activities/contract.js';
-import { addUnits, type EpochMs, type QuotaUnits } from '../../domain/units.js';
+import type { Admission } from '../../contract/quota-activities.js';
+import { addUnits, type EpochMs, formatUnits, type QuotaUnits, subtractUnits } from '../../domain/units.js';
 import { inLine } from '../../quota/explain.js';
 import type { QuotaConfig, QuotaMemory } from '../../quota/quota-config.js';
-import { formatUnits, subtractUnits } from '../../quota/quota-units.js';
 import { codeTable, count, joinBlocks, plain, utc } from '../markdown.js';
 import type { LeaseRow } from './lease-book.js';
 import { toLease, toRequest } from './lease-row.js';
-import type { PoolRun } from './pool-run.js';
+import type { PoolRecords } from './pool-records.js';
 
 /** A pool after a decision. */
 export interface PoolInView {
@@ -127,13 +126,16 @@ function section(title: string, rows: readonly (readonly string[])[], leftOut: n
 const shortUtc = (at: EpochMs): string => utc(at).slice(0, 16);
 
 /** A name in a column. */
-const cell = (text: string): string => (text.length > 16 ? `${text.slice(0, 14)}..` : text);
+function cell(text: string): string {
+  const characters = Array.from(text);
+  return characters.length > 16 ? `${characters.slice(0, 14).join('')}..` : text;
+}
 
 /** Current Details of the pool, at a bounded cost: a long queue is sorted for it once in a while only. */
 export class PoolDetails {
   #shownAt = 0;
 
-  show({ pool, book, facts, admission, memory }: PoolRun): void {
+  show({ pool, book, facts, admission, memory }: PoolRecords): void {
     const at = Date.now();
     const { waiting, leased } = book;
     if (waiting.length + leased.length > MANY_ROWS && at - this.#shownAt < LONG_QUEUE_EVERY_MS) return;
@@ -148,17 +150,3 @@ export class PoolDetails {
 const MANY_ROWS = 200;
 /** With more, at most so often; the comparison of leases makes a decision at least every `reconcileMs`. */
 const LONG_QUEUE_EVERY_MS = 5_000;
-
-/** `grant 3, answer 4 slices`: what is not in the batch is not named. */
-export function deliverySummary(deliveries: Deliveries): string {
-  const { grants, answers, reclaims, releases, revocations = [], priorities = [] } = deliveries;
-  const parts: [number, string][] = [
-    [grants.length, `grant or confirm ${count(grants.length, 'lease')}`],
-    [revocations.length, `ask ${count(revocations.length, 'lease')} back`],
-    [priorities.length, `tell ${count(priorities.length, 'job')} of its priority`],
-    [answers.length, `answer ${count(answers.length, 'slice')}`],
-    [releases.length, `tell ${count(releases.length, 'slice')} to go`],
-    [reclaims.length, `reclaim ${count(reclaims.length, 'slice')}`],
-  ];
-  return parts.flatMap(([number, text]) => (number > 0 ? [text] : [])).join(', ');
-}

@@ -1,6 +1,8 @@
-import type { HistoryPart } from '../../activities/contract.js';
+import { log } from '@temporalio/workflow';
+import type { HistoryPart } from '../../contract/quota-activities.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { HistoryLine } from '../../quota/pool-history.js';
+import { pool as poolActivities } from '../activity-options.js';
 import type { BookEvent } from './lease-book.js';
 
 /** What a pool's history did not keep yet; crosses a continue-as-new. */
@@ -72,6 +74,39 @@ export class HistoryLog {
       lines: this.#lines,
       ...(this.#part === undefined ? {} : { part: this.#part }),
     };
+  }
+}
+
+/** Writes the pool's history beside the loop: a store that is away holds no grant up. */
+export class HistoryWriter {
+  readonly #history: HistoryLog;
+  #isWriting = false;
+
+  constructor(history: HistoryLog) {
+    this.#history = history;
+  }
+
+  /** When to call `writeIfDue` next. Undefined: there is nothing to write, or a part is being written. */
+  get dueAt(): EpochMs | undefined {
+    return this.#isWriting ? undefined : this.#history.dueAt;
+  }
+
+  writeIfDue(): void {
+    if ((this.dueAt ?? Infinity) > Date.now()) return;
+    const part = this.#history.nextPart(Date.now());
+    if (part) void this.#write(part);
+  }
+
+  async #write(part: HistoryPart): Promise<void> {
+    this.#isWriting = true;
+    try {
+      await poolActivities(`write ${part.lines.length} lines of the pool's history`).writeHistory(part);
+      this.#history.written();
+    } catch (error) {
+      log.warn(`the pool's history could not be written: ${String(error)}`);
+    } finally {
+      this.#isWriting = false;
+    }
   }
 }
 

@@ -1,8 +1,9 @@
-import type { GrantedLease, RevokedLease } from '../../activities/contract.js';
 import { type Demand, leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
-import type { SliceRef } from '../../domain/slice.js';
-import type { EpochMs } from '../../domain/units.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
+import type { MachineRef } from '../../domain/machines.js';
+import { addUnits, type EpochMs, isWithin, type QuotaUnits } from '../../domain/units.js';
 import type { Grant, Preemption } from '../../quota/quota-config.js';
+import type { TierMoves } from '../../quota/tier-moves.js';
 import { type FreedLease, FreedLeases } from './freed-leases.js';
 import {
   addSlice,
@@ -18,11 +19,11 @@ import {
   startRow,
 } from './lease-row.js';
 import { LeaseRows } from './lease-rows.js';
-import { isPending, nothingPending, type Pending } from './pending.js';
+import { isPending, nothingPending, type Pending, type PendingNow, splitPending } from './deliveries.js';
 
 export type { FreedLease } from './freed-leases.js';
 export type { LeaseRow } from './lease-row.js';
-export type { Pending } from './pending.js';
+export type { Pending } from './deliveries.js';
 
 /**
  * The leases and waiting requests of one pool, and nothing else: no decision, no clock, no I/O.
@@ -38,7 +39,11 @@ export class LeaseBook {
   readonly #rows: LeaseRows;
   readonly #freed: FreedLeases;
   readonly #onEvent: (event: BookEvent) => void;
-  #pending: Required<Pending>;
+  #pending: Pending;
+  /** Nothing was granted since memory was lost: what jobs say that they hold is true (docs/adr/0035). */
+  #isRebuilding: boolean;
+  /** Jobs that have spoken during the rebuild. */
+  readonly #heard = new Set<string>();
 
   constructor(carry: LeaseBookCarry, onEvent: (event: BookEvent) => void = () => undefined) {
     this.epoch = carry.epoch;
@@ -53,6 +58,7 @@ export class LeaseBook {
     this.#freed = new FreedLeases(carry.freed);
     this.#pending = { ...nothingPending(), ...carry.pending };
     this.#onEvent = onEvent;
+    this.#isRebuilding = carry.isRebuilding ?? false;
   }
 
   get waiting(): readonly LeaseRow[] {
@@ -75,13 +81,14 @@ export class LeaseBook {
 
   // What leaves ----------------------------------------------------------------------------------------------------
 
-  /** What was decided or asked since the last call, to be delivered: at most so many grants. All as of now. */
-  takePending(mostGrants = Infinity): PendingNow {
-    const { asked, regrants, revocations, ...pending } = this.#pending;
-    this.#pending = { ...nothingPending(), regrants: regrants.slice(mostGrants) };
+  /** What was decided or asked since the last call, to be delivered: at most so many of all kinds together. All as of now. */
+  takePending(most = Infinity): PendingNow {
+    const [now, later] = splitPending(this.#pending, most);
+    this.#pending = later;
+    const { asked, regrants, revocations, ...pending } = now;
     return {
       ...pending,
-      grants: eachOnce(regrants.slice(0, mostGrants)).flatMap((lease) => {
+      grants: eachOnce(regrants).flatMap((lease) => {
         const row = this.#rows.get(leaseKey(lease));
         return row && holds(row) ? [{ ...lease, tier: row.tier }] : [];
       }),
@@ -104,6 +111,7 @@ export class LeaseBook {
 
   apply(message: LeaseMessage, now: EpochMs): void {
     const key = leaseKey(message.lease);
+    if (this.#isRebuilding && message.sender === JOB) this.#heard.add(`${message.lease.job}/${message.lease.run}`);
     if (this.#isOld(key, message)) return;
     this.#note(key, message, now);
     this.#remember(key, message, now);
@@ -145,12 +153,33 @@ export class LeaseBook {
   }
 
   /** A slice that only the cloud or a closed workflow knows of: somebody must find and delete it. */
-  abandoned(key: string, ref: SliceRef): void {
+  abandoned(key: string, ref: MachineRef): void {
     this.#pending.reclaims.push({ lease: this.#mustHave(key).lease, ref });
   }
 
+  /** From now on leases may be granted, so that a job that claims an older one has no right to its chips any more. */
+  endRebuild(): void {
+    this.#isRebuilding = false;
+    this.#heard.clear();
+  }
+
+  /** Whether the job itself has said anything during the rebuild, be it that it let go. */
+  hasHeard({ id, run }: JobRef): boolean {
+    return this.#heard.has(`${id}/${run}`);
+  }
+
+  /**
+   * The job did not say what it holds, and the cloud has slices of its lease: it holds the lease. It counts as its project's,
+   * like any other; as if granted when the job was submitted, since to take it back would bring nobody chips.
+   */
+  holdUnheard(key: string, now: EpochMs): void {
+    const row = this.#mustHave(key);
+    startRow(row, { tier: row.tier }, row.demand.submittedAt);
+    noteChips(row, row.slices[0]?.zone, now);
+  }
+
   /** While rebuilding: chips are in use under a lease that no job has claimed yet. */
-  adopt(lease: LeaseId, demand: Demand, ref: SliceRef, now: EpochMs, tier = 0): void {
+  adopt(lease: LeaseId, demand: Demand, ref: MachineRef, now: EpochMs, tier = 0): void {
     const key = leaseKey(lease);
     const unclaimed = (): LeaseRow =>
       this.#insert(key, newRow(lease, demand, { state: 'draining', tier, startedAt: now }));
@@ -177,12 +206,39 @@ export class LeaseBook {
     this.#onEvent({ kind: 'revoked', row, at: now, reason, ...(winner === undefined ? {} : { for: winner }) });
   }
 
+  /**
+   * Asks leases back that were taken from their jobs' word and have no chips, in each tier in which more is leased than there
+   * is. All of them: nothing tells which one was granted twice. To be called before `takePending`, which says yes to slices.
+   */
+  revokeUnconfirmed(tiers: readonly QuotaUnits[], now: EpochMs): void {
+    const tierOf = (row: LeaseRow): number => Math.min(row.tier, tiers.length - 1);
+    const unconfirmed = this.leased.filter((row) => row.isUnconfirmed && holds(row));
+    for (const tier of new Set(unconfirmed.map(tierOf))) {
+      const leased = this.leased
+        .filter((row) => tierOf(row) === tier)
+        .reduce<QuotaUnits>((sum, row) => addUnits(sum, row.demand.units), {});
+      if (isWithin(leased, tiers[tier] ?? {})) continue;
+      for (const row of unconfirmed.filter((each) => tierOf(each) === tier))
+        this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
+    }
+  }
+
   /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
   remind(now: EpochMs, afterMs: number): void {
     for (const { lease, revoked } of this.#rows.all()) {
       if (!revoked || now - revoked.toldAt < afterMs) continue;
       revoked.toldAt = now;
       this.#pending.revocations.push(lease);
+    }
+  }
+
+  /** Tiers have other places in the pool's files now. Jobs are told, because they say their tier when a pool has lost its memory. */
+  moveTiers(moves: TierMoves): void {
+    for (const row of this.leased) {
+      const place = moves.get(row.tier);
+      if (place === undefined) continue;
+      row.tier = place;
+      if (holds(row)) this.#pending.regrants.push(row.lease);
     }
   }
 
@@ -200,7 +256,9 @@ export class LeaseBook {
   // Each message ---------------------------------------------------------------------------------------------------
 
   #request(key: string, lease: LeaseId, body: Extract<LeaseMessageBody, { kind: 'request' }>, now: EpochMs): void {
-    const row = this.#rows.get(key) ?? this.#insert(key, newRow(lease, body.demand));
+    const known = this.#rows.get(key);
+    const row = known ?? this.#insert(key, newRow(lease, body.demand));
+    const isFirstWord = known !== undefined && !(JOB in known.sequences);
     row.waitingSince ??= body.askedAt ?? now;
     // What a person said last holds until the job repeats it.
     if (row.priority === body.demand.priority) delete row.priority;
@@ -211,7 +269,8 @@ export class LeaseBook {
       return;
     }
     // A draining row that its job claims again was only thought to be abandoned.
-    if (row.state === 'draining' || (row.state === 'waiting' && isInUse(body))) adoptClaim(row, body, now);
+    if (row.state === 'draining' || isFirstWord || (row.state === 'waiting' && isInUse(body)))
+      adoptClaim(row, body, now, this.#isRebuilding);
     else if (row.state !== 'waiting') conform(row, body, now);
     if (holds(row)) this.#pending.regrants.push(lease);
   }
@@ -231,7 +290,7 @@ export class LeaseBook {
     return { ...demand, priority };
   }
 
-  #release(key: string, slices: readonly SliceRef[], now: EpochMs): void {
+  #release(key: string, slices: readonly MachineRef[], now: EpochMs): void {
     const row = this.#rows.get(key);
     if (!row) return;
     for (const ref of slices) addSlice(row, ref);
@@ -240,7 +299,7 @@ export class LeaseBook {
   }
 
   /** Of a draining lease too: a slice that is told 'no' reports itself gone. */
-  #register(key: string, ref: SliceRef): void {
+  #register(key: string, ref: MachineRef): void {
     const row = this.#rows.get(key);
     if (row) {
       // Its own word, later than the 'gone' of an earlier life under this name (after a reset).
@@ -306,6 +365,13 @@ export class LeaseBook {
   }
 }
 
+/** Sender of a job's own messages; a slice's sender is its name. */
+const JOB = 'job';
+
+/** For the job's user. */
+const CLAIMED_TOO_LATE =
+  "its pool lost its memory and did not hear of this lease in time: its chips may be another job's";
+
 const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
   ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
 ];
@@ -327,17 +393,12 @@ export interface BookEvent {
   readonly by?: string;
 }
 
-/** What is told in one delivery. */
-export interface PendingNow extends Omit<Required<Pending>, 'asked' | 'regrants' | 'revocations'> {
-  readonly grants: readonly GrantedLease[];
-  readonly revocations: readonly RevokedLease[];
-  readonly answers: readonly { readonly slice: string; readonly isHeld: boolean }[];
-}
-
 export interface LeaseBookCarry {
   readonly epoch: number;
   readonly rows: readonly LeaseRow[];
   readonly freed: readonly FreedLease[];
+  /** Absent: no. Never carried over: a run that hands over knows who holds what. */
+  readonly isRebuilding?: boolean;
   /** Said to nobody yet: a handler may have run between the last delivery and the continue-as-new. */
   readonly pending?: Pending;
 }

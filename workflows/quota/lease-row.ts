@@ -1,5 +1,5 @@
 import { type Demand, leaseKey, type LeaseId, type LeaseMessageBody } from '../../domain/lease.js';
-import type { SliceRef } from '../../domain/slice.js';
+import type { MachineRef } from '../../domain/machines.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { LeaseState, Preemption, QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 
@@ -9,7 +9,7 @@ export interface LeaseRow {
   demand: Demand;
   state: 'waiting' | LeaseState;
   tier: number;
-  /** When its job first asked under this number; absent: said to an older version. */
+  /** When its job first asked under this number. Absent: a rebuild found its slices, and its job has not spoken yet. */
   waitingSince?: EpochMs;
   /** The time of the grant. */
   startedAt?: EpochMs;
@@ -26,10 +26,12 @@ export interface LeaseRow {
   isFromReservation?: boolean;
   /** Given by a person, and not yet repeated by the job: it holds whatever the job says. */
   priority?: number;
+  /** Taken from its job's word; no chips of it were seen. It is not confirmed while more is leased than the pool has. */
+  isUnconfirmed?: true;
   /** Draining because the pool wants it back, and its job has not let go yet. */
   revoked?: Revocation;
   /** Slices that were started, or may have been, and were not seen gone. */
-  slices: SliceRef[];
+  slices: MachineRef[];
   /** Names seen gone: a message of the job that is older than that news must not bring one back. */
   gone: string[];
   /** Highest sequence by sender. */
@@ -46,9 +48,6 @@ export interface Revocation {
 
 type Request = Extract<LeaseMessageBody, { kind: 'request' }>;
 
-/** A job of version 0.1.0 never says that its chips came: its lease counts as held from the grant on. */
-const saysWhenChipsCame = ({ zones }: Demand): boolean => zones !== undefined;
-
 /** Whether the job uses chips under this lease; one that was granted and has started nothing yet just waits again. */
 export const isInUse = ({ heldSince, slices }: Request): boolean => heldSince !== undefined && slices.length > 0;
 
@@ -60,10 +59,10 @@ export function startRow(row: LeaseRow, grant: Pick<LeaseRow, 'tier' | 'isFromRe
   row.tier = grant.tier;
   row.startedAt = now;
   delete row.heldMs;
+  delete row.isUnconfirmed;
   if (grant.isFromReservation) row.isFromReservation = true;
   else delete row.isFromReservation;
-  if (saysWhenChipsCame(row.demand)) Object.assign(row, { state: 'asking', askingSince: now });
-  else Object.assign(row, { state: 'held', heldSince: now });
+  Object.assign(row, { state: 'asking', askingSince: now });
 }
 
 /** All of its slices are ready in `zone`; without one, it has lost chips and asks again. True: that is news. */
@@ -74,7 +73,7 @@ export function noteChips(row: LeaseRow, zone: string | undefined, now: EpochMs)
     hold(row, now);
     return true;
   }
-  if (row.state === 'held' && zone === undefined && saysWhenChipsCame(row.demand)) {
+  if (row.state === 'held' && zone === undefined) {
     pauseClock(row, now);
     Object.assign(row, { state: 'asking', askingSince: now });
     return true;
@@ -95,20 +94,25 @@ export function notePaused(row: LeaseRow, isParked: boolean, now: EpochMs): void
   }
 }
 
-/** Brings the row to what its job says that it holds; for a pool without memory, or one that missed a message. */
+/**
+ * Brings the row to what its job says that it holds; for a pool that missed a message. Its tier is the pool's own word: the job
+ * may not have heard of its present place yet.
+ */
 export function conform(row: LeaseRow, said: Request, now: EpochMs): void {
-  if (said.tier !== undefined) row.tier = said.tier;
-  if (!saysWhenChipsCame(row.demand)) return;
   notePaused(row, said.isParked ?? false, now);
   noteChips(row, said.zone, now);
 }
 
-/** A row that only its job's word is known of, from the time of its grant on. */
-export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs): void {
+/**
+ * A row that only its job's word is known of, from the time of its grant on.
+ * @param isRebuilding nothing was granted since the job was granted this: chips that it says it has are its own
+ */
+export function adoptClaim(row: LeaseRow, said: Request, now: EpochMs, isRebuilding: boolean): void {
   startRow(row, { tier: said.tier ?? row.tier }, said.heldSince ?? now);
-  if (said.zone === undefined && row.state === 'asking') row.askingSince = now;
-  if (said.zone !== undefined) noteChips(row, said.zone, said.heldSince ?? now);
+  row.askingSince = now;
+  noteChips(row, said.zone, said.heldSince ?? now);
   notePaused(row, said.isParked ?? false, now);
+  if (said.zone === undefined || !isRebuilding) row.isUnconfirmed = true;
 }
 
 /** It counts until its slices are seen gone, and not as its project's. */
@@ -118,7 +122,7 @@ export function drain(row: LeaseRow, now: EpochMs): void {
   row.state = 'draining';
 }
 
-export function addSlice(row: LeaseRow, ref: SliceRef): void {
+export function addSlice(row: LeaseRow, ref: MachineRef): void {
   if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return;
   row.slices.push(ref);
 }
@@ -126,6 +130,7 @@ export function addSlice(row: LeaseRow, ref: SliceRef): void {
 export function noteGone(row: LeaseRow, sliceName: string): void {
   row.slices = row.slices.filter((ref) => ref.name !== sliceName);
   if (!row.gone.includes(sliceName)) row.gone.push(sliceName);
+  // Stryker disable next-line StringLiteral: there is a first one.
   if (row.gone.length > MOST_GONE) delete row.sequences[row.gone.shift() ?? ''];
 }
 

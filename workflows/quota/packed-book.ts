@@ -1,6 +1,6 @@
 import type { Demand } from '../../domain/lease.js';
-import type { SliceRef } from '../../domain/slice.js';
-import { entry, Table } from '../../quota/shared-values.js';
+import type { MachinePlace } from '../../domain/machines.js';
+import { entry, Table } from '../../quota/packed-values.js';
 import {
   distance,
   formOf,
@@ -19,17 +19,16 @@ import type { LeaseBookCarry, LeaseRow, Pending } from './lease-book.js';
 
 /**
  * A lease book as it crosses a continue-as-new: in columns, since a row as an object is 400 bytes, and as columns a waiting
- * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Form 3 is the same with longer run ids and
- * without counted columns; it is read as this one is. Times are distances: of a row from
- * `base`, of what happened to it from its own submit time.
+ * request costs less than 80 and a lease with one slice less than 100 (docs/adr/0019). Times are distances: of a row from `base`,
+ * of what happened to it from its own submit time.
  */
 export interface PackedBook {
-  readonly v: 3 | 4;
+  readonly v: 1;
   readonly epoch: number;
   readonly base: number;
   readonly demands: readonly PackedDemand[];
   readonly pools: readonly string[];
-  readonly places: readonly (readonly [googleProject: string, zone: string, mode: SliceRef['mode']])[];
+  readonly places: readonly MachinePlace[];
   readonly zones: readonly string[];
   /** Names of slices with `*` for the job's. */
   readonly forms: readonly string[];
@@ -79,7 +78,7 @@ interface SliceColumns {
   readonly sequences: Distances;
 }
 
-type Rare = Pick<LeaseRow, 'heldMs' | 'hasChips' | 'isFromReservation' | 'priority' | 'revoked'> & {
+type Rare = Pick<LeaseRow, 'heldMs' | 'hasChips' | 'isFromReservation' | 'priority' | 'isUnconfirmed' | 'revoked'> & {
   readonly pool?: number;
   readonly gone?: readonly string[];
   /** Of senders that are neither the job nor a slice that is there. */
@@ -100,7 +99,7 @@ export function packBook({ epoch, rows, freed, pending }: LeaseBookCarry): Packe
   const base = rows[0]?.demand.submittedAt ?? freed[0]?.at ?? 0;
   const forms = new Table<string>();
   return {
-    v: 4,
+    v: 1,
     epoch,
     base,
     ...new BookPacker(base, forms).pack(rows),
@@ -170,14 +169,16 @@ class BookPacker {
     columns.since.push(distance(state === 'held' ? heldSince : askingSince, start));
     columns.zones.push(zone === undefined ? 0 : this.#zones.indexOf(zone) + 1);
     columns.sliceCounts.push(slices.length);
-    for (const { name, googleProject, zone: place, mode } of slices) {
+    for (const { name, ...place } of slices) {
       this.#slices.forms.push(this.#forms.indexOf(formOf(name, lease.job)));
-      this.#slices.places.push(this.#places.indexOf([googleProject, place, mode]));
+      this.#slices.places.push(this.#places.indexOf(place));
       this.#slices.sequences.push(distance(sequences[name], start));
     }
   }
 
-  #rareOf({ lease, heldMs, hasChips, isFromReservation, priority, revoked, gone, slices, sequences }: LeaseRow): Rare {
+  #rareOf(row: LeaseRow): Rare {
+    const { lease, heldMs, hasChips, isFromReservation, priority, isUnconfirmed, revoked, gone, slices, sequences } =
+      row;
     const pool = this.#pools.indexOf(lease.pool);
     const isThere = new Set(slices.map(({ name }) => name));
     const others = Object.entries(sequences).filter(([sender]) => sender !== JOB && !isThere.has(sender));
@@ -187,6 +188,7 @@ class BookPacker {
       ...(hasChips === undefined ? {} : { hasChips }),
       ...(isFromReservation === undefined ? {} : { isFromReservation }),
       ...(priority === undefined ? {} : { priority }),
+      ...(isUnconfirmed === undefined ? {} : { isUnconfirmed }),
       ...(revoked === undefined ? {} : { revoked }),
       ...(gone.length === 0 ? {} : { gone }),
       ...(others.length === 0 ? {} : { sequences: Object.fromEntries(others) }),
@@ -199,8 +201,9 @@ const isPlain = ({ tier, startedAt, zone, slices }: LeaseRow): boolean =>
 
 // Unpacking ----------------------------------------------------------------------------------------------------------
 
-/** @throws RangeError where it is not a packed book */
+/** @throws RangeError if it is not a packed book of this form */
 export function unpackBook(packed: PackedBook): LeaseBookCarry {
+  if (packed.v !== 1) throw new RangeError(`packed lease book: form ${String(packed.v)}, this code reads form 1`);
   const { epoch, base, freed, forms, pending } = packed;
   return {
     epoch,
@@ -232,7 +235,7 @@ class BookUnpacker {
     const runIds = unpackWords(runs, states.length);
     return states
       .split('')
-      .map((letter, index) => this.#row(index, letter, jobNames[index] ?? '', runIds[index] ?? ''));
+      .map((letter, index) => this.#row(index, letter, entry(jobNames, index), entry(runIds, index)));
   }
 
   #row(index: number, letter: string, job: string, run: string): LeaseRow {
@@ -277,8 +280,7 @@ class BookUnpacker {
     const slices = this.#slices;
     const index = this.#slice++;
     const name = nameOf(entry(forms, slices.forms[index]), row.lease.job);
-    const [googleProject, zone, mode] = entry(places, slices.places[index]);
-    row.slices.push({ googleProject, zone, name, mode });
+    row.slices.push({ ...entry(places, slices.places[index]), name });
     const sequence = timeAt(slices.sequences[index], start);
     if (sequence !== undefined) row.sequences[name] = sequence;
   }

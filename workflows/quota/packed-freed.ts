@@ -1,4 +1,4 @@
-import { entry, type Table } from '../../quota/shared-values.js';
+import { entry, type Table } from '../../quota/packed-values.js';
 import {
   distance,
   formOf,
@@ -48,9 +48,9 @@ export function packFreed(freed: readonly FreedLease[], base: number, forms: Tab
       sequences: freed.map(({ at, sequences }) => distance(sequences[JOB], at)),
       senderCounts: senders.map(({ length }) => length),
       senderForms: senders.flatMap((some, index) =>
-        some.map(([sender]) => forms.indexOf(formOf(sender, keys[index]?.job ?? ''))),
+        some.map(([sender]) => forms.indexOf(formOf(sender, entry(keys, index).job))),
       ),
-      senderSequences: senders.flatMap((some, index) => some.map(([, sequence]) => sequence - (freed[index]?.at ?? 0))),
+      senderSequences: senders.flatMap((some, index) => some.map(([, sequence]) => sequence - entry(freed, index).at)),
     }),
   };
 }
@@ -74,6 +74,6 @@ export function unpackFreed(packed: PackedFreed, base: number, forms: readonly s
 
 /** The parts of a lease key; a job id holds no `/`. */
 function splitKey(key: string): { readonly job: string; readonly run: string; readonly number: number } {
-  const [job = '', run = '', number = ''] = key.split('/');
+  const [job, run, number] = key.split('/') as [string, string, string];
   return { job, run, number: Number(number) };
 }

@@ -1,96 +1,142 @@
 import { condition, log, setCurrentDetails, sleep } from '@temporalio/workflow';
-import type { Admission, JobRef, OpenWork } from '../../activities/contract.js';
+import type { OpenSlice, OpenWork } from '../../contract/quota-activities.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
 import { leaseKey } from '../../domain/lease.js';
 import type { Timings } from '../../domain/timings.js';
-import { pool as outside, poolReading } from '../activity-options.js';
-import { count } from '../markdown.js';
-import type { LeaseBook } from './lease-book.js';
+import type { EpochMs } from '../../domain/units.js';
+import { pool as poolActivities, poolReading } from '../activity-options.js';
+import { count, plain, utc } from '../markdown.js';
+import { emptyDelivery } from './deliveries.js';
+import type { PoolRecords } from './pool-records.js';
 
 /**
  * Makes a lease book from nothing but what is open in the world: for a pool's first run, and for one whose history was
- * terminated or lost. Nothing is granted before it ends, and it ends only when every open job that may hold chips has said
- * what it holds, or is closed. A slice granted by the old epoch that we did not see cannot slip through: it sends no create
- * before this epoch answers it, and the answer to an unknown lease is no.
+ * terminated or lost. Nothing is granted before it ends. It ends when every open job that may hold chips has said what it
+ * holds, or after `rebuildBoundMs` (docs/adr/0035). Then a job that did not answer holds the lease whose slices the
+ * cloud has, by their memos. An unheard lease without slices is forgotten.
+ *
+ * A slice that we did not see gets no chips: it sends no create before this epoch answers it, and the answer to an unknown
+ * lease is no.
  */
 export class Rebuild {
-  readonly #pool: string;
-  readonly #book: LeaseBook;
+  readonly #records: PoolRecords;
   readonly #timings: Timings;
 
-  constructor(pool: string, book: LeaseBook, timings: Timings) {
-    this.#pool = pool;
-    this.#book = book;
+  constructor(records: PoolRecords, timings: Timings) {
+    this.#records = records;
     this.#timings = timings;
   }
 
-  /** @returns an admin's word, as it was published last */
-  async run(): Promise<Admission | undefined> {
+  async run(): Promise<void> {
     setCurrentDetails('rebuilding: reading open jobs, open slices and the cloud; nothing is granted until then');
-    let open = await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
+    let open = await this.#list();
     if (open.jobs.length + open.slices.length > 0) {
       // Visibility lags behind; what was started a moment ago must be listed too.
       await sleep(this.#timings.rebuildSettleMs, { summary: 'until what was started a moment ago is listed' });
-      open = await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool);
+      open = await this.#list();
     }
-    this.#adopt(open);
-    await this.#hearAll(open);
-    log.info(`rebuilt: ${this.#book.leased.length} leases, ${this.#book.waiting.length} waiting`, {
-      epoch: this.#book.epoch,
-    });
-    return open.admission;
+    if (open.admission) this.#records.restoreAdmission(open.admission);
+    this.#adopt(open.slices);
+    await this.#hearJobs(open);
+    this.#end();
   }
 
-  #adopt({ slices }: OpenWork): void {
+  #list(): Promise<OpenWork> {
+    const { pool } = this.#records;
+    return poolReading(`list what is open in pool ${pool}`).readOpenWork(pool);
+  }
+
+  #adopt(slices: readonly OpenSlice[]): void {
+    const { book } = this.#records;
     for (const { lease, demand, ref, isWorkflowOpen, tier } of slices) {
-      this.#book.adopt(lease, demand, ref, Date.now(), tier);
-      if (!isWorkflowOpen) this.#book.abandoned(leaseKey(lease), ref);
+      book.adopt(lease, demand, ref, Date.now(), tier);
+      if (!isWorkflowOpen) book.abandoned(leaseKey(lease), ref);
     }
   }
 
-  async #hearAll({ jobs }: OpenWork): Promise<void> {
-    let unheard = this.#unheardOf(jobs.filter(({ isQueued }) => !isQueued));
-    await this.#ask(jobs.map(({ job }) => job));
-    while (unheard.length > 0) {
-      setCurrentDetails(
-        `rebuilding: ${unheard.length} open jobs have not said what they hold, ${unheard[0]?.job.id} among them`,
-      );
-      await condition(() => this.#unheardOf(unheard).length === 0, this.#timings.reconcileMs, {
-        summary: 'until open jobs are asked again',
-      });
-      const stillOpen = new Set(
-        (await poolReading(`list what is open in pool ${this.#pool}`).readOpenWork(this.#pool)).jobs.map(
-          ({ job }) => job.id,
-        ),
-      );
-      unheard = this.#unheardOf(unheard.filter(({ job }) => stillOpen.has(job.id)));
-      await this.#ask(unheard.map(({ job }) => job));
-    }
+  #end(): void {
+    const { book } = this.#records;
+    book.endRebuild();
+    this.#records.noteRebuilding(undefined, Date.now());
+    log.info(`rebuilt: ${book.leased.length} leases, ${book.waiting.length} waiting`, { epoch: book.epoch });
   }
 
-  async #ask(jobs: readonly JobRef[]): Promise<void> {
+  // Hearing jobs ---------------------------------------------------------------------------------------------------
+
+  async #hearJobs(open: OpenWork): Promise<void> {
+    const since = Date.now();
+    const until = since + this.#timings.rebuildBoundMs;
+    let jobs = open.jobs.filter(({ isQueued }) => !isQueued).map(({ job }) => job);
+    let { slices } = open;
+    await this.#ask(
+      open.jobs.map(({ job }) => job),
+      { since, until, unheard: this.#unheardOf(jobs) },
+    );
+    while (this.#unheardOf(jobs).length > 0 && Date.now() < until) {
+      const waitMs = Math.min(this.#timings.reconcileMs, until - Date.now());
+      await condition(() => this.#unheardOf(jobs).length === 0, waitMs, { summary: 'until open jobs are asked again' });
+      if (this.#unheardOf(jobs).length === 0) break;
+      const again = await this.#list();
+      const stillOpen = new Set(again.jobs.map(({ job }) => refKey(job)));
+      jobs = this.#unheardOf(jobs).filter((job) => stillOpen.has(refKey(job)));
+      slices = again.slices;
+      if (Date.now() < until) await this.#ask(jobs, { since, until, unheard: jobs });
+    }
+    this.#holdUnheard(this.#unheardOf(jobs), slices);
+  }
+
+  async #ask(jobs: readonly JobRef[], { since, until, unheard }: Waiting): Promise<void> {
+    const { pool, book } = this.#records;
+    const names = unheard.map(({ id }) => id).toSorted();
+    const rebuilding = { since, until, waitsFor: names.slice(0, MOST_NAMED), waitsForCount: names.length };
+    this.#records.noteRebuilding(rebuilding, Date.now());
+    if (names.length > 0) setCurrentDetails(waitingText(names, until));
     for (let from = 0; from < jobs.length; from += ASKED_AT_ONCE) {
       const restate = jobs.slice(from, from + ASKED_AT_ONCE);
-      await outside(`ask ${count(restate.length, 'open job')} what they hold`).deliver({
-        epoch: this.#book.epoch,
-        grants: [],
-        answers: [],
-        reclaims: [],
-        releases: [],
-        restate,
-      });
+      const summary = `ask ${count(restate.length, 'open job')} what they hold`;
+      await poolActivities(summary).deliver({ ...emptyDelivery(pool, book.epoch), restate });
     }
   }
 
-  /** Those that have not said what they hold. */
-  #unheardOf(jobs: OpenWork['jobs']): OpenWork['jobs'] {
-    const heard = new Set(
-      [...this.#book.waiting, ...this.#book.leased]
-        .filter(({ sequences }) => 'job' in sequences)
-        .map(({ lease }) => `${lease.job}/${lease.run}`),
-    );
-    return jobs.filter(({ job }) => !heard.has(`${job.id}/${job.run}`));
+  #unheardOf(jobs: readonly JobRef[]): readonly JobRef[] {
+    return jobs.filter((job) => !this.#records.book.hasHeard(job));
+  }
+
+  /**
+   * A job holds one lease at a time: the latest that has a slice in the cloud. What else is open drains: it counts until it is
+   * seen gone, and a slice that asks before its create is told no.
+   */
+  #holdUnheard(jobs: readonly JobRef[], slices: readonly OpenSlice[]): void {
+    for (const job of jobs) {
+      const own = slices.filter(({ lease }) => lease.job === job.id && lease.run === job.run);
+      this.#adopt(own);
+      const [latest] = own.filter(({ isInCloud }) => isInCloud).toSorted((a, b) => b.lease.number - a.lease.number);
+      if (latest) this.#records.book.holdUnheard(leaseKey(latest.lease), Date.now());
+      log.warn(
+        `job ${job.id} did not say what it holds: ${latest ? 'its slices count' : 'it has no slice in the cloud'}`,
+        {
+          slices: own.map(({ ref }) => ref.name),
+        },
+      );
+    }
   }
 }
 
+interface Waiting {
+  readonly since: EpochMs;
+  readonly until: EpochMs;
+  readonly unheard: readonly JobRef[];
+}
+
+const refKey = ({ id, run }: JobRef): string => `${id}/${run}`;
+
 /** Signals of one activity. One that runs out of its time begins again, and every job that it asked again answers again. */
 const ASKED_AT_ONCE = 500;
+/** Of the jobs that have not answered; people need a few to look at. */
+const MOST_NAMED = 20;
+
+function waitingText(names: readonly string[], until: EpochMs): string {
+  const some = names.slice(0, MOST_NAMED).map((name) => plain(name, 80));
+  const more = names.length > some.length ? ` and ${names.length - some.length} more` : '';
+  return `rebuilding: waiting for ${some.join(', ')}${more} to say what they hold, until ${utc(until)} at most; nothing is granted until then`;
+}

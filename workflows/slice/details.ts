@@ -1,5 +1,6 @@
 import type { LeaseId } from '../../domain/lease.js';
-import type { SliceHost, SlicePlan, SliceRef } from '../../domain/slice.js';
+import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
+import type { SliceHost } from '../../domain/slice.js';
 import type { EpochMs } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import { resourceName } from './summaries.js';
@@ -9,15 +10,15 @@ export type SliceStage =
   | { readonly kind: 'asking-lease' }
   | { readonly kind: 'creating'; readonly unanswered?: string }
   | { readonly kind: 'awaiting' }
-  | { readonly kind: 'ready'; readonly nodeId: string; readonly hosts: readonly SliceHost[] }
+  | { readonly kind: 'ready'; readonly uid: string; readonly hosts: readonly SliceHost[] }
   | { readonly kind: 'lost'; readonly message: string }
   | { readonly kind: 'deleting'; readonly reason: string; readonly notBefore: EpochMs }
   | { readonly kind: 'gone' };
 
 export interface SliceFacts {
-  readonly ref: SliceRef;
-  /** Absent where it is only looked for and deleted. */
-  readonly plan?: Pick<SlicePlan, 'accelerator' | 'pricing' | 'runtimeVersion'>;
+  readonly ref: MachineRef;
+  /** Absent if the slice is only looked for and deleted. */
+  readonly plan?: MachinePlan;
   readonly lease: LeaseId;
   readonly isLeaseHeld?: boolean;
   readonly stage: SliceStage;
@@ -49,9 +50,9 @@ const STATES = {
 } as const satisfies Record<SliceStage['kind'], string>;
 
 function headline({ ref, plan }: SliceFacts): string {
-  const what =
-    plan === undefined ? 'left behind' : `${plan.accelerator}, ${plan.pricing}, runtime ${plan.runtimeVersion}`;
-  return `**${resourceName(ref)}** (${plain(what)}) in ${ref.zone}, Google project ${plain(ref.googleProject, 60)}`;
+  const kind = machineKind(ref.kind);
+  const what = plan === undefined ? 'left behind' : kind.planDetails(plan);
+  return `**${resourceName(ref)}** (${plain(what)}) in ${plain(kind.placeText(ref))}`;
 }
 
 function doing({ ref, lease, stage }: SliceFacts): string {
@@ -60,10 +61,10 @@ function doing({ ref, lease, stage }: SliceFacts): string {
       return 'nothing is created before the quota workflow says that its lease stands.';
     case 'creating':
       return stage.unanswered === undefined
-        ? `a create call was sent to Cloud TPU.`
+        ? `a create call was sent to ${machineKind(ref.kind).provider}.`
         : `the last create call had no answer (${plain(stage.unanswered)}); it looks whether the call took effect and asks again.`;
     case 'awaiting':
-      return `Cloud TPU has taken the request and gives the chips when it has them, which can take hours. \`gcloud compute tpus ${ref.mode === 'queued-resources' ? 'queued-resources' : 'tpu-vm'} describe ${ref.name} --zone ${ref.zone}\` shows Google's own state.`;
+      return `${machineKind(ref.kind).provider} has taken the request and gives the chips when it has them, which can take hours. ${machineKind(ref.kind).stateHint(ref)}.`;
     case 'ready':
       return `it serves job \`${lease.job}\` until that lets it go.`;
     case 'lost':

@@ -1,4 +1,4 @@
-import type { AuditedResource } from '../../../cloud/tpu/audit.js';
+import type { AuditedResource } from '../../../cloud/machines/audited-resource.js';
 import { OWN_LABEL_PREFIX, ownershipFrom } from '../../../domain/identity.js';
 import type { LeaseId } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
@@ -17,7 +17,8 @@ export interface HeldLease {
 export interface LeakedResource {
   readonly kind: AuditedResource['kind'];
   readonly name: string;
-  readonly googleProject: string;
+  /** On Cloud TPU the Google project. */
+  readonly account: string;
   readonly zone: string;
   readonly accelerator: string;
   readonly state: string;
@@ -47,7 +48,7 @@ export function leakedResources(
   now: EpochMs,
   graceMs: number,
 ): readonly LeakedResource[] {
-  return own.flatMap(({ kind, name, googleProject, zone, accelerator, state, labels, createTime }) => {
+  return own.flatMap(({ kind, name, account, zone, accelerator, state, labels, createTime }) => {
     const ownership = ownershipFrom(labels);
     const why = ownership
       ? leakReason(fates.get(jobKey(ownership)) ?? { kind: 'unknown' }, now, graceMs)
@@ -56,7 +57,7 @@ export function leakedResources(
     const ageMs = createTime === undefined ? Number.NaN : now - Date.parse(createTime);
     return [
       {
-        ...{ kind, name, googleProject, zone, accelerator, state, why },
+        ...{ kind, name, account, zone, accelerator, state, why },
         ...(Number.isNaN(ageMs) ? {} : { ageMs }),
         ...(ownership ? { job: ownership.job } : {}),
       },

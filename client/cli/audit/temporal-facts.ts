@@ -1,7 +1,8 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { readPages } from '../../../quota/text-pages.js';
-import type { Holder } from '../../../workflows/quota/pool-state.js';
-import { holdersQuery, WorkflowType } from '../../../workflows/messages.js';
+import { readPages } from '../../../quota/published-state.js';
+import type { Holder } from '../../../contract/quota.js';
+import { holdersQuery } from '../../../contract/quota.js';
+import { WorkflowType } from '../../../contract/workflow-ids.js';
 import type { HeldLease, JobFate } from './leaks.js';
 
 /** A lookup of many jobs is bounded: the server limits calls a second. */

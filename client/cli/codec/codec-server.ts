@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AesGcmPayloadCodec } from '../../../cloud/codec/payload-codec.js';
-import { payloadsFromJson, payloadsToJson } from '../../../cloud/codec/payload-json.js';
+import { type AesGcmPayloadCodec, payloadsFromJson, payloadsToJson } from '../../../cloud/codec/payload-codec.js';
 
 export interface CodecServerOptions {
   readonly codec: AesGcmPayloadCodec;

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Invocation } from '../invocation.js';
-import { wholeNumber } from '../options.js';
+import { type Invocation, wholeNumber } from '../options.js';
 import type { NewKeyFlags, ServeFlags } from '../verbs/codec.js';
 
 const SERVE_NOTES = `

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
-import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
-import { DEFAULT_LISTING_PERIODS } from '../../../cloud/tpu/zone-lister.js';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
+import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/cloud-tpu/zone-lister.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';
@@ -49,6 +49,7 @@ const DEV_TIMINGS: Partial<Timings> = {
   claimTimeoutMs: 10_000,
   reconcileMs: 10_000,
   rebuildSettleMs: 500,
+  rebuildBoundMs: 30_000,
   zoneBackoffMs: 5_000,
 };
 
@@ -145,7 +146,8 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
-    ssh,
+    // The submitter's files are this user's, as the worker is.
+    ssh: { ...ssh, readsKeyFiles: true },
     googleProject,
     secretStore,
     // A real cloud has no label, and the waits of production.

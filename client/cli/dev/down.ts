@@ -2,7 +2,7 @@ import { readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { claimFile } from './addresses.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
-import { ensureRunning, stopPart } from './part.js';
+import { ensureRunning, livingHolder, stopPart } from './part.js';
 import type { StopOutcome } from './part.js';
 import { lockStack } from './stack-lock.js';
 import type { DevOptions } from './stack-lock.js';
@@ -106,7 +106,12 @@ const REHEARSAL_TRIES = 2;
 function removeData(home: StackHome, onProgress: (line: string) => void): void {
   const octet = readStackRecord(home)?.addresses.subnetOctet;
   const database = ['', '-wal', '-shm', '-journal'].map((suffix) => home.databaseFile + suffix);
-  const files = [...database, home.contextFile, home.workerConfigFile, home.recordFile];
+  const holder = livingHolder(home.databaseHolderFile);
+  if (holder !== undefined)
+    throw new Error(
+      `${home.databaseFile}: process ${holder.pid} uses it and is not of the stack; end it: kill ${holder.pid}`,
+    );
+  const files = [...database, home.databaseHolderFile, home.contextFile, home.workerConfigFile, home.recordFile];
   for (const path of [home.rehearsalDir, home.sshDir, home.gcloudDir, home.logsDir, ...files])
     rmSync(path, { recursive: true, force: true });
   if (octet !== undefined) rmSync(claimFile(octet), { force: true });

@@ -14,6 +14,8 @@ export interface StackHome {
   readonly contextFile: string;
   readonly workerConfigFile: string;
   readonly databaseFile: string;
+  /** Which process has the database. */
+  readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
   readonly sshDir: string;
   /** Secrets of the stack's jobs. */
@@ -34,6 +36,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     contextFile: join(root, 'context.json'),
     workerConfigFile: join(root, 'worker.json'),
     databaseFile: join(root, 'temporal.db'),
+    databaseHolderFile: join(root, 'temporal.db.holder'),
     rehearsalDir: join(root, 'rehearsal'),
     sshDir: join(root, 'ssh'),
     secretsDir: join(root, 'secrets'),

@@ -1,4 +1,4 @@
-import { TASK_QUEUE } from '../../../workflows/messages.js';
+import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { temporalAddressOf } from './context.js';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { identify, isAlive, isGroupAlive, signalGroup, signalProcess } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 import { readTail } from './log-file.js';
-import type { ProcessRecord } from './stack-record.js';
+import { type ProcessRecord, readJson, writeJson } from './stack-record.js';
 
 /** A background process of the stack, as data. */
 export interface Part {
@@ -26,6 +26,8 @@ export interface Part {
   readonly isRestartedIfSilent?: boolean;
   /** From SIGTERM to SIGKILL. */
   readonly stopGraceMs: number;
+  /** What one process alone may use, with the file that says which; apart from the slot, which may be lost. Absent: nothing. */
+  readonly claim?: { readonly what: string; readonly file: string };
 }
 
 /** Where the process of a part is written down. */
@@ -65,6 +67,7 @@ export async function ensureRunning(part: Part, slot: PartSlot): Promise<Started
     if (!isSilent) return 'was running';
   }
   if (isRunning) await stopPart(part, slot);
+  refuseSecond(part);
   const command = await part.command();
   const logFrom = rotateLog(slot.logFile);
   const identity = start(command, part, slot, logFrom);
@@ -106,10 +109,28 @@ function start(command: string, part: Part, slot: PartSlot, logFrom: number): Pr
     const identity = child.pid === undefined ? undefined : identify(child.pid);
     if (identity === undefined) throw failure(part, slot, `${command} cannot be started, or ended at once`, logFrom);
     slot.write({ identity, startedAt: Date.now(), fingerprint: fingerprintOf(part) });
+    if (part.claim !== undefined) writeJson(part.claim.file, identity);
     return identity;
   } finally {
     closeSync(log);
   }
+}
+
+/** @throws PartFailed if a process that this stack does not know of any more uses what the part needs for itself */
+function refuseSecond({ title, claim }: Part): void {
+  if (claim === undefined) return;
+  const holder = livingHolder(claim.file);
+  if (holder === undefined) return;
+  throw new PartFailed(
+    `${title}: ${claim.what} is in use by process ${holder.pid}, which this stack does not know of: two would damage it\n` +
+      `  end that one first: kill ${holder.pid}`,
+  );
+}
+
+/** The process that has what the file is about, if it runs. */
+export function livingHolder(file: string): ProcessIdentity | undefined {
+  const holder = readJson(file) as ProcessIdentity | undefined;
+  return holder !== undefined && isAlive(holder) ? holder : undefined;
 }
 
 async function untilReady(part: Part, slot: PartSlot, identity: ProcessIdentity, logFrom: number): Promise<void> {

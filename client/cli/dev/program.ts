@@ -1,25 +1,28 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Environment } from './home.js';
+import { programIn } from './packages.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const IS_SOURCE = import.meta.url.endsWith('.ts');
+/** Runs sources. By its full address: a background process does not run in the project's folder. */
+const LOADER = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
 
-/** What runs `programArguments`. */
+/** What runs these programs. */
 export const nodePath = (): Promise<string> => Promise.resolve(process.execPath);
 
-/**
- * Node's arguments to run another entry of this same jobctl, such as `rehearsal/main`: the built file beside this built file, or
- * the source through tsx where this file itself runs as source.
- */
-export function programArguments(entry: string, args: readonly string[]): readonly string[] {
-  const path = fileURLToPath(new URL(`${entry}.${IS_SOURCE ? 'ts' : 'js'}`, ROOT));
-  if (!existsSync(path)) throw new Error(`${path} is missing: this installation of jobctl is not complete`);
-  // By its full address: a background process does not run in the project's folder.
-  const loader = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : [];
-  return [...loader, path, ...args];
+/** Node's arguments that run this same jobctl. */
+export function jobctlProgram(args: readonly string[]): readonly string[] {
+  return [...LOADER, fileURLToPath(new URL(`client/cli/main.${IS_SOURCE ? 'ts' : 'js'}`, ROOT)), ...args];
+}
+
+/** Node's arguments that run the rehearsed cloud. @throws CliError if its package is not installed */
+export function rehearsalProgram(args: readonly string[]): readonly string[] {
+  const file = IS_SOURCE
+    ? fileURLToPath(new URL('rehearsal/main.ts', ROOT))
+    : programIn('@jobctl/cloud-tpu-rehearsal', 'main.js');
+  return [...LOADER, file, ...args];
 }
 
 const CREDENTIALS = 'GOOGLE_APPLICATION_CREDENTIALS';

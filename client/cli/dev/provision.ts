@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
-import { TASK_QUEUE } from '../../../workflows/messages.js';
-import { ensureOwner } from '../../installation-owner.js';
-import { ensureJanitorSchedule, JANITOR_EVERY_MS } from '../../janitor-schedule.js';
+import { TASK_QUEUE } from '../../../domain/task-queue.js';
+import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../installation.js';
 import { DEFAULT_RETENTION_MS, raiseRetention } from '../../namespace.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';

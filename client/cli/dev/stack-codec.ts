@@ -1,4 +1,4 @@
-import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 

@@ -4,7 +4,7 @@ import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf } from './con
 import type { Environment, StackHome } from './home.js';
 import type { Part, PartSlot } from './part.js';
 import { isAlive } from './process-identity.js';
-import { nodePath, partEnvironment, programArguments } from './program.js';
+import { jobctlProgram, nodePath, partEnvironment, rehearsalProgram } from './program.js';
 import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
 import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
@@ -67,6 +67,7 @@ export function serverPart(
     // (docs/runs.md; mended by a newer SQLite: github.com/temporalio/temporal/pull/9198).
     isRestartedIfSilent: true,
     stopGraceMs: STOP_GRACE_MS.server,
+    claim: { what: home.databaseFile, file: home.databaseHolderFile },
   };
 }
 
@@ -74,7 +75,7 @@ export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: 
   return {
     title: PART_TITLES.rehearsal,
     command: nodePath,
-    args: programArguments('rehearsal/main', rehearsalArguments(home, addresses)),
+    args: rehearsalProgram(rehearsalArguments(home, addresses)),
     env: partEnvironment(env),
     cwd: home.root,
     isReady: async () => (await answersHttp(`${adminUrlOf(addresses)}/admin/status`)) && (await accepts(addresses.tpu)),
@@ -96,7 +97,7 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
 }
 
 export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {
-  const args = programArguments('client/cli/main', ['worker', '--config', home.workerConfigFile]);
+  const args = jobctlProgram(['worker', '--config', home.workerConfigFile]);
   return {
     title: PART_TITLES.worker,
     command: nodePath,

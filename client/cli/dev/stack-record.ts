@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CodecReferences } from '../../../cloud/codec/codec-references.js';
+import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { StackHome } from './home.js';
 import type { ProcessIdentity } from './process-identity.js';

@@ -4,6 +4,7 @@ import type { DevContext } from './context.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
 import { openReservations } from './loopback.js';
+import { requirePackages } from './packages.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
 import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
@@ -88,6 +89,7 @@ async function bringUp(
 ): Promise<DevContext> {
   const known = readStackRecord(home);
   const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
+  requirePackages('@jobctl/worker', ...(realCloud === undefined ? ['@jobctl/cloud-tpu-rehearsal' as const] : []));
   const reservations = openReservations();
   try {
     const record = await settleRecord(home, options, reservations, realCloud, onProgress);

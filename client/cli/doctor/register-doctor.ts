@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Invocation } from '../invocation.js';
-import { outputOption } from '../options.js';
-import type { DoctorFlags } from '../verbs/doctor.js';
+import { type Invocation, outputOption } from '../options.js';
+import type { DoctorFlags } from './diagnosis.js';
 
 const NOTES = `
 ok: it is there. warning: it may work, or could not be looked at. FAILED: a job would fail; below it stands what to do.

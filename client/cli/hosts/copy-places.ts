@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { type HostChoice, parseHostChoice } from './host-choice.js';
+import { type HostChoice, parseHostChoice } from './host-options.js';
 
 /** A path on hosts of a job. */
 export interface RemotePlace {

@@ -1,10 +1,10 @@
 import { JobPhase } from '../../../domain/job-state.js';
 import type { HostTarget } from '../../../cloud/hosts/port.js';
-import type { HostLogin, JobView } from '../../../workflows/messages.js';
+import type { HostLogin, JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import type { HostChoice } from './host-choice.js';
+import type { HostChoice } from './host-options.js';
 
 /** One host of an open job, as verbs reach it. */
 export interface JobHost {
@@ -58,14 +58,14 @@ function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly 
   const perSlice = Math.max(0, ...slices.map(({ hosts }) => hosts.length));
   return Array.from({ length: spec.slices }, (_, index) => slices.find((each) => each.index === index)).flatMap(
     (slice, at) => {
-      if (slice?.state !== 'ready' || slice.nodeId === undefined) return [];
-      const { ref, nodeId, hosts } = slice;
+      if (slice?.state !== 'ready' || slice.uid === undefined) return [];
+      const { ref, uid, hosts } = slice;
       return hosts.map(({ index, internalIp, externalIp }) => ({
         number: at * perSlice + index,
         node: ref.name,
         target: {
           ref,
-          nodeId,
+          uid,
           slice: slice.index,
           index,
           address: externalIp ?? internalIp,

@@ -3,7 +3,7 @@ import type { JobSpec } from '../../../domain/job-spec.js';
 import { type Path, type Problem, showValue } from '../../../domain/problem.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
 import { readNamedFile } from '../local-files.js';
-import { expandHome } from './expand-home.js';
+import { expandHome } from '../file-on-disk.js';
 
 /** A path of the submitter's, or `secret:NAME`, and where the job file has it. */
 export interface KeyReference {

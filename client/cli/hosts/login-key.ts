@@ -4,7 +4,7 @@ import { secretNamed } from '../../../domain/secret-reference.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { expandHome } from './expand-home.js';
+import { expandHome } from '../file-on-disk.js';
 import type { JobHosts } from './job-hosts.js';
 import type { Route } from './route.js';
 

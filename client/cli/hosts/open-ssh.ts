@@ -8,20 +8,21 @@ import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';
 import { hostKeyAlias, knownHostsText } from './recorded-keys.js';
 
-/** Signs of life on a silent connection; three without an answer end it. */
+/** Interval of keep-alive messages on a silent connection. After three without an answer ssh ends. */
 const ALIVE_SECONDS = 15;
 
 export interface SshProcess {
-  /** Of the OpenSSH client; 255: the connection failed. */
+  /** Exit code of the OpenSSH client. 255 if the connection failed. */
   readonly exitCode: Promise<number>;
   kill(signal: NodeJS.Signals): void;
 }
 
 /**
- * Starts the real OpenSSH client towards one host: with the right key alone, and held to the host's recorded key. The user's own
- * ~/.ssh/config applies to all that is not said here.
- * @param words the user's: options, or a command
- * @param onStdout gets stdout; absent: it is ours
+ * Starts the OpenSSH client for one host. It offers only the right key and accepts only the host's recorded key. All other
+ * settings come from the user's ~/.ssh/config.
+ * @param words ssh options or a command, from the user
+ * @param onStdout receives ssh's stdout. Absent: ssh shares ours.
+ * @throws CliError
  */
 export async function startOpenSsh(
   reach: Reach,
@@ -29,7 +30,7 @@ export async function startOpenSsh(
   words: readonly string[],
   onStdout?: (text: string) => void,
 ): Promise<SshProcess> {
-  // Of its own and readable by us alone: the key of a secret is in it while ssh runs.
+  // Only this user can read the folder. It may contain a key from the secret store while ssh runs.
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-ssh-'));
   const child = spawn('ssh', await sshArguments(reach, host, folder, words), {
     stdio: ['inherit', onStdout ? 'pipe' : 'inherit', 'inherit'],
@@ -44,7 +45,7 @@ export async function startOpenSsh(
   return { exitCode, kill: (signal) => void child.kill(signal) };
 }
 
-/** As shells say it of a process that a signal ended; which one says ssh itself. */
+/** Exit code if a signal ended ssh. ssh itself prints which one. */
 const SIGNALLED = 255;
 
 function notStarted(error: Error): CliError {
@@ -55,7 +56,7 @@ function notStarted(error: Error): CliError {
   );
 }
 
-/** First values win in OpenSSH, and the command line's before any file's: nothing here can be undone by a configuration. */
+/** OpenSSH takes the first value of each option, and reads the command line first. So no configuration file can change these. */
 async function sshArguments(
   { route, key, keys }: Reach,
   host: JobHost,
@@ -89,7 +90,7 @@ async function sshArguments(
 export const addressOf = ({ target }: JobHost, { address }: Reach['route']): string =>
   address === 'internal' ? (target.internalAddress ?? target.address) : target.address;
 
-/** With our words put in; what OpenSSH would put in itself is behind `%%`. */
+/** The proxy command with our placeholders filled in. Each remaining `%` is doubled, because OpenSSH expands it too. */
 async function proxyOption(template: string, { target }: JobHost, port: number): Promise<string> {
   const { proxyCommandLine } = await import('../../../cloud/hosts/ssh-proxy.js');
   try {
@@ -99,11 +100,27 @@ async function proxyOption(template: string, { target }: JobHost, port: number):
   }
 }
 
-/** A file name may hold blanks, which divide the values of this option. */
+/** Quotes a path, because blanks separate the values of this option. */
 const quoted = (path: string): string => `"${path}"`;
 
 function privateFile(folder: string, name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text.endsWith('\n') ? text : `${text}\n`, { mode: 0o600 });
   return path;
+}
+
+/**
+ * While ssh runs, this process ignores Ctrl-C and passes SIGTERM on to ssh. The terminal sends Ctrl-C to ssh directly, and this
+ * process must outlive it.
+ * @returns a function that restores the signal handling
+ */
+export function watchSignals(ssh: SshProcess): () => void {
+  const ignore = (): void => undefined;
+  const passOn = (): void => ssh.kill('SIGTERM');
+  process.on('SIGINT', ignore);
+  process.on('SIGTERM', passOn);
+  return () => {
+    process.off('SIGINT', ignore);
+    process.off('SIGTERM', passOn);
+  };
 }

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../context.js';
-import type { HostChoice } from './host-choice.js';
+import type { HostChoice } from './host-options.js';
 import { chooseHosts, type JobHost, hostsOfJob } from './job-hosts.js';
 import { type LoginKey, loginKey } from './login-key.js';
 import { recordedKeys, type RecordedKeys } from './recorded-keys.js';

@@ -14,7 +14,7 @@ export type RecordedKeys = ReadonlyMap<JobHost, HostKeyRecord>;
  * @throws CliError where one has no record yet
  */
 export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]): Promise<RecordedKeys> {
-  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, target.nodeId, target.index)));
+  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, target.uid, target.index)));
   const unknown = hosts.filter((_, at) => records[at] === undefined);
   if (unknown.length > 0) {
     throw new CliError(
@@ -33,17 +33,17 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]
 
 /** For the fleet: these keys and no others, and nothing is recorded from here. */
 export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
-  const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.nodeId}/${target.index}`, record]));
+  const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.uid}/${target.index}`, record]));
   return {
-    expected: async ({ nodeId, index }) => expectedOf(byHost.get(`${nodeId}/${index}`)),
-    pin: async ({ nodeId, index }) => byHost.get(`${nodeId}/${index}`) as HostKeyRecord,
+    expected: async ({ uid, index }) => expectedOf(byHost.get(`${uid}/${index}`)),
+    pin: async ({ uid, index }) => byHost.get(`${uid}/${index}`) as HostKeyRecord,
     isReplaced: async () => false,
-    placeOf: ({ nodeId, index }) => `gs://${store.bucket}/${hostKeyObject(nodeId, index)}`,
+    placeOf: ({ uid, index }) => `gs://${store.bucket}/${hostKeyObject(uid, index)}`,
   };
 }
 
 /** What OpenSSH knows a host by in our known_hosts file: addresses are recycled, node ids are not. */
-export const hostKeyAlias = ({ target: { nodeId, index } }: JobHost): string => `jobctl-${nodeId}-${index}`;
+export const hostKeyAlias = ({ target: { uid, index } }: JobHost): string => `jobctl-${uid}-${index}`;
 
 export const knownHostsText = (keys: RecordedKeys): string =>
   [...keys].map(([host, { publicKey }]) => `${hostKeyAlias(host)} ${publicKey}\n`).join('');

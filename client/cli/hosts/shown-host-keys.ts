@@ -1,4 +1,4 @@
-import type { JobView } from '../../../workflows/messages.js';
+import type { JobView } from '../../../contract/job.js';
 import type { CliContext } from '../context.js';
 
 /** The SSH key that a host of the job is held to (docs/ssh-fleet.md). */
@@ -23,8 +23,8 @@ export async function shownHostKeys(
   try {
     const store = await openReader(place);
     const keys = await Promise.all(
-      slices.map(async ({ index: slice, nodeId }) => {
-        const records = nodeId === undefined ? [] : [...(await hostKeysOf(store, nodeId))];
+      slices.map(async ({ index: slice, uid }) => {
+        const records = uid === undefined ? [] : [...(await hostKeysOf(store, uid))];
         return records.map(([host, { publicKey, source, at }]) => ({
           slice,
           host,

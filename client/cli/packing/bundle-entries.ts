@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import type { Ignore } from 'ignore';
-import type { BundleSpec } from '../../../domain/setup-spec.js';
+import type { Packing } from '../../../domain/local-files.js';
 import { excludedBy, isIgnored, type Rules, rulesAround, rulesOf } from './exclusion.js';
 import { git } from './git.js';
 import { MAX_ENTRIES, sortedNames } from './tree-entries.js';
@@ -29,7 +29,7 @@ export interface BundleEntries {
  * @param folder its real path: git's rules are those of where it lies
  * @throws NotPackable
  */
-export async function bundleEntries(folder: string, bundle: BundleSpec): Promise<BundleEntries> {
+export async function bundleEntries(folder: string, bundle: Packing): Promise<BundleEntries> {
   const walk = new Walk(folder, bundle);
   if (bundle.withIgnored === true) await walk.into('');
   else {
@@ -48,7 +48,7 @@ class Walk {
   readonly #bytesOf = new Map<string, number>();
   #count = 0;
 
-  constructor(folder: string, bundle: BundleSpec) {
+  constructor(folder: string, bundle: Packing) {
     this.#folder = folder;
     this.#excluded = excludedBy(bundle);
   }

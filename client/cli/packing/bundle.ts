@@ -1,9 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
-import type { BundleSpec } from '../../../domain/setup-spec.js';
+import type { Packing } from '../../../domain/local-files.js';
 import { bundleEntries, type BundleEntries } from './bundle-entries.js';
 import { excludedBy } from './exclusion.js';
 import { gitFiles } from './git.js';
-import { sizeText } from '../render/size.js';
+import { sizeText } from '../render/quantities.js';
 import { checkTree, NotPackable, packTree, type PackedTree } from './pack-tree.js';
 
 /** Bytes of a bundle's files. Code has a few; what has more is data, and has its place in a bucket. */
@@ -28,15 +28,15 @@ export interface PackingOptions {
 /** A folder as a bundle: tar.gz, the same bytes for the same files. @throws NotPackable */
 export async function packBundle(
   folder: string,
-  bundle: BundleSpec,
+  packing: Packing,
   { isDry, onRead }: PackingOptions = {},
 ): Promise<PackedBundle> {
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() !== true) throw new NotPackable(found === undefined ? 'does not exist' : 'is no folder');
   const root = await realpath(folder);
-  const excluded = excludedBy(bundle);
+  const excluded = excludedBy(packing);
   const [entries, texts] = await Promise.all([
-    bundleEntries(root, bundle),
+    bundleEntries(root, packing),
     gitFiles(root, (path) => excluded.ignores(path)),
   ]);
   refuseUnfit(entries);

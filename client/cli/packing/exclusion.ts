@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { type BundleSpec, USUAL_EXCLUDES } from '../../../domain/setup-spec.js';
+import type { Packing } from '../../../domain/local-files.js';
+import { USUAL_EXCLUDES } from '../../../domain/local-files.js';
 import { git } from './git.js';
 import { NotPackable } from './pack-tree.js';
 
@@ -17,7 +18,7 @@ const rulesFrom = (patterns: string | readonly string[]): Ignore =>
   ignore({ ignorecase: false }).add(typeof patterns === 'string' ? patterns : [...patterns]);
 
 /** What a bundle leaves out by its own word. The repository stays behind whatever that is: its configuration may hold a token. */
-export const excludedBy = ({ exclude = USUAL_EXCLUDES, withIgnored }: BundleSpec): Ignore =>
+export const excludedBy = ({ exclude = USUAL_EXCLUDES, withIgnored }: Packing): Ignore =>
   rulesFrom([...exclude, ...(withIgnored === true ? [] : ['.git'])]);
 
 /** As git does: of all rules that speak of a path, the deepest folder's decide. */

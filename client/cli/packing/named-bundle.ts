@@ -1,5 +1,5 @@
+import type { BundleSpec } from '../../../domain/modules/bundle.js';
 import type { FileSource } from '../../../domain/file-source.js';
-import type { BundleSpec } from '../../../domain/setup-spec.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';

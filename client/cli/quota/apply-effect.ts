@@ -1,5 +1,6 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
-import { canEverFit, decide } from '../../../quota/decide.js';
+import { decide } from '../../../quota/decide.js';
+import { canEverFit } from '../../../quota/submission.js';
 import { poolAccounts } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import type { Demand } from '../../../domain/lease.js';

@@ -1,8 +1,8 @@
 import type { QuotaUnits } from '../../../domain/units.js';
 import { DEFAULT_RULES, isSameProject } from '../../../quota/quota-config.js';
 import type { LimitedQuota, PoolRules, QuotaConfig, QuotaProject } from '../../../quota/quota-config.js';
-import { formatUnits, unitsOf } from '../../../quota/quota-units.js';
-import { formatDuration } from '../render/duration.js';
+import { formatUnits, unitsOf } from '../../../domain/units.js';
+import { formatDuration } from '../render/quantities.js';
 
 /** One thing that a new file changes, in words; `-` where there is nothing. */
 export interface ConfigChange {

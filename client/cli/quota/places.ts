@@ -3,7 +3,7 @@ import { JobPhase } from '../../../domain/job-state.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { openReader } from '../connect.js';
 import type { CliContext } from '../context.js';
-import { clockTime } from '../render/clock-time.js';
+import { clockTime } from '../render/quantities.js';
 
 export interface Places {
   /** By job; empty where no pool has published anything, or no bucket is known. */

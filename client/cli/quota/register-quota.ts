@@ -1,15 +1,12 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Invocation } from '../invocation.js';
-import { durationOption, outputOption, wholeNumber, withConnection } from '../options.js';
-import type { QuotaAdmissionFlags } from '../verbs/quota-admission.js';
+import { durationOption, type Invocation, outputOption, wholeNumber, withConnection } from '../options.js';
+import type { QuotaAdmissionFlags, QuotaPriorityFlags } from '../verbs/quota-operations.js';
 import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
-import type { QuotaFmtFlags } from '../verbs/quota-fmt.js';
+import type { QuotaFmtFlags, QuotaValidateFlags } from '../verbs/quota-files.js';
 import type { QuotaHistoryFlags } from '../verbs/quota-history.js';
 import type { QuotaPlanFlags } from '../verbs/quota-plan.js';
-import type { QuotaPriorityFlags } from '../verbs/quota-priority.js';
 import type { QuotaShowFlags } from '../verbs/quota-show.js';
-import type { QuotaValidateFlags } from '../verbs/quota-validate.js';
 
 const GROUP_NOTES = `
 A pool is what one quota file divides; who gets chips by which rule: docs/quota.md
@@ -132,7 +129,7 @@ function registerValidate(group: Command, invocation: Invocation): void {
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl quota validate quota.toml --pool-file pool.toml\n')
     .action(async (file: string, flags: QuotaValidateFlags) => {
-      const { quotaValidate } = await import('../verbs/quota-validate.js');
+      const { quotaValidate } = await import('../verbs/quota-files.js');
       invocation.exitCode = await quotaValidate(file, flags);
     });
 }
@@ -146,7 +143,7 @@ function registerFmt(group: Command, invocation: Invocation): void {
     .option('-w, --write', 'into the file itself')
     .addHelpText('after', '\nExample:\n  jobctl quota fmt quota.toml --write\n')
     .action(async (file: string, flags: QuotaFmtFlags) => {
-      const { quotaFmt } = await import('../verbs/quota-fmt.js');
+      const { quotaFmt } = await import('../verbs/quota-files.js');
       invocation.exitCode = await quotaFmt(file, flags);
     });
 }
@@ -202,7 +199,7 @@ function registerAdmission(group: Command, invocation: Invocation): void {
     const reason = name === 'thaw' ? '' : " --reason 'maintenance until 14:00'";
     command.addOption(outputOption()).addHelpText('after', `\nExample:\n  jobctl quota ${name}${reason}\n`);
     withConnection(command).action(async (flags: QuotaAdmissionFlags) => {
-      const { quotaAdmission } = await import('../verbs/quota-admission.js');
+      const { quotaAdmission } = await import('../verbs/quota-operations.js');
       invocation.exitCode = await quotaAdmission(admission, flags);
     });
   }
@@ -221,7 +218,7 @@ function registerPriority(group: Command, invocation: Invocation): void {
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl quota set-priority train-7f3k 2\n');
   withConnection(command).action(async (job: string, priority: number, flags: QuotaPriorityFlags) => {
-    const { quotaPriority } = await import('../verbs/quota-priority.js');
+    const { quotaPriority } = await import('../verbs/quota-operations.js');
     invocation.exitCode = await quotaPriority(job, priority, flags);
   });
 }

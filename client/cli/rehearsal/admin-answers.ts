@@ -1,14 +1,18 @@
-/** What the rehearsal's admin interface answers, as far as this command line reads it and the rehearsal names no type for it. */
+import { OWN_LABEL_PREFIX } from '../../../domain/identity.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** Responses of the rehearsal's admin interface: the fields that jobctl reads, and the lookup of slices in them. */
 
 export interface RehearsedQueuedResource {
-  /** Full: `projects/P/locations/Z/queuedResources/Q`. */
+  /** Full name: `projects/P/locations/Z/queuedResources/Q`. */
   readonly name: string;
   readonly state: string;
   readonly chips: number;
 }
 
 export interface RehearsedNode {
-  /** Full: `projects/P/locations/Z/nodes/N`. */
+  /** Full name: `projects/P/locations/Z/nodes/N`. */
   readonly name: string;
   readonly id: string;
   readonly state: string;
@@ -26,20 +30,47 @@ export interface RehearsalStatus {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly refusals: readonly Readonly<Record<string, unknown>>[];
   readonly holds: readonly Readonly<Record<string, unknown>>[];
-  /** What keeps this computer's files from what runs in the VMs; `none`: nothing does. */
+  /** How the simulated VMs are kept from this computer's files; `none` if they are not. */
   readonly confinement?: string;
   readonly confinementReason?: string;
 }
 
 export interface ClockState {
-  /** Epoch ms. */
+  /** Milliseconds since 1970. */
   readonly now: number;
   readonly scale: number;
   readonly frozen: boolean;
 }
 
-/** The last part of a resource's name, and the zone it is in. */
+/** The id and the zone in a resource's full name. */
 export function placeOf(name: string): { readonly id: string; readonly zone: string } {
   const parts = name.split('/');
   return { id: parts.at(-1) ?? name, zone: parts[3] ?? '-' };
+}
+
+const JOB_LABEL = `${OWN_LABEL_PREFIX}job`;
+const LIVE: ReadonlySet<string> = new Set(['CREATING', 'READY']);
+
+/**
+ * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the
+ * job's id. Any other word is returned unchanged; the rehearsal's refusal then lists what exists.
+ * @throws CliError if the job has several live slices
+ */
+export function sliceNamed(word: string, { nodes, queuedResources }: RehearsalStatus): string {
+  const isName = (full: string): boolean => full === word || placeOf(full).id === word;
+  if ([...nodes, ...queuedResources].some(({ name }) => isName(name))) return word;
+  const slices = liveSlicesOf(word, nodes);
+  const [only] = slices;
+  if (only === undefined) return word;
+  if (slices.length === 1) return only;
+  throw new CliError(
+    ExitCode.Usage,
+    `job ${word} has ${slices.length} slices`,
+    `say which: ${slices.map((name) => placeOf(name).id).join(', ')}`,
+  );
+}
+
+/** Full names of a job's nodes that are being created or ready. */
+export function liveSlicesOf(job: string, nodes: readonly RehearsedNode[]): readonly string[] {
+  return nodes.filter(({ labels, state }) => labels[JOB_LABEL] === job && LIVE.has(state)).map(({ name }) => name);
 }

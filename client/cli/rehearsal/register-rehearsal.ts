@@ -1,10 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { Invocation } from '../invocation.js';
-import { durationOption, outputOption, wholeNumber } from '../options.js';
+import { durationOption, type Invocation, type OutputFlag, outputOption, wholeNumber } from '../options.js';
 import type { CapacityPlace, ClockFlags, EnvFlags, FailFlags, PreemptFlags, WarnFlags } from '../verbs/rehearsal.js';
 import type { JournalFlags, ScriptFlags } from '../verbs/rehearsal-story.js';
-import type { OutputFlag } from '../options.js';
 
 const GROUP_NOTES = `
 It speaks to the rehearsal of the local stack (\`jobctl dev up\`). What each fault is like on Google's side: docs/rehearsal.md

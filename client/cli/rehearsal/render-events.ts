@@ -1,7 +1,7 @@
 import type { JournalEvent } from '../../../rehearsal/journal.js';
 import type { EventToCome } from '../../../rehearsal/script/progress.js';
 import type { DoneEvent } from '../../../rehearsal/script/state.js';
-import { oneLine } from '../render/width.js';
+import { oneLine } from '../render/columns.js';
 import { placeOf } from './admin-answers.js';
 
 const SEQ_WIDTH = 5;

@@ -1,7 +1,6 @@
-import { formatDuration } from '../render/duration.js';
+import { formatDuration } from '../render/quantities.js';
 import { count } from '../render/job-header.js';
-import { renderTable } from '../render/table.js';
-import { oneLine } from '../render/width.js';
+import { oneLine, renderTable } from '../render/columns.js';
 import { placeOf } from './admin-answers.js';
 import type { ClockState, RehearsalStatus, RehearsedNode, RehearsedQueuedResource } from './admin-answers.js';
 

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import type { AuditReport } from '../render/audit.js';
 import { audit } from '../verbs/audit-leaks.js';
-import { pause } from '../watch/outage.js';
+import { pause } from '../watch/interruptions.js';
 import { verdictOf } from './certificate.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import { lostPercent, measureWork } from './lost-work.js';
@@ -21,6 +21,7 @@ export interface EndedJob {
   readonly store: StoreReader;
   readonly admin: RehearsalAdmin;
   readonly measures: readonly ProgressMeasure[];
+  readonly timeScale: number;
 }
 
 export type Findings = Pick<Certificate, 'attempts' | 'preemptions' | 'measure' | 'verdict'>;
@@ -30,7 +31,7 @@ interface StoredAttempt extends AttemptNodes {
 }
 
 /** What happened to a job that has ended, by what the store and the cloud's journal have of it. */
-export async function findingsOf({ job, outcome, store, admin, measures }: EndedJob): Promise<Findings> {
+export async function findingsOf({ job, outcome, store, admin, measures, timeScale }: EndedJob): Promise<Findings> {
   const numbers = Array.from({ length: outcome.attempts }, (_, index) => index + 1);
   const [attempts, outputs, jobLog, events] = await Promise.all([
     Promise.all(numbers.map((attempt) => storedAttempt(store, job, attempt))),
@@ -40,8 +41,10 @@ export async function findingsOf({ job, outcome, store, admin, measures }: Ended
   ]);
   const work = measureWork(outputs, measures);
   const starts = startsIn(jobLog.toString('utf8'));
-  // What was taken when the job was over cost it nothing.
-  const taken = preemptionsIn(events).filter(({ at }) => at <= outcome.endedAt);
+  // What was taken when the job was over cost it nothing; nor did what it was told of and let go for a reason of its own.
+  const wasLost = ({ nodeId, isLetGo }: Preemption): boolean =>
+    isLetGo === undefined || attempts[(attemptOn(nodeId, attempts) ?? 0) - 1]?.end === 'slices-lost';
+  const taken = preemptionsIn(events, timeScale).filter((each) => each.at <= outcome.endedAt && wasLost(each));
   const preemptions = taken.map((each) => certified(each, { attempts, work, starts, outcome }));
   return {
     attempts: attempts.map(({ attempt, end = 'open' }) => ({ attempt, end })),

@@ -4,10 +4,9 @@ import type { JobClient } from '../../job-client.js';
 import { JobLogReader } from '../../job-logs.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { placeOf } from '../rehearsal/admin-answers.js';
+import { liveSlicesOf, placeOf } from '../rehearsal/admin-answers.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
-import { liveSlicesOf } from '../rehearsal/slice-named.js';
-import { isPassing, pause } from '../watch/outage.js';
+import { isOutage, pause } from '../watch/interruptions.js';
 import type { PlannedPreemption } from './preemption-plan.js';
 import { readProgress } from './progress-marks.js';
 import type { ProgressMeasure } from './progress-marks.js';
@@ -62,7 +61,7 @@ async function dueAttempt(
 }
 
 function passedOver(error: unknown): undefined {
-  if (!isPassing(error)) throw error;
+  if (!isOutage(error)) throw error;
   return undefined;
 }
 

@@ -9,36 +9,50 @@ export interface Preemption {
   readonly node: string;
   readonly nodeId: string;
   readonly mode: 'preempted' | 'vanish';
-  /** Wall time between the notice and the preemption; absent: there was none. */
+  /** Wall time between the notice and the preemption, as it was or was to be; absent: there was none. */
   readonly noticeMs?: number;
+  /** The job let the node go while its VMs shut down: it never became PREEMPTED. */
+  readonly isLetGo?: true;
 }
 
 /** Where an attempt ran. */
 export interface AttemptNodes {
   readonly attempt: number;
-  readonly nodes: readonly { readonly nodeId: string }[];
+  readonly nodes: readonly { readonly uid: string }[];
 }
 
 /** States from which a node that is gone was not deleted, but taken. */
 const TAKEN_FROM: ReadonlySet<unknown> = new Set(['READY', 'REPAIRING']);
 
-/** @param events in order, from the first one on */
-export function preemptionsIn(events: readonly JournalEvent[]): readonly Preemption[] {
+/**
+ * @param events in order, from the first one on
+ * @param timeScale how many times as fast as this computer's the cloud's clock runs
+ */
+export function preemptionsIn(events: readonly JournalEvent[], timeScale = 1): readonly Preemption[] {
+  const told = new Set(events.filter(isTold).map(nodeIdOf));
   return events.flatMap((event, index): readonly Preemption[] => {
-    const mode = modeOf(event);
+    const isLetGo = event.kind === 'node-state' && event.details['to'] === 'DELETING' && told.has(nodeIdOf(event));
+    const mode = isLetGo && event.details['from'] !== 'PREEMPTED' ? 'preempted' : modeOf(event);
     if (mode === undefined) return [];
-    const notice = noticeBefore(events.slice(0, index), event);
+    const asked = noticeBefore(events.slice(0, index), event);
+    const given = Number(asked?.details['noticeMs'] ?? NaN) / timeScale;
+    const lasted = asked === undefined ? undefined : event.wall - asked.wall;
+    const noticeMs = isLetGo && !Number.isNaN(given) ? given : lasted;
     return [
       {
         at: event.wall,
         node: placeOf(event.subject).id,
-        nodeId: String(event.details['nodeId'] ?? ''),
+        nodeId: nodeIdOf(event),
         mode,
-        ...(notice === undefined ? {} : { noticeMs: event.wall - notice }),
+        ...(noticeMs === undefined ? {} : { noticeMs }),
+        ...(isLetGo && event.details['from'] !== 'PREEMPTED' ? { isLetGo } : {}),
       },
     ];
   });
 }
+
+const nodeIdOf = ({ details }: JournalEvent): string => String(details['nodeId'] ?? '');
+const isTold = ({ kind, details }: JournalEvent): boolean => kind === 'vm-power' && details['power'] === 'stopping';
 
 function modeOf({ kind, details: { from, to } }: JournalEvent): Preemption['mode'] | undefined {
   if (kind !== 'node-state') return undefined;
@@ -46,19 +60,19 @@ function modeOf({ kind, details: { from, to } }: JournalEvent): Preemption['mode
   return to === 'gone' && TAKEN_FROM.has(from) ? 'vanish' : undefined;
 }
 
-/** When the preemption was announced that now came true. */
-function noticeBefore(events: readonly JournalEvent[], { subject }: JournalEvent): EpochMs | undefined {
+/** What announced the preemption that now came true. */
+function noticeBefore(events: readonly JournalEvent[], { subject }: JournalEvent): JournalEvent | undefined {
   const names = new Set([subject, placeOf(subject).id]);
   const asked = events.findLast(
     ({ kind, subject: verb, details }) => kind === 'admin' && verb === 'preempt' && names.has(String(details['name'])),
   );
   const isNotice = asked?.details['notice'] === true || Number(asked?.details['noticeMs'] ?? 0) > 0;
-  return asked !== undefined && isNotice ? asked.wall : undefined;
+  return isNotice ? asked : undefined;
 }
 
 /** The attempt that lost the node; undefined: none ran on it yet. */
-export function attemptOn(nodeId: string, attempts: readonly AttemptNodes[]): number | undefined {
-  return attempts.findLast(({ nodes }) => nodes.some((node) => node.nodeId === nodeId))?.attempt;
+export function attemptOn(uid: string, attempts: readonly AttemptNodes[]): number | undefined {
+  return attempts.findLast(({ nodes }) => nodes.some((node) => node.uid === uid))?.attempt;
 }
 
 /** When each attempt's command was started, by its number, from the job's own log: `ISO running: attempt N on ..`. */

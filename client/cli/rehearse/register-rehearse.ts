@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { Invocation } from '../invocation.js';
-import { durationOption, outputOption, wholeNumber } from '../options.js';
+import { durationOption, type Invocation, outputOption, wholeNumber } from '../options.js';
 import type { RehearseFlags } from '../verbs/rehearse.js';
 import { DEFAULT_AFTER_MS } from './preemption-plan.js';
 import type { NoticeWish } from './preemption-plan.js';

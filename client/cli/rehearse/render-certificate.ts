@@ -1,7 +1,6 @@
-import { formatExactDuration } from '../render/duration.js';
+import { formatExactDuration } from '../render/quantities.js';
 import { count } from '../render/job-header.js';
-import { renderTable } from '../render/table.js';
-import { oneLine } from '../render/width.js';
+import { oneLine, renderTable } from '../render/columns.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import type { LostWork } from './lost-work.js';
 

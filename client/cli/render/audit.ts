@@ -1,7 +1,7 @@
 import type { LeakedLease, LeakedResource } from '../audit/leaks.js';
-import { formatDuration } from './duration.js';
+import { formatDuration } from './quantities.js';
 import { count } from './job-header.js';
-import { renderTable } from './table.js';
+import { renderTable } from './columns.js';
 
 export interface AuditReport {
   readonly leaks: readonly LeakedResource[];
@@ -13,14 +13,14 @@ export interface AuditReport {
   readonly all: number;
 }
 
-const TITLES = ['KIND', 'NAME', 'PROJECT', 'ZONE', 'ACCELERATOR', 'STATE', 'AGE', 'JOB', 'WHY'];
+const TITLES = ['KIND', 'NAME', 'ACCOUNT', 'ZONE', 'ACCELERATOR', 'STATE', 'AGE', 'JOB', 'WHY'];
 
-export function renderAudit(report: AuditReport, googleProjects: readonly string[], width?: number): readonly string[] {
+export function renderAudit(report: AuditReport, accounts: readonly string[], width?: number): readonly string[] {
   const { leaks, leases, leasesUnknown, ours, all } = report;
-  const rows = leaks.map(({ kind, name, googleProject, zone, accelerator, state, ageMs, job, why }) => [
+  const rows = leaks.map(({ kind, name, account, zone, accelerator, state, ageMs, job, why }) => [
     kind,
     name,
-    googleProject,
+    account,
     zone,
     accelerator,
     state,
@@ -39,6 +39,6 @@ export function renderAudit(report: AuditReport, googleProjects: readonly string
     ...(leaseRows.length > 0 ? renderTable([['LEASE', 'STATE', 'SLICES', 'WHY'], ...leaseRows], width) : []),
     ...(leasesUnknown === undefined ? [] : [`the leases could not be checked: ${leasesUnknown}`]),
     `${count(leaks.length, 'leak')}, ${count(leases.length, 'lease')} without a job: ` +
-      `${ours} of ${count(all, 'resource')} in ${googleProjects.join(', ')} are ours`,
+      `${ours} of ${count(all, 'resource')} in ${accounts.join(', ')} are ours`,
   ];
 }

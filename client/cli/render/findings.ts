@@ -1,5 +1,5 @@
 import type { Finding } from '../doctor/finding.js';
-import { renderTable } from './table.js';
+import { renderTable } from './columns.js';
 
 const MARKS: Readonly<Record<Finding['state'], string>> = { ok: 'ok', warning: 'warning', failed: 'FAILED' };
 

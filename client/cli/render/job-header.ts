@@ -1,8 +1,7 @@
-import { usdPerHour } from '../../../domain/prices.js';
-import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
+import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import type { JobRow } from '../../job-rows.js';
-import { oneLine } from './width.js';
+import { oneLine } from './columns.js';
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
@@ -10,13 +9,14 @@ import { oneLine } from './width.js';
  * @param isPricingSaid false: by the job file it is the pool's to say, which is not known here
  */
 export function jobHeader(id: string, spec: JobSpec, label: string | undefined, isPricingSaid = true): string {
-  const hosts = acceleratorOf(spec).hosts * spec.slices;
+  const { chips, hosts } = askedSize(spec);
+  const { pricing } = askedMachines(spec);
   const price = usdPerHour(spec);
   return [
     id,
     ...(spec.project === undefined ? [] : [`project ${spec.project}`]),
-    `${formatSlices(spec)} ${spec.tpu.pricing === 'any' ? 'any pricing' : spec.tpu.pricing}${isPricingSaid ? '' : ' by default'}`,
-    `${count(chipsOfJob(spec), 'chip')} on ${count(hosts, 'host')}`,
+    `${formatSlices(spec)} ${pricing === 'any' ? 'any pricing' : pricing}${isPricingSaid ? '' : ' by default'}`,
+    `${count(chips, 'chip')} on ${count(hosts, 'host')}`,
     ...(label !== undefined ? [label] : price === undefined ? [] : [`about $${price.toFixed(2)}/h`]),
   ].join('   ');
 }

@@ -1,12 +1,12 @@
 import type { JobPage, JobRow } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { formatDuration } from './duration.js';
+import { failingText } from './failing-task.js';
+import { formatDuration } from './quantities.js';
 import { count, reasonOf } from './job-header.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Places } from '../quota/places.js';
-import { renderTable } from './table.js';
-import { oneLine } from './width.js';
+import { oneLine, renderTable } from './columns.js';
 
 const TITLES = ['JOB', 'PROJECT', 'USER', 'SLICE', 'PHASE', 'FOR', 'TRIES', 'WHY'];
 
@@ -51,5 +51,6 @@ function rowCells(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): st
   const lasted = endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
   const where = place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
   const why = place === undefined ? reasonOf(row) : oneLine(place.why);
-  return [id, project, user, slice, where, formatDuration(lasted), String(attempts), why];
+  const standing = row.failingTask === undefined ? why : failingText(row.failingTask, now);
+  return [id, project, user, slice, where, formatDuration(lasted), String(attempts), standing];
 }

@@ -1,12 +1,13 @@
 import type { JobRow } from '../../job-rows.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
-import type { JobView, SliceView } from '../../../workflows/messages.js';
+import type { JobView, SliceView } from '../../../contract/job.js';
+import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { formatDuration, formatExactDuration } from './duration.js';
+import { failingText } from './failing-task.js';
+import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, count, reasonOf } from './job-header.js';
-import { renderTable } from './table.js';
-import { oneLine } from './width.js';
+import { oneLine, renderTable } from './columns.js';
 
 export interface StatusPlace {
   readonly bucket: string | undefined;
@@ -43,7 +44,7 @@ export function renderJobStatus(
 type Fact = readonly [string, string];
 
 function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
-  const { phase, phaseSince, project, user, pool, slice, submittedAt, endedAt, attempts, outcome } = row;
+  const { phase, phaseSince, project, user, pool, slice, submittedAt, endedAt, attempts, outcome, failingTask } = row;
   const reason = reasonOf(row);
   const place = row.position === undefined ? '' : `, ${ordinal(row.position)} of ${row.of} in line`;
   const since =
@@ -52,6 +53,7 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
       : `in ${formatExactDuration((outcome?.endedAt ?? endedAt) - submittedAt)}`;
   return [
     ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
+    ...(failingTask === undefined ? [] : [['WORKFLOW', failingText(failingTask, now)] as const]),
     ...(place === '' ? [] : [['why', `jobctl why ${row.id}   every reason, and the earliest time`] as const]),
     ['project', `${project} (pool ${pool}), user ${user}`],
     ['slice', slice],
@@ -73,9 +75,9 @@ function outcomeFacts({ result, exitCode, cause }: NonNullable<JobRow['outcome']
 }
 
 function viewFacts({ spec, preemptions, quotaPreemptions, attempt }: JobView): Fact[] {
-  const { tpu, modules, command } = spec;
+  const { modules, command } = spec;
   return [
-    ['pricing', `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`],
+    ['pricing', machineKind(kindOfJob(spec)).requestText(spec)],
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(command)],
     ...(attempt > 0 && preemptions > 0
@@ -118,11 +120,12 @@ function events({ events: all }: JobView, id: string): readonly string[] {
   ];
 }
 
-function missing({ id, endedAt }: JobRow, reason: string): readonly string[] {
-  return [
-    `  slices and events are missing: ${oneLine(reason)}`,
-    endedAt === undefined
-      ? '  is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)'
-      : `  \`jobctl logs ${id} --job\` has what was stored`,
-  ];
+function missing({ id, endedAt, failingTask }: JobRow, reason: string): readonly string[] {
+  return [`  slices and events are missing: ${oneLine(reason)}`, `  ${hint()}`];
+
+  function hint(): string {
+    if (failingTask !== undefined) return `what to do: \`jobctl why ${id}\``;
+    if (endedAt !== undefined) return `\`jobctl logs ${id} --job\` has what was stored`;
+    return 'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)';
+  }
 }

@@ -1,5 +1,5 @@
 import type { Environment } from '../dev/home.js';
-import { type Terminal, terminalWidth } from './width.js';
+import { type Terminal, terminalWidth } from './columns.js';
 
 export interface Symbols {
   readonly done: string;

@@ -1,8 +1,8 @@
 import type { PoolDefaults } from '../../../domain/job-file/pool-defaults.js';
 import type { QuotaUnits } from '../../../domain/units.js';
 import type { PoolRules, QuotaConfig, TierRule } from '../../../quota/quota-config.js';
-import { formatDuration } from './duration.js';
-import { renderTable } from './table.js';
+import { formatDuration } from './quantities.js';
+import { renderTable } from './columns.js';
 
 /** What a pool file comes to. */
 export function poolEssentials({ googleProject, zones, tpu = {} }: PoolDefaults): readonly string[] {

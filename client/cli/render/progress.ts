@@ -1,9 +1,9 @@
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { formatDuration, formatExactDuration } from './duration.js';
+import { formatDuration, formatExactDuration } from './quantities.js';
 import { count } from './job-header.js';
 import type { Look } from './look.js';
-import { cutToWidth, oneLine, padToWidth } from './width.js';
+import { cutToWidth, oneLine, padToWidth } from './columns.js';
 
 /** A line for a terminal, for a pipe, or for both. */
 export interface ProgressLine {

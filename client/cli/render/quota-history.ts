@@ -1,11 +1,9 @@
 import type { EpochMs } from '../../../domain/units.js';
 import type { HistoryLine, LeaseStory, UsageRow, Window } from '../../../quota/pool-history.js';
-import { formatUnits } from '../../../quota/quota-units.js';
-import { utcMinute } from './clock-time.js';
-import { formatDuration } from './duration.js';
+import { formatUnits } from '../../../domain/units.js';
+import { formatDuration, utcMinute } from './quantities.js';
 import { count } from './job-header.js';
-import { renderTable } from './table.js';
-import { oneLine } from './width.js';
+import { oneLine, renderTable } from './columns.js';
 
 /** What `jobctl quota history` tells of a window. */
 export interface ToldHistory {

@@ -2,17 +2,15 @@ import { chipsOfUnits } from '../../../domain/accelerators.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { PoolAccounts, ProjectAccount } from '../../../quota/pool-accounts.js';
-import type { PoolSnapshot } from '../../../quota/published-state.js';
+import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
 import { DEFAULT_RULES, UNLIMITED_NOTE } from '../../../quota/quota-config.js';
 import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-config.js';
-import { formatUnits } from '../../../quota/quota-units.js';
-import { utcMinute } from './clock-time.js';
-import { formatDuration } from './duration.js';
+import { formatUnits } from '../../../domain/units.js';
+import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
 import { count } from './job-header.js';
 import type { Look } from './look.js';
-import { renderTable } from './table.js';
-import { oneLine, padToWidth, textWidth } from './width.js';
+import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 
 /** `jobctl quota show`: a pool as it was published. Bars on a terminal only. */
 export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: EpochMs, look: Look): readonly string[] {
@@ -33,10 +31,12 @@ export function renderPool(state: PoolSnapshot, accounts: PoolAccounts, now: Epo
 
 type Fact = readonly [string, string];
 
-function poolFacts({ admission, admissionReason, source, problem, view, at }: PoolSnapshot, now: EpochMs): Fact[] {
+function poolFacts(state: PoolSnapshot, now: EpochMs): Fact[] {
+  const { admission, admissionReason, source, problem, rebuilding, view, at } = state;
   const why = admissionReason === undefined ? '' : `: ${oneLine(admissionReason)}`;
   const files = view.config.kind === 'unlimited' ? UNLIMITED_NOTE : (source ?? 'in force');
   return [
+    ...(rebuilding === undefined ? [] : [['REBUILDING', rebuildingNote(rebuilding)] as const]),
     ['admission', `${ADMISSIONS[admission]}${why}`],
     ['files', oneLine(files)],
     ...(problem === undefined
@@ -45,6 +45,14 @@ function poolFacts({ admission, admissionReason, source, problem, view, at }: Po
     ['jobs', `${leaseCounts(view.leases)}, ${view.requests.length} waiting`],
     ['as of', `${formatDuration(now - at)} ago`],
   ];
+}
+
+/** What stands under it is only what the pool has heard so far. */
+function rebuildingNote({ since, until, waitsFor, waitsForCount }: Rebuilding): string {
+  const more = waitsForCount - waitsFor.length;
+  const jobs = oneLine([...waitsFor, ...(more > 0 ? [`${more} more`] : [])].join(', '));
+  const who = waitsForCount === 0 ? 'reads what is open' : `waits for ${jobs}`;
+  return `since ${utcMinute(since)} UTC: ${who}, until ${utcMinute(until)} UTC at most; nothing is granted, and the numbers below are what it has heard so far`;
 }
 
 const ADMISSIONS: Readonly<Record<PoolSnapshot['admission'], string>> = {

@@ -1,9 +1,9 @@
 import type { SetUpStepRecord } from '../../../domain/setup-record.js';
 import type { HostSpans, ModuleSpan, SetUpSpans, Span, Timeline } from '../timeline.js';
-import { formatExactDuration } from './duration.js';
+import { formatExactDuration } from './quantities.js';
 import { count } from './job-header.js';
 import type { Colour, Look } from './look.js';
-import { cutToWidth, oneLine, padToWidth } from './width.js';
+import { cutToWidth, oneLine, padToWidth } from './columns.js';
 
 /** In a pipe, where no terminal says how wide it is. */
 const USUAL_WIDTH = 100;

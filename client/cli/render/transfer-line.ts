@@ -1,6 +1,6 @@
 import type { UploadProgress } from '../../uploads.js';
-import { sizeText } from './size.js';
-import { cutToWidth, type Terminal, terminalWidth } from './width.js';
+import { sizeText } from './quantities.js';
+import { cutToWidth, type Terminal, terminalWidth } from './columns.js';
 
 /** Milliseconds. What takes less is not worth a line. */
 const SILENT_MS = 2_000;

@@ -1,14 +1,24 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { amountOf, andList, demandOf, dueText, ordinal, reasonText } from '../../../quota/explanation/explain-words.js';
+import {
+  amountOf,
+  andList,
+  demandOf,
+  dueText,
+  ordinal,
+  reasonText,
+  rebuildingText,
+} from '../../../quota/explanation/explain-words.js';
 import type { Wording } from '../../../quota/explanation/explain-words.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
-import type { JobView, SliceView } from '../../../workflows/messages.js';
+import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
+import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { WhyWaiting } from '../quota/why-waiting.js';
-import { formatDuration, formatExactDuration } from './duration.js';
+import { FAILING_REMEDY, failingText } from './failing-task.js';
+import { formatDuration, formatExactDuration } from './quantities.js';
 import { count, reasonOf } from './job-header.js';
-import { oneLine, wrapToWidth } from './width.js';
+import { oneLine, wrapToWidth } from './columns.js';
 
 /** Jobs by their ids, times of today by the clock of who looks, others with their date. */
 export function wordingFor(hasTiers: boolean, now: EpochMs): Wording {
@@ -41,6 +51,27 @@ export function renderWaiting(row: JobRow, waiting: WhyWaiting, now: EpochMs, wi
   ];
 }
 
+export type RebuildingPool = Pick<PoolSnapshot, 'pool' | 'at'> & { readonly rebuilding: Rebuilding };
+
+/** `jobctl why` of a job that waits for a pool whose workflow lost its memory. */
+export function renderRebuilding(row: JobRow, state: RebuildingPool, now: EpochMs, width?: number): readonly string[] {
+  const { pool, at, rebuilding } = state;
+  const text = rebuildingText(pool, rebuilding, (time) => clockTime(time, now));
+  return [
+    ...wrapped(`${row.id} waits: ${oneLine(text)}.`, width, ''),
+    ...wrapped(`Pool ${pool} as of ${formatDuration(now - at)} ago.${labelOf(row)}`, width, ''),
+  ];
+}
+
+/** Of a job whose workflow stands still. Nothing of others. */
+export function renderFailing({ failingTask }: JobRow, now: EpochMs, width?: number): readonly string[] {
+  if (failingTask === undefined) return [];
+  return [
+    ...wrapped(`Its workflow ${withStop(failingText(failingTask, now))}`, width, ''),
+    ...wrapped(FAILING_REMEDY, width, ''),
+  ];
+}
+
 /** What would help, and what happens by itself. */
 function outlook({ why, remedies, short }: WhyWaiting, words: Wording): string {
   const least = short === undefined ? '' : `${amountOf(short.type, short.units)} have to come free at least`;
@@ -61,6 +92,7 @@ function priorityText({ priority, starts }: Extract<Remedy, { kind: 'priority' }
   return `with priority ${priority} it would ${starts ? 'start' : 'be 1st'}`;
 }
 
+const withStop = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 const asSentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /** `jobctl why` of a job that does not wait for its pool, or of whose waiting nothing more is known. */
@@ -68,7 +100,7 @@ export function renderWhy(row: JobRow, view: JobView | undefined, now: EpochMs, 
   const reason = reasonOf(row);
   const because = reason === '' ? '' : `: ${reason}`;
   return [
-    ...wrapped(`${row.id} ${doing(row, now)}${because}${because.endsWith('.') ? '' : '.'}${labelOf(row)}`, width, ''),
+    ...wrapped(`${row.id} ${withStop(`${doing(row, now)}${because}`)}${labelOf(row)}`, width, ''),
     ...causeOf(row).flatMap((line) => wrapped(line, width, '')),
     ...(view?.slices ?? []).filter(isUnsettled).flatMap((slice) => wrapped(sliceText(slice), width, '  ')),
   ];

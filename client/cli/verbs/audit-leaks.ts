@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { StoreReader } from '../../../cloud/store/port.js';
-import { listEverything } from '../../../cloud/tpu/audit.js';
-import type { AuditedResource } from '../../../cloud/tpu/audit.js';
+import type { AuditedResource } from '../../../cloud/machines/audited-resource.js';
 import { ownershipFrom } from '../../../domain/identity.js';
-import { googleProjectOf, googleProjectsPrefix, ownerObject } from '../../../domain/store-layout.js';
+import { MACHINE_KINDS, machineKind, type MachineKindName } from '../../../domain/machines.js';
+import { accountOfObject, ownerObject } from '../../../domain/store-layout.js';
 import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/leaks.js';
 import type { HeldLease } from '../audit/leaks.js';
 import { CliError } from '../cli-error.js';
@@ -11,9 +11,10 @@ import { openReader, withTemporal } from '../connect.js';
 import { resolveContext, storeOf } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { cliKind } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -21,28 +22,28 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 }
 
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
-  const { report, googleProjects } = await audit(resolveContext(flags), flags);
+  const { report, accounts } = await audit(resolveContext(flags), flags);
   if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, googleProjects, terminalWidth(process.stdout)).join('\n')}\n`);
+  else process.stdout.write(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
   return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 
 export interface Audited {
   readonly report: AuditReport;
-  readonly googleProjects: readonly string[];
+  readonly accounts: readonly string[];
 }
 
 /** An independent listing of what the cloud holds of this installation, and of what has no open job. */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
   const store = await openReader(storeOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
-  const googleProjects = await googleProjectsOf(flags, context, store);
+  const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {
     // The cloud first: what is made while we read belongs to a job that Temporal is then asked about.
-    const everything = await listAll(googleProjects, context);
+    const everything = await listAll(accounts, context);
     return judge(temporal, ownResources(everything, owner), flags.grace, everything.length);
   });
-  return { report, googleProjects };
+  return { report, accounts: accounts.map(({ account }) => account) };
 }
 
 async function judge(
@@ -78,26 +79,33 @@ async function ownerOf(store: StoreReader): Promise<string> {
   );
 }
 
-/** The one that a flag names; else the configured one and all in which a job was ever accepted, which the store knows too. */
-async function googleProjectsOf(
+interface Account {
+  readonly kind: MachineKindName;
+  readonly account: string;
+}
+
+/** The one that a flag names; else, of each kind, the configured one and all in which the store remembers a job. */
+async function accountsOf(
   flags: Pick<AuditFlags, 'googleProject'>,
   { googleProject }: CliContext,
   store: StoreReader,
-): Promise<readonly string[]> {
-  if (flags.googleProject !== undefined) return [flags.googleProject];
-  const remembered = (await store.list(googleProjectsPrefix)).map(({ name }) => googleProjectOf(name));
-  const all = new Set([...(googleProject === undefined ? [] : [googleProject]), ...remembered]);
-  if (all.size === 0) throw noProject();
-  return [...all];
+): Promise<readonly Account[]> {
+  const named = flags.googleProject;
+  const ofKinds = MACHINE_KINDS.map(async (kind): Promise<readonly Account[]> => {
+    const { account: accountOf, accountsPrefix } = machineKind(kind);
+    if (named !== undefined) return [{ kind, account: accountOf({ googleProject: named }) }];
+    const remembered = (await store.list(accountsPrefix)).map(({ name }) => accountOfObject(accountsPrefix, name));
+    const own = googleProject === undefined ? [] : [accountOf({ googleProject })];
+    return [...new Set([...own, ...remembered])].map((account) => ({ kind, account }));
+  });
+  const all = (await Promise.all(ofKinds)).flat();
+  if (all.length === 0) throw noProject();
+  return all;
 }
 
-/** One that cannot be listed fails the audit: a part of the truth would pass for all of it. */
-async function listAll(
-  googleProjects: readonly string[],
-  { tpuRestEndpoint }: CliContext,
-): Promise<readonly AuditedResource[]> {
-  const endpoint = tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint };
-  const listings = googleProjects.map((googleProject) => listEverything({ googleProject, ...endpoint }));
+/** An account that cannot be listed fails the audit: a part of the truth would pass for all of it. */
+async function listAll(accounts: readonly Account[], context: CliContext): Promise<readonly AuditedResource[]> {
+  const listings = accounts.map(({ kind, account }) => cliKind(kind).audit(account, context));
   return (await Promise.all(listings)).flat();
 }
 

@@ -3,7 +3,7 @@ import { newCodecKey } from '../../../cloud/codec/codec-key.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { watchEnd } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interruptions.js';
 
 export interface NewKeyFlags {
   readonly file?: string;

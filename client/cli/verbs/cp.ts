@@ -12,7 +12,7 @@ import { type Reach, type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { isFolder, remoteFiles } from '../hosts/remote-files.js';
 import type { OutputFlag } from '../options.js';
 import { count } from '../render/job-header.js';
-import { watchEnd } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interruptions.js';
 
 export type CpFlags = ReachFlags & OutputFlag;
 

@@ -2,14 +2,12 @@ import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
-import { withClient } from '../connect.js';
+import { openWritableStore, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { count } from '../render/job-header.js';
-import { pause } from '../watch/outage.js';
-import { watchEnd } from '../watch/interrupt.js';
-import { openWritableStore } from '../writable-store.js';
+import { pause, watchEnd } from '../watch/interruptions.js';
 
 export interface DeleteFlags extends ContextFlags, OutputFlag {
   readonly yes?: true;

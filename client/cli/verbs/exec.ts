@@ -3,12 +3,12 @@ import { shellQuote, shellWords } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type HostResult, onEachHost } from '../hosts/fleet.js';
-import type { HostChoice } from '../hosts/host-choice.js';
+import type { HostChoice } from '../hosts/host-options.js';
 import { type ExecOutput, execOutput } from '../hosts/exec-output.js';
 import type { JobHost } from '../hosts/job-hosts.js';
 import { type ReachFlags, reachHosts } from '../hosts/reach.js';
 import type { OutputFlag } from '../options.js';
-import { watchEnd } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interruptions.js';
 
 export interface ExecFlags extends ReachFlags, OutputFlag {
   readonly host: HostChoice;

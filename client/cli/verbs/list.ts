@@ -2,10 +2,11 @@ import { withClient } from '../connect.js';
 import { resolveContext } from '../context.js';
 import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { knownToFail, withFailingTasks } from '../failing-jobs.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobList } from '../render/job-list.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag {
   readonly project?: string;
@@ -24,7 +25,8 @@ export function list(flags: ListFlags): Promise<number> {
   };
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
-    const page = await client.list(filter);
+    const [listed, failing] = await Promise.all([client.list(filter), knownToFail(context)]);
+    const page = { ...listed, rows: await withFailingTasks(listed.rows, failing, client) };
     const places = await placesOf(page.rows, context);
     if (output === 'json') {
       const jobs = page.rows.map((row) => ({ ...row, ...places.byJob.get(row.id) }));

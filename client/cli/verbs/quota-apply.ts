@@ -15,7 +15,7 @@ import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
 import { type ConfigChange, configDifference } from '../quota/config-difference.js';
 import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { renderApply } from '../render/quota-apply.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;

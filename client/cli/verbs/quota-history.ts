@@ -15,10 +15,10 @@ import { openReader } from '../connect.js';
 import { type ContextFlags, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { formatDuration } from '../render/duration.js';
+import { formatDuration } from '../render/quantities.js';
 import { count } from '../render/job-header.js';
 import { renderHistory, type ToldHistory } from '../render/quota-history.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface QuotaHistoryFlags extends ContextFlags, OutputFlag {
   readonly pool: string;

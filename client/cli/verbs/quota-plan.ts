@@ -3,8 +3,7 @@ import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { formatProblems } from '../../../domain/problem.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { plainWording } from '../../../quota/explanation/explain-words.js';
-import { parsePlanState } from '../../../quota/plan-state.js';
-import { planOf } from '../../../quota/plan.js';
+import { parsePlanState, planOf } from '../../../quota/plan.js';
 import type { Pool, QuotaConfig } from '../../../quota/quota-config.js';
 import { CliError } from '../cli-error.js';
 import { type ContextFlags, resolveContext } from '../context.js';
@@ -14,7 +13,7 @@ import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { renderPlan } from '../render/quota-plan.js';
 import { wordingFor } from '../render/why.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface QuotaPlanFlags extends ContextFlags, OutputFlag {
   /** The quota file. */

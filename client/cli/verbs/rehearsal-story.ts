@@ -1,13 +1,13 @@
 import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
 import { CliError } from '../cli-error.js';
+import { loadFrom } from '../dev/packages.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { localRehearsal } from '../rehearsal/local-rehearsal.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
-import { watchEnd } from '../watch/interrupt.js';
-import { pause } from '../watch/outage.js';
+import { pause, watchEnd } from '../watch/interruptions.js';
 
 /** The verbs of `jobctl rehearsal` about what happened and what is to happen. */
 
@@ -67,7 +67,10 @@ export async function startScript(admin: RehearsalAdmin, file: string): Promise<
 /** The text of a fault script that can be run. @throws CliError with file, line and column of each problem */
 export async function checkedScript(file: string): Promise<string> {
   const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
-  const { readScript, ScriptError } = await import('../../../rehearsal/script/read-script.js');
+  const { readScript, ScriptError } = await loadFrom(
+    '@jobctl/cloud-tpu-rehearsal',
+    () => import('../../../rehearsal/script/read-script.js'),
+  );
   try {
     readScript(text);
     return text;

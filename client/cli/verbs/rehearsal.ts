@@ -1,13 +1,13 @@
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { stackHome } from '../dev/home.js';
+import { loadFrom } from '../dev/packages.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import type { ClockState } from '../rehearsal/admin-answers.js';
+import { type ClockState, sliceNamed } from '../rehearsal/admin-answers.js';
 import { endpointsOf, localRehearsal } from '../rehearsal/local-rehearsal.js';
 import { renderClock, renderRehearsal } from '../rehearsal/render-status.js';
-import { sliceNamed } from '../rehearsal/slice-named.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 /** The verbs of `jobctl rehearsal` that ask or change something once. Durations are in milliseconds. */
 
@@ -141,7 +141,10 @@ export interface EnvFlags extends OutputFlag {
 /** Works also while the rehearsal does not run: its addresses stay the same. */
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
-  const { clientEnvironment } = await import('../../../rehearsal/client-environment.js');
+  const { clientEnvironment } = await loadFrom(
+    '@jobctl/cloud-tpu-rehearsal',
+    () => import('../../../rehearsal/client-environment.js'),
+  );
   const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
   const variables = clientEnvironment(endpointsOf(stack), place);
   print(output, variables, () => (unset === true ? unsetLines(variables) : exportLines(variables)));

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { formatSlices } from '../../../domain/job-units.js';
+import { formatSlices } from '../../../domain/machines.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
@@ -15,23 +15,26 @@ import type { ClockState } from '../rehearsal/admin-answers.js';
 import { findingsOf, leaksLeft } from '../rehearse/after-the-end.js';
 import type { Certificate } from '../rehearse/certificate.js';
 import { exitCodeOfCertificate } from '../rehearse/certificate.js';
-import { emptyBuckets } from '../rehearse/empty-buckets.js';
-import { lendSecrets } from '../rehearse/lend-secrets.js';
+import {
+  createEmptyBuckets,
+  copySecrets,
+  openPrivateStack,
+  type PrivateStack,
+  requireConfinement,
+} from '../rehearse/private-stack.js';
 import { preemptAsPlanned } from '../rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js';
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
-import { openPrivateStack, requireConfinement } from '../rehearse/private-stack.js';
-import type { PrivateStack } from '../rehearse/private-stack.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
 import { renderCertificate } from '../rehearse/render-certificate.js';
-import { prefixedSink } from '../watch/host-sink.js';
-import { watchEnd } from '../watch/interrupt.js';
+import { prefixedSink } from '../watch/host-lines.js';
+import { watchEnd } from '../watch/interruptions.js';
 import { LogFollower } from '../watch/log-follower.js';
 import { openScreen } from '../watch/screen.js';
 import { watchJob } from '../watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export interface RehearseFlags extends OutputFlag {
   readonly preempt?: number;
@@ -70,7 +73,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   const stack = await openPrivateStack({ env: process.env, timeScale: flags.timeScale, onProgress: toStderr });
   try {
     if (signal.aborted) return ExitCode.Interrupted;
-    await lendSecrets(job.spec, own, stack.context);
+    await copySecrets(job.spec, own, stack.context);
     const certificate = await certify(stack, { file, job, sshKey, flags, seed, signal });
     if (certificate === undefined) return ExitCode.Interrupted;
     print(certificate, flags.output);
@@ -94,7 +97,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
   const { file, job, flags, seed, signal } = wish;
   const { admin, context } = stack;
   const confinement = await requireConfinement(admin, flags.unconfined === true);
-  for (const bucket of await emptyBuckets(stack.stack, job.source))
+  for (const bucket of await createEmptyBuckets(stack.stack, job.source))
     toStderr(`gs://${bucket} is an empty bucket of this rehearsal, not yours`);
   if (flags.script !== undefined) await startScript(admin, flags.script);
   const { createStore } = await import('../../../cloud/store/gcs.js');
@@ -106,10 +109,11 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
       if (row === undefined) return undefined;
       const outcome = await client.wait(row.id);
       const store = await openReader(place);
-      const findings = await findingsOf({ job: row.id, outcome, store, admin, measures: measuresOf(flags) });
-      const leaks = await leaksLeft(context, signal);
       // What it was, not what was asked for.
       const { scale: timeScale } = (await admin.get('clock')) as ClockState;
+      const measures = measuresOf(flags);
+      const findings = await findingsOf({ job: row.id, outcome, store, admin, measures, timeScale });
+      const leaks = await leaksLeft(context, signal);
       if (signal.aborted) return undefined;
       return {
         ...{ v: 1, label: 'REHEARSAL', file, job: row.id, slice: formatSlices(job.spec), outcome, ...findings },

@@ -5,8 +5,8 @@ import { CliError } from '../cli-error.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { formatDuration } from '../render/duration.js';
-import { renderTable } from '../render/table.js';
+import { formatDuration } from '../render/quantities.js';
+import { renderTable } from '../render/columns.js';
 
 export type SecretFlags = Pick<ContextFlags, 'secretStore'> & OutputFlag;
 export type SecretPutFlags = SecretFlags & { readonly fromFile?: string };

@@ -1,6 +1,8 @@
+import { userInfo } from 'node:os';
 import type { Connection } from '@temporalio/client';
+import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
-import { TASK_QUEUE } from '../../../workflows/messages.js';
+import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { withTemporal } from '../connect.js';
 import { resolveContext, storeOf } from '../context.js';
 import type { ContextFlags } from '../context.js';
@@ -11,6 +13,9 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
   readonly retention: number;
   readonly temporalCloud?: true;
+  /** Changes of workflow code to switch on, and off. */
+  readonly activate?: readonly string[];
+  readonly deactivate?: readonly string[];
 }
 
 /** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
@@ -22,6 +27,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const store = createStore({ ...place, ...(projectId === undefined ? {} : { projectId }) });
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../setup-server.js');
+    const { changeSteps } = await import('../../change-switches.js');
     const steps: SetupStep[] = [];
     const setup = {
       client,
@@ -32,13 +38,25 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       retentionMs: flags.retention,
       isCloud: flags.temporalCloud ?? isTemporalCloud(address),
     };
-    for await (const step of setUpServer(setup)) {
+    for await (const step of join(setUpServer(setup), changeSteps(setup, movesOf(flags)))) {
       steps.push(step);
       if (flags.output === 'text') process.stdout.write(`${linesOf(step).join('\n')}\n`);
     }
     if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ address, steps }, null, 2)}\n`);
     return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
   });
+}
+
+async function* join<T>(...sequences: readonly AsyncIterable<T>[]): AsyncGenerator<T> {
+  for (const sequence of sequences) yield* sequence;
+}
+
+function movesOf({ activate = [], deactivate = [] }: SetupServerFlags): readonly SwitchMove[] {
+  const by = userInfo().username;
+  return [
+    ...deactivate.map((id) => ({ id, to: 'off', by }) as const),
+    ...activate.map((id) => ({ id, to: 'on', by }) as const),
+  ];
 }
 
 /** Namespace endpoints and regional ones (docs.temporal.io/cloud, "Namespace endpoints", 2026-11). */

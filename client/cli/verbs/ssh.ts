@@ -1,12 +1,17 @@
-import { watchSignals } from '../hosts/pass-signals.js';
-import { startOpenSsh } from '../hosts/open-ssh.js';
+import { createServer } from 'node:net';
+import { startOpenSsh, watchSignals } from '../hosts/open-ssh.js';
 import { type ReachFlags, reachHosts } from '../hosts/reach.js';
+import { CliError } from '../cli-error.js';
+import type { ForwardedPorts } from '../hosts/host-options.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** The verbs that run the OpenSSH client. */
 
 export interface SshFlags extends ReachFlags {
   readonly host: number;
 }
 
-/** The exit code is that of ssh: the remote shell's or command's, and 255 where the connection failed. */
+/** Opens a shell or runs a command on one host. @returns the exit code of ssh: the remote command's, or 255 if the connection failed */
 export async function ssh(job: string, flags: SshFlags, words: readonly string[] | undefined): Promise<number> {
   const reach = await reachHosts(job, [flags.host], flags);
   const [host] = reach.hosts;
@@ -14,4 +19,55 @@ export async function ssh(job: string, flags: SshFlags, words: readonly string[]
   const process = await startOpenSsh(reach, host, words ?? []);
   const stop = watchSignals(process);
   return process.exitCode.finally(stop);
+}
+
+export interface PortForwardFlags extends ReachFlags {
+  readonly host: number;
+}
+
+/** Printed by ssh's LocalCommand as soon as the forwarded port is open. */
+const LISTENS = 'jobctl-port-forward-listens';
+
+/** Checks the port before ssh does, because ssh's message does not say what to do. @throws CliError */
+function mustBeFree(port: number, another: string): Promise<void> {
+  const probe = createServer();
+  return new Promise((resolve, reject) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be listened at: ${error.message}`;
+      reject(new CliError(ExitCode.Usage, `port ${port} of this computer ${why}`, `name another: ${another}`));
+    });
+    probe.listen(port, '127.0.0.1', () => void probe.close(() => resolve()));
+  });
+}
+
+/** Forwards a loopback port of this computer to a port of a host until Ctrl-C. @throws CliError if the local port is in use */
+export async function portForward(
+  job: string,
+  { local, remote }: ForwardedPorts,
+  flags: PortForwardFlags,
+): Promise<number> {
+  await mustBeFree(local, `jobctl port-forward ${job} ${local === 65_535 ? local - 1 : local + 1}:${remote}`);
+  const reach = await reachHosts(job, [flags.host], flags);
+  const [host] = reach.hosts;
+  if (host === undefined) throw new RangeError(`${job}: no host ${flags.host} was chosen`);
+  const options = { ExitOnForwardFailure: 'yes', PermitLocalCommand: 'yes', LocalCommand: `echo ${LISTENS}` };
+  const words = [
+    ...['-N', '-L', `127.0.0.1:${local}:localhost:${remote}`],
+    ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
+  ];
+  const ssh = await startOpenSsh(reach, host, words, (text) => {
+    if (text.includes(LISTENS))
+      process.stdout.write(
+        `http://127.0.0.1:${local} is port ${remote} of host ${host.number} of ${job}; Ctrl-C ends it\n`,
+      );
+  });
+  let isEnded = false;
+  const end = (): void => {
+    isEnded = true;
+    ssh.kill('SIGTERM');
+  };
+  const stop = watchSignals(ssh);
+  process.once('SIGINT', end).once('SIGTERM', end);
+  const code = await ssh.exitCode.finally(stop);
+  return isEnded ? ExitCode.Done : code;
 }

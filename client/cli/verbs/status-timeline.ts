@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { setUpObject } from '../../../domain/store-layout.js';
-import type { JobEvent } from '../../../workflows/messages.js';
+import type { JobEvent } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { storedJobLog } from '../../job-logs.js';
 import type { JobRow } from '../../job-rows.js';

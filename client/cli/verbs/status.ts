@@ -1,4 +1,4 @@
-import type { JobView } from '../../../workflows/messages.js';
+import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { withClient } from '../connect.js';
 import { resolveContext } from '../context.js';
@@ -8,7 +8,7 @@ import { shownHostKeys } from '../hosts/shown-host-keys.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
-import { terminalWidth } from '../render/width.js';
+import { terminalWidth } from '../render/columns.js';
 
 export type StatusFlags = ContextFlags & OutputFlag & { readonly timeline?: true };
 
@@ -19,7 +19,8 @@ export function status(id: string, flags: StatusFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const row = await client.row(id);
-    const [view, places] = await Promise.all([viewOf(client, id), placesOf([row], context)]);
+    const asking = row.failingTask === undefined ? viewOf(client, id) : { missing: 'its workflow stands still' };
+    const [view, places] = await Promise.all([asking, placesOf([row], context)]);
     const standing = places.byJob.get(id);
     const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
     if (flags.output === 'json') {

@@ -1,3 +1,4 @@
+import { askedMachines } from '../../../domain/machines.js';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
@@ -6,7 +7,7 @@ import type { JobClient } from '../../job-client.js';
 import type { Submitted } from '../../submissions.js';
 import { farBuckets } from '../bucket-regions.js';
 import { CliError } from '../cli-error.js';
-import { withClient } from '../connect.js';
+import { storeForFiles, withClient } from '../connect.js';
 import { localContext, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { billedLine } from '../dev/billed-line.js';
@@ -21,7 +22,6 @@ import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import { TransferLine } from '../render/transfer-line.js';
 import type { Screen } from '../watch/screen.js';
-import { storeForFiles } from '../writable-store.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
@@ -48,7 +48,7 @@ export async function submit(
   tellWarnings(file, job.warnings);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
-  const farAway = farBuckets(job.spec, context);
+  const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
   const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
   tellWarnings(file, keys.warnings);
   const store = await storeForFiles(job.files, context);
@@ -117,7 +117,7 @@ async function follow(
 ): Promise<number> {
   const [{ followToEnd }, { watchEnd }] = await Promise.all([
     import('../watch/follow-to-end.js'),
-    import('../watch/interrupt.js'),
+    import('../watch/interruptions.js'),
   ]);
   const { exitCode, row } = await followToEnd({
     client,

@@ -1,4 +1,4 @@
-import { acceleratorOf, chipsOfJob, formatSlices } from '../../../domain/job-units.js';
+import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { formatProblems } from '../../../domain/problem.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
 import { CliError } from '../cli-error.js';
@@ -8,7 +8,7 @@ import { type GoodJob, readJobFile, readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { commandSummary, count } from '../render/job-header.js';
 import { poolEssentials, timeEssentials } from '../render/operator-files.js';
-import { renderTable } from '../render/table.js';
+import { renderTable } from '../render/columns.js';
 
 export interface ValidateFlags extends OutputFlag {
   readonly set?: readonly string[];
@@ -35,7 +35,7 @@ async function judge(file: string, flags: ValidateFlags): Promise<Verdict> {
       return { notes: [], lines, json: { pool: defaults, ...(rules && { rules }), warnings: [] } };
     }
     case 'quota': {
-      const { judgeFiles } = await import('./quota-validate.js');
+      const { judgeFiles } = await import('./quota-files.js');
       return judgeFiles(file, flags.poolFile);
     }
   }
@@ -66,18 +66,12 @@ async function readPoolFile(file: string): Promise<Extract<ParsedPoolFile, { ok:
 }
 
 function jobEssentials({ spec, leftToPool }: GoodJob): readonly string[] {
-  const { tpu, modules, command } = spec;
-  const hosts = acceleratorOf(spec).hosts * spec.slices;
+  const { modules, command } = spec;
+  const { chips, hosts } = askedSize(spec);
   const orPools = (key: string): string => (leftToPool.includes(key) ? " (or the pool's)" : '');
   const rows: (readonly [string, string])[] = [
-    ['slice', `${formatSlices(spec)}: ${count(chipsOfJob(spec), 'chip')} on ${count(hosts, 'host')}`],
-    ['pricing', `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}`],
-    [
-      'zones',
-      tpu.zones.length === 0 ? "the pool's: the file names none (--pool-file checks it)" : tpu.zones.join(', '),
-    ],
-    ['project', tpu.project ?? "the pool's, else the worker's"],
-    ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
+    ['slice', `${formatSlices(spec)}: ${count(chips, 'chip')} on ${count(hosts, 'host')}`],
+    ...machineKind(kindOfJob(spec)).requestFacts(spec, orPools),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(command)],
   ];

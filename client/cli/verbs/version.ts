@@ -25,7 +25,7 @@ export function ownVersions(): Versions {
 }
 
 /** From source this file lies three folders below package.json, built one more. */
-function ownVersion(): string {
+export function ownVersion(): string {
   const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../';
   return versionIn(new URL(`${up}package.json`, import.meta.url));
 }

@@ -4,9 +4,9 @@ import type { ContextFlags } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { formatDuration } from '../render/duration.js';
+import { formatDuration } from '../render/quantities.js';
 import { followToEnd } from '../watch/follow-to-end.js';
-import { watchEnd } from '../watch/interrupt.js';
+import { watchEnd } from '../watch/interruptions.js';
 import { openScreen } from '../watch/screen.js';
 
 export interface WaitFlags extends ContextFlags, OutputFlag {

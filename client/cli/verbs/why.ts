@@ -1,8 +1,9 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import { plainWording, reasonText } from '../../../quota/explanation/explain-words.js';
+import type { PoolSnapshot } from '../../../quota/published-state.js';
 import type { Remedy } from '../../../quota/explanation/remedies.js';
-import { renamed } from '../../../quota/explanation/renamed.js';
-import type { JobView } from '../../../workflows/messages.js';
+import { renamed } from '../../../quota/explanation/explanation.js';
+import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { readPoolState } from '../../pool-state.js';
@@ -11,8 +12,8 @@ import { type CliContext, type ContextFlags, resolveContext } from '../context.j
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { whyWaiting, type WhyWaiting } from '../quota/why-waiting.js';
-import { renderWaiting, renderWhy } from '../render/why.js';
-import { terminalWidth } from '../render/width.js';
+import { type RebuildingPool, renderFailing, renderRebuilding, renderWaiting, renderWhy } from '../render/why.js';
+import { terminalWidth } from '../render/columns.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;
 
@@ -24,21 +25,34 @@ export function why(id: string, flags: WhyFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const row = await client.row(id);
-    const waiting = row.phase === 'queued' ? await waitingOf(context, row) : undefined;
-    const view = waiting === undefined && row.endedAt === undefined ? await viewOf(client, id) : undefined;
+    const state = row.phase === 'queued' ? await stateOf(context, row) : undefined;
+    if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags);
+    const waiting = state && whyWaiting(state, id);
+    const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined;
+    const view = isAsked ? await viewOf(client, id) : undefined;
     const now = Date.now();
     const width = terminalWidth(process.stdout);
-    const lines = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
+    const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
+    const lines = [...why, ...renderFailing(row, now, width)];
     const text = flags.output === 'json' ? JSON.stringify(asJson(row, waiting, now), null, 2) : lines.join('\n');
     process.stdout.write(`${text}\n`);
     return ExitCode.Done;
   });
 }
 
-async function waitingOf({ store }: CliContext, { id, pool }: JobRow): Promise<WhyWaiting | undefined> {
-  if (store === undefined) return undefined;
-  const state = await readPoolState(await openReader(store), pool);
-  return state && whyWaiting(state, id);
+async function stateOf({ store }: CliContext, { pool }: JobRow): Promise<PoolSnapshot | undefined> {
+  return store === undefined ? undefined : readPoolState(await openReader(store), pool);
+}
+
+/** Who waits for what is known again when the rebuild ends; until then its end is all there is to say. */
+function printRebuilding(row: JobRow, state: RebuildingPool, { output }: WhyFlags): number {
+  const now = Date.now();
+  const { pool, at, rebuilding } = state;
+  const json = { ...row, rebuilding: { pool, ...rebuilding, asOf: at, ageMs: Math.max(0, now - at) } };
+  const width = terminalWidth(process.stdout);
+  const lines = [...renderRebuilding(row, state, now, width), ...renderFailing(row, now, width)];
+  process.stdout.write(`${output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n')}\n`);
+  return ExitCode.Done;
 }
 
 /** A worker that is away leaves the row, which says the most. */

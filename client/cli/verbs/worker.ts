@@ -1,4 +1,5 @@
 import type { ContextFlags } from '../context.js';
+import { loadFrom } from '../dev/packages.js';
 
 export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
@@ -17,7 +18,7 @@ export interface WorkerFlags extends ContextFlags {
 
 /** Runs until it is told to stop. The first signal hands the worker's jobs over; whoever sends a second one has waited enough. */
 export async function worker(flags: WorkerFlags): Promise<number> {
-  const { loadWorkerConfig } = await import('../../../worker/config.js');
+  const { loadWorkerConfig } = await loadFrom('@jobctl/worker', () => import('../../../worker/config.js'));
   const { config: file } = flags;
   const config = loadWorkerConfig({
     ...(file === undefined ? {} : { file }),

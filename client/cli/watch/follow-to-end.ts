@@ -1,12 +1,11 @@
 import type { JobClient } from '../../job-client.js';
-import type { JobRow } from '../../job-rows.js';
+import { type JobRow, resultOf } from '../../job-rows.js';
 import type { CliContext } from '../context.js';
 import { openReader } from '../connect.js';
 import { ExitCode } from '../exit-codes.js';
 import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
-import { prefixedSink } from './host-sink.js';
-import { exitCodeOf } from './job-exit.js';
+import { prefixedSink } from './host-lines.js';
 import { LogFollower } from './log-follower.js';
 import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
@@ -17,19 +16,19 @@ export interface FollowOptions {
   readonly id: string;
   readonly screen: Screen;
   readonly withLogs: boolean;
-  /** Ends the watching, not the job. */
+  /** Stops watching. The job goes on. */
   readonly signal: AbortSignal;
-  /** What the signal means, where it is not Ctrl-C: throws. */
+  /** Called after `signal` aborted. It may throw, for example on a timeout. */
   readonly onAbort?: () => void;
 }
 
 export interface Followed {
   readonly exitCode: number;
-  /** Of the closed job; undefined where the watching was interrupted. */
+  /** The closed job. Absent if watching was interrupted. */
   readonly row?: JobRow;
 }
 
-/** `submit --wait` and `wait`: phases, lines, summary, exit code. An interrupted one leaves the job running. */
+/** Shows a job's phases and log lines until it ends, then its summary. `submit --wait` and `wait` do this. */
 export async function followToEnd(options: FollowOptions): Promise<Followed> {
   const { client, context, id, screen, withLogs, signal } = options;
   const store = withLogs && context.store ? await openReader(context.store) : undefined;
@@ -40,13 +39,13 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
   const row = await watchJob({ client, id, screen, signal, ...(logs ? { logs } : {}) });
   if (row === undefined) options.onAbort?.();
   if (row === undefined) return { exitCode: interrupted(id, screen) };
-  // A job that was refused, or ended from outside, has no outcome: the reason is what `wait` throws.
+  // A refused or terminated job has no outcome. `client.wait` throws the reason.
   if (row.outcome === undefined) await client.wait(id);
   for (const line of summaryLines(row, context.store?.bucket, screen.look)) screen.line(both(line));
   return { exitCode: exitCodeOf(row), row };
 }
 
-/** To stderr: stdout may be a pipe that takes lines of the job alone. */
+/** Writes to stderr, because stdout may be a pipe that expects only the job's lines. */
 function interrupted(id: string, screen: Screen): number {
   screen.current(undefined);
   process.stderr.write(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
@@ -54,3 +53,16 @@ function interrupted(id: string, screen: Screen): number {
 }
 
 const both = (text: string): { live: string; plain: string } => ({ live: text, plain: text });
+
+/** The exit code of `wait` for a job that ended: that of the job's command if it failed with one, else one of `ExitCode`. */
+export function exitCodeOf(row: Pick<JobRow, 'phase' | 'outcome'>): number {
+  switch (resultOf(row)) {
+    case 'succeeded':
+      return ExitCode.Done;
+    case 'cancelled':
+      return ExitCode.Interrupted;
+    default:
+      // A failed job may carry exit code 0, for example if a slice was refused after a successful attempt. That is no success.
+      return row.outcome?.exitCode || ExitCode.Failed;
+  }
+}

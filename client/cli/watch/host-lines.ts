@@ -1,23 +1,26 @@
-/** A line longer than this is given in parts. */
+import type { LogSink } from './log-follower.js';
+import type { Screen } from './screen.js';
+
+/** A longer line is split. */
 const MAX_LINE_BYTES = 65_536;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * Cuts the output of several hosts into whole lines, each under its host's number. Works on bytes: a character that lies
- * across two stretches stays whole. Of a line that was drawn again and again (`\r`, progress bars) the last state is given.
+ * Splits the output of several hosts into whole lines and puts the host's number before each. It works on bytes, so a character
+ * that two chunks share stays whole. Of a line that was redrawn with `\r`, such as a progress bar, only the last state is kept.
  */
 export class HostLines {
   readonly #bar: string;
   readonly #begun = new Map<number, Buffer>();
   #hostDigits = 1;
 
-  /** @param bar between the host's number and its line */
+  /** @param bar stands between the host's number and the line */
   constructor(bar: string) {
     this.#bar = bar;
   }
 
-  /** The lines that these bytes complete. */
+  /** @returns the lines that these bytes complete */
   add(host: number, bytes: Buffer): readonly Buffer[] {
     this.#hostDigits = Math.max(this.#hostDigits, String(host).length);
     let rest = this.#begun.has(host) ? Buffer.concat([this.#begun.get(host) as Buffer, bytes]) : bytes;
@@ -34,7 +37,7 @@ export class HostLines {
     return lines;
   }
 
-  /** The last lines, which no newline ended. */
+  /** @returns the unfinished last line of each host */
   end(): readonly Buffer[] {
     const lines = [...this.#begun].flatMap(([host, rest]) => (rest.length > 0 ? [this.#line(host, rest)] : []));
     this.#begun.clear();
@@ -51,4 +54,18 @@ function lastState(line: Buffer): Buffer {
   const end = line.at(-1) === RETURN ? line.length - 1 : line.length;
   const from = line.subarray(0, end).lastIndexOf(RETURN);
   return line.subarray(from + 1, end);
+}
+
+/** Shows whole lines of all hosts, each with its host's number. */
+export function prefixedSink(screen: Screen): LogSink {
+  const lines = new HostLines(screen.look.symbols.bar);
+  return {
+    stretch: (host, bytes) => screen.output(lines.add(host, bytes)),
+    attemptEnd: () => screen.output(lines.end()),
+  };
+}
+
+/** Shows the bytes of one host unchanged. */
+export function rawSink(screen: Screen): LogSink {
+  return { stretch: (_host, bytes) => screen.output([bytes]), attemptEnd: async () => undefined };
 }

@@ -1,7 +1,7 @@
 import type { JobClient } from '../../job-client.js';
-import type { JobEvent } from '../../../workflows/messages.js';
+import type { JobEvent } from '../../../contract/job.js';
 import { ExitCode } from '../exit-codes.js';
-import { isPassing, pause } from './outage.js';
+import { isOutage, pause } from './interruptions.js';
 
 /** As the store keeps them (activities/job-records.ts). */
 export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
@@ -58,7 +58,7 @@ async function eventLines(client: Pick<JobClient, 'describe'>, id: string): Prom
   try {
     return (await client.describe(id)).events.map(eventLine);
   } catch (error) {
-    if (isPassing(error) || (error as Error).name === 'QueryNotRegisteredError') return [];
+    if (isOutage(error) || (error as Error).name === 'QueryNotRegisteredError') return [];
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { JobLogReader } from '../../job-logs.js';
 import { isOver, type JobRow } from '../../job-rows.js';
-import { isPassing, pause } from './outage.js';
+import { isOutage, pause } from './interruptions.js';
 
 export interface LogSelection {
   readonly job: string;
@@ -94,7 +94,7 @@ export class LogFollower {
     } catch (error) {
       this.#awaySince ??= Date.now();
       const isLong = this.#isClosed && Date.now() - this.#awaySince > PATIENCE_MS;
-      if (!isPassing(error) || isLong) throw error;
+      if (!isOutage(error) || isLong) throw error;
       return false;
     }
   }

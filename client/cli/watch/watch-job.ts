@@ -1,9 +1,9 @@
 import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow } from '../../job-rows.js';
 import { currentLine, progressLines } from '../render/progress.js';
-import { oneLine } from '../render/width.js';
+import { oneLine } from '../render/columns.js';
 import type { LogFollower } from './log-follower.js';
-import { isPassing, pause } from './outage.js';
+import { isOutage, pause } from './interruptions.js';
 import type { Screen } from './screen.js';
 
 export interface Watch {
@@ -101,7 +101,7 @@ class Sight {
         if (isTold) screen.line(both(`${screen.look.symbols.note} it answers again`));
         return row;
       } catch (error) {
-        if (!this.#wasSeen || !isPassing(error)) throw error;
+        if (!this.#wasSeen || !isOutage(error)) throw error;
         if (!isTold)
           screen.line(
             both(`${screen.look.symbols.note} ${oneLine((error as Error).message)}; still trying, the job goes on`),

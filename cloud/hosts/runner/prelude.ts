@@ -63,14 +63,23 @@ members() {
     }'
 }
 
+# Into file $1, whole or not at all, the line $2.
+put_line() { printf '%s\\n' "$2" > "$1.$$" && mv -f "$1.$$" "$1"; }
+
+# TERM to the processes that members names, by the same arguments; leaves them in 'pids'. The oldest first: a shell that waits for
+# a child has to hear of the end before the child's end wakes it, or its trap never runs.
+tell_to_end() {
+  pids=$(members "$@" | sort -n)
+  [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
+}
+
 # TERM to every process of mark $1, up to $2 ms of grace, then KILL until none is left. Fails if some cannot be killed.
 # For a step of a module, $3 and $4 as $2 and $3 of members.
 end_members() {
   mark_of=$1 grace_ms=$2
   shift 2
-  pids=$(members "$mark_of" "$@")
+  tell_to_end "$mark_of" "$@"
   [ -z "$pids" ] && return 0
-  kill -TERM $pids 2>/dev/null
   limit=$(($(now_ms) + grace_ms))
   while [ "$(now_ms)" -lt "$limit" ]; do
     [ -z "$(members "$mark_of" "$@")" ] && return 0

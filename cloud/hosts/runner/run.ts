@@ -38,7 +38,7 @@ exited() {
   read -r code signal started ended rest < "$run/exit"
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended")"
+  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${rest:--}"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -52,7 +52,7 @@ lives() {
 # A container keeps its exit code: without a supervisor, whoever asks first puts it on the disk.
 recover_exit() {
   [ -f "$run/container" ] && [ "$container_is" = exited ] || return 1
-  (exec 9>>"$run/lock"; flock 9; [ -f "$run/exit" ] || record "$container_code")
+  (exec 9>>"$run/lock"; flock 9; [ -f "$run/exit" ] || { terminated=no && record "$container_code" -; })
 }
 
 # One line. The lock is held from before 'begun' is there until 'exit' is: so look at begun first, then at the lock.
@@ -84,12 +84,17 @@ not_begun() {
 # $(..) is a shell of its own: what ends it must end us too.
 say_state() { now=$(state) || exit 70; say "$now"; }
 
-# The exit record of a run that ended with code $1, in its reserved place.
+# The exit record of a run that ended with code $1, in its reserved place. $2: how the host was, '-' = nobody looked.
 record() {
+  ended=$(now_ms)
+  how=$2
+  [ "$how" != look ] || how=$(host_condition)
+  # What came meanwhile tells as much.
+  [ "$terminated" = no ] || [ "$how" = preempted ] || how=stopping
   signal=-
   [ "$1" -gt 128 ] && [ "$1" -lt 193 ] && signal=$(kill -l "$1" 2>/dev/null) && signal=SIG$signal
   read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
-  printf '%s\\n' "$1 \${signal:--} $started $(now_ms)" 1<> "$run/exit.new"
+  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--}" 1<> "$run/exit.new"
   place "$run/exit.new" "$run/exit"
 }
 `;
@@ -149,13 +154,19 @@ launch() {
 # Holds the lock (inherited) until the exit record is on the disk. Its own words must not get into the output.
 verb_supervise() {
   open_run "$1"
-  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice \\
+  # Of a system that shuts down, or of somebody who ends all processes: who ends the command alone does not end its supervisor.
+  terminated=no
+  trap 'terminated=yes' TERM
+  setsid sh "$0" watch "$id" $$ < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  watch=$!
+  JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   rm -f "$run/env" "$run/env.list"
-  [ -f "$run/begun" ] || exit 0
+  [ -f "$run/begun" ] || { kill -KILL -$watch 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
-  record "$code"
+  record "$code" look
+  kill -KILL -$watch 2>/dev/null
   [ ! -f "$run/container" ] || remove_container
 }
 
@@ -219,7 +230,7 @@ verb_stop() {
   if [ ! -f "$run/exit" ]; then
     # On a full disk the mark may not be written: what has begun can be stopped without it, and without a notice.
     { mkdir -p "$run" && : > "$run/stop"; } || [ -f "$run/begun" ] || die "cannot write in $run"
-    printf '%s\\n' "$3" > "$run/notice.$$" && mv -f "$run/notice.$$" "$run/notice"
+    put_line "$run/notice" "$3"
   fi
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done

@@ -245,6 +245,26 @@ secrets: {A: a, JOBCTL_X: b, 1B: c, D: 'hf_secret value', E: 'secret:e'}
       '  take another name',
     ],
   },
+  "a notify that names jobctl's own workflows and signals": {
+    text: `${TPU}notify:
+  - {workflow: {id: quota/default, signal: leaseMessages}}
+  - {workflow: {id: slice/x, signal: jobEnded}}
+  - {workflow: {id: jobctl-janitor-workflow-1, signal: jobEnded}}
+  - {workflow: {id: victim-1, signal: revoked}}
+`,
+    want: [
+      "train.yaml:3:21: id: 'quota/default' is a workflow of jobctl itself",
+      '  name a workflow of yours',
+      "train.yaml:3:44: signal: 'leaseMessages' is a signal between the workflows of jobctl",
+      '  take another name, such as jobEnded',
+      "train.yaml:4:21: id: 'slice/x' is a workflow of jobctl itself",
+      '  name a workflow of yours',
+      "train.yaml:5:21: id: 'jobctl-janitor-workflow-1' is a workflow of jobctl itself",
+      '  name a workflow of yours',
+      "train.yaml:6:39: signal: 'revoked' is a signal between the workflows of jobctl",
+      '  take another name, such as jobEnded',
+    ],
+  },
   'a notify of eleven targets': {
     text: `${TPU}notify: [${'{workflow: {id: a, signal: b}}, '.repeat(11)}]\n`,
     want: ['train.yaml:2:9: notify: has 11 targets', '  10 at most'],

@@ -7,7 +7,7 @@ import { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { until } from '../../until.js';
-import { QUOTA_TASK_TIMEOUT_MS } from '../../../workflows/messages.js';
+import { QUOTA_TASK_TIMEOUT_MS } from '../../../contract/quota.js';
 
 /** Prints a line every 0.2 s, so that a hole or a double in a log would show; ends when the file `enough` is there. */
 const JOB = `name: crash

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { quotaWorkflowId } from '../../../workflows/messages.js';
+import { quotaWorkflowId } from '../../../contract/workflow-ids.js';
 import { quotaFileText } from '../../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
 import { until } from '../../until.js';

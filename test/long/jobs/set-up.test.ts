@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { objectOfFile } from '../../../domain/local-files.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { setUpObject } from '../../../domain/store-layout.js';
 import { jobFile } from '../../end-to-end/job-files.js';
@@ -88,4 +90,23 @@ describe('the set-up of a slice of four hosts', function () {
       message: /^ssh\.identities: private_key: '\/no\/such\/key' cannot be read by the worker \(ENOENT\)/,
     });
   });
+
+  // Inline with the scripts; read by the host itself, which finds it wrong before the worker does.
+  for (const size of [155, 600_000])
+    it(`ends for good where somebody has overwritten a submitted file of ${size} bytes, and puts it on no host`, async () => {
+      const content = Buffer.alloc(size, 'mine ');
+      const evil = Buffer.alloc(size, 'evil ');
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      await stack.store.write(objectOfFile('a.txt', sha256), evil, 'absent');
+      const job = jobFile('cat ~/a.txt', {
+        setup: { modules: ['files', 'command'] },
+        files: [{ from: 'a.txt', to: '~/a.txt' }],
+      });
+      const { id } = await stack.jobs.submit({ job, user: 'alice', files: { 'a.txt': content } });
+      const { result, cause } = await stack.jobs.wait(id);
+      assert.equal(result, 'failed');
+      assert.match(cause?.message ?? '', /a\.txt: gs:\/\/\S+ is not what was submitted: its sha256 is /);
+      const attempts = await stack.store.list(`jobs/${id}/logs/`);
+      for (const { name } of attempts) assert.doesNotMatch(String(await stack.store.read(name)), /evil/, name);
+    });
 });

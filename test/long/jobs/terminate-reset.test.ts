@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { JanitorReport } from '../../../activities/contract.js';
+import type { JanitorReport } from '../../../contract/janitor.js';
 import { FullPool } from '../../end-to-end/full-pool.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { plant } from '../../end-to-end/planted.js';
@@ -64,6 +64,32 @@ describe('workflows that are terminated, reset or continued as new', function ()
     assert.deepEqual([outcome.exitCode, outcome.attempts], [3, 1]);
     for (const { name } of await full.stack.store.list(`jobs/${id}/logs/a`))
       assert.equal(String(await full.stack.store.read(name)), 'once\n', name);
+    await full.nothingIsLeft();
+  });
+
+  it('a set-up that somebody asked for is done before the job continues as new, and its end is told', async () => {
+    const step = '[ ! -e ~/was ] || until [ -e ~/go ]; do sleep 0.2; done; touch ~/was';
+    const id = await full.submit('echo started; sleep 15; touch ~/go; sleep 600', {
+      setup: { modules: ['slow', 'command'] },
+      modules: { slow: { setup: [{ name: 'wait', run: step }] } },
+    });
+    await full.hasPrinted(id);
+    await full.stack.jobs.setUp(id, 'alice', { modules: ['slow'], force: true });
+    const asked = await runIdOf(id);
+    const { workflow } = full.stack.client;
+    await until(
+      'its end is told',
+      async () => {
+        const { events } = await full.stack.jobs.describe(id);
+        return events.some(({ text }) => text === 'the set-up that was asked for is done on all hosts');
+      },
+      60_000,
+    );
+    const { events } = await workflow.getHandle(id, asked).fetchHistory();
+    assert.ok((events?.length ?? 0) > 40, 'the job was due to continue as new long before');
+    await until('it continued as new then', async () => (await runIdOf(id)) !== asked, 60_000);
+    await full.stack.jobs.cancel(id);
+    assert.equal((await full.stack.jobs.wait(id)).result, 'cancelled');
     await full.nothingIsLeft();
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { needsConfinement } from '../../rehearsal/needs-confinement.js';
+import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
 import { VmWithModules } from '../../hosts/vm-with-modules.js';
 
 describe('modules on a rehearsed TPU VM with its tools', function () {

@@ -16,7 +16,7 @@ const LOOPBACK = '127.0.0.1';
 /**
  * 10 calls a second is the server's default for listing and counting, too few for a list command beside a janitor
  * (facts: production.md 1). The namespace is read again each second, so that an added search attribute is usable soon. The new
- * matcher heeds priorities, which quota workflows have (workflows/messages.ts, quotaStart); server 1.29 has it off.
+ * matcher heeds priorities, which quota workflows have (contract/quota.ts, quotaStart); server 1.29 has it off.
  */
 const DYNAMIC_CONFIG = {
   'frontend.namespaceRPS.visibility': 200,

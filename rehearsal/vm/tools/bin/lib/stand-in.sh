@@ -7,7 +7,7 @@ here=$(CDPATH='' cd -- "${0%/*}" && pwd -P) || exit 127
 
 # 127 is "command not found": a script that looks at exit codes never takes it for an answer of the tool's own.
 not_known() {
-  printf '%s: %s is not known to this stand-in of the rehearsal (docs/rehearsal.md)\n' "$tool" "$*" >&2
+  printf '%s: %s is not known to this stand-in of the rehearsal (README of @jobctl/cloud-tpu-rehearsal)\n' "$tool" "$*" >&2
   exit 127
 }
 

@@ -26,7 +26,7 @@ const BOOLEAN =
 const say = (text) => process.stderr.write(`${text}\n`);
 
 function notKnown(what) {
-  say(`gcsfuse: ${what} is not known to this stand-in of the rehearsal (docs/rehearsal.md)`);
+  say(`gcsfuse: ${what} is not known to this stand-in of the rehearsal (README of @jobctl/cloud-tpu-rehearsal)`);
   process.exit(127);
 }
 

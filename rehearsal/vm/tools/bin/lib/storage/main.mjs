@@ -10,7 +10,7 @@ let label = ''; // the verb in the user's words, for errors
 const say = (text) => process.stderr.write(`${text}\n`);
 
 function notKnown(what) {
-  say(`${tool}: ${what} is not known to this stand-in of the rehearsal (docs/rehearsal.md)`);
+  say(`${tool}: ${what} is not known to this stand-in of the rehearsal (README of @jobctl/cloud-tpu-rehearsal)`);
   process.exit(127);
 }
 

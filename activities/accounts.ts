@@ -1,0 +1,58 @@
+import { log } from '@temporalio/activity';
+import { CloudRefused, type OwnedResource } from '../cloud/machines/port.js';
+import type { StorePort } from '../cloud/store/port.js';
+import type { MachineRequest } from '../domain/machine-kinds/registry.js';
+import { kindOfJob, MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
+import { accountObject, accountOfObject } from '../domain/store-layout.js';
+import type { ActivityDependencies, Installation } from './dependencies.js';
+
+/** Records that machines of ours may be in the account that this job uses. Repeating is safe. */
+export async function rememberAccount(
+  store: StorePort,
+  installation: Installation,
+  request: MachineRequest,
+): Promise<void> {
+  const kind = machineKind(kindOfJob(request));
+  await store.write(accountObject(kind.accountsPrefix, kind.account(installation, request)), '', 'absent');
+}
+
+/** What is ours in the cloud, wherever a job of ours ever was. */
+export interface OwnedEverywhere {
+  readonly owned: readonly OwnedResource<MachineRef>[];
+  /** Accounts that refused for good: deleted, or rights were taken away. Their resources are unknown. */
+  readonly unlisted: readonly string[];
+}
+
+type Outside = Pick<ActivityDependencies, 'machinesOf' | 'store' | 'installation'>;
+
+/**
+ * Lists, of every kind, the worker's own account and all in which a job was accepted. Another account that refuses is passed
+ * over: a project that somebody deleted must not stop the janitor and the quota of all others.
+ * @throws CloudRefused from the worker's own account; CloudUnavailable from any, since what may pass proves nothing
+ */
+export async function listOwnedEverywhere(outside: Outside): Promise<OwnedEverywhere> {
+  const kinds = await Promise.all(MACHINE_KINDS.map((kind) => listOwnedOf(kind, outside)));
+  return { owned: kinds.flatMap(({ owned }) => owned), unlisted: kinds.flatMap(({ unlisted }) => unlisted) };
+}
+
+async function listOwnedOf(
+  name: (typeof MACHINE_KINDS)[number],
+  { machinesOf, store, installation }: Outside,
+): Promise<OwnedEverywhere> {
+  const kind = machineKind(name);
+  const own = kind.account(installation);
+  const objects = await store.list(kind.accountsPrefix);
+  const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
+  const unlisted: string[] = [];
+  const listings = [...new Set([own, ...remembered])].map(async (account) => {
+    try {
+      return await machinesOf(name).listOwned(account, installation.owner);
+    } catch (error) {
+      if (!(error instanceof CloudRefused) || account === own) throw error;
+      log.warn(`${kind.accountText(account)} refuses to list our resources: ${error.message}`);
+      unlisted.push(account);
+      return [];
+    }
+  });
+  return { owned: (await Promise.all(listings)).flat(), unlisted };
+}

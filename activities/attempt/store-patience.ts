@@ -1,0 +1,75 @@
+import { Context, log } from '@temporalio/activity';
+import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { attemptTroubleSignal } from '../../contract/job.js';
+import { messageOf } from '../failures.js';
+import { pause } from './pause.js';
+
+/**
+ * Waits for a store that does not answer or refuses, whatever it says: a right that was withdrawn, a bucket that is gone,
+ * billing and a precondition are mended by people while the command runs (docs/adr/0043). The job is told what is waited for,
+ * and that it is over, so that `list` and `why` say it.
+ */
+export class StorePatience {
+  readonly #signal: AbortSignal;
+  readonly #tell: (what: string | undefined) => void;
+  /** Calls that wait. */
+  readonly #waiting = new Set<symbol>();
+  #isTold = false;
+
+  /** @param signal ends the tries */
+  constructor(signal: AbortSignal, tell: (what: string | undefined) => void = () => undefined) {
+    this.#signal = signal;
+    this.#tell = tell;
+  }
+
+  /** @throws what is no answer of the store's, and the last one of those once the signal is aborted */
+  async through<T>(call: () => Promise<T>): Promise<T> {
+    const id = Symbol('call');
+    const since = Date.now();
+    try {
+      for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+        try {
+          return await call();
+        } catch (error) {
+          const isOfStore = error instanceof StoreUnavailable || error instanceof StoreRefused;
+          if (!isOfStore || this.#signal.aborted) throw error;
+          log.warn(`waiting for the store: ${error.message}`);
+          this.#waits(id, error, Date.now() - since);
+          await pause(pauseMs, this.#signal);
+        }
+      }
+    } finally {
+      this.#passed(id);
+    }
+  }
+
+  #waits(id: symbol, error: Error, forMs: number): void {
+    this.#waiting.add(id);
+    // A busy server answers again within seconds: that is nobody's news.
+    if (this.#isTold || (error instanceof StoreUnavailable && forMs < TELL_AFTER_MS)) return;
+    this.#isTold = true;
+    this.#tell(`waits for the store, which keeps nothing now: ${error.message}`);
+  }
+
+  #passed(id: symbol): void {
+    this.#waiting.delete(id);
+    if (!this.#isTold || this.#waiting.size > 0) return;
+    this.#isTold = false;
+    this.#tell(undefined);
+  }
+}
+
+const LONGEST_PAUSE_MS = 15_000;
+const TELL_AFTER_MS = 10_000;
+
+/** Best effort: it is for those who look. */
+export function tellJobOfTrouble({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
+  return (what) => {
+    const handle = Context.current().client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
+    const news = { v: 1, attempt, ...(what === undefined ? {} : { what }) } as const;
+    handle.signal(attemptTroubleSignal, news).catch((error: unknown) => {
+      log.warn(`the job was not told of its store: ${messageOf(error)}`);
+    });
+  };
+}

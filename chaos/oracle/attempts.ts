@@ -1,0 +1,163 @@
+import { deletions, wasLost } from './cloud.js';
+import { attemptsOf, type CommandProcess, endedByItself, placeOf, processesOf } from './commands.js';
+import type { AskedJob, Evidence, SeenJob } from './evidence.js';
+import type { Finding } from './verdict.js';
+
+/** Deeds after which a new attempt of that job is right. */
+const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
+
+/** A second start on a place of an attempt, or a start of an attempt that a later one had followed on that host. */
+export function begunTwice({ told }: Evidence): readonly Finding[] {
+  const last = new Map<string, CommandProcess>();
+  const latest = new Map<string, CommandProcess>();
+  return processesOf(told).flatMap((each): Finding[] => {
+    const { job } = each;
+    const place = `${job} ${each.slice} ${each.host}`;
+    const [before, newer] = [last.get(`${place} ${each.attempt}`), latest.get(place)];
+    last.set(`${place} ${each.attempt}`, each);
+    if (newer === undefined || newer.attempt < each.attempt) latest.set(place, each);
+    const count = 'commands begun twice in an attempt';
+    if (before !== undefined) {
+      const apart = ((each.begunAt - before.begunAt) / 1000).toFixed(1);
+      return [
+        { count, subject: job, text: `${placeOf(each)}: begun again ${apart} s after it had begun (${each.node})` },
+      ];
+    }
+    if (newer !== undefined && newer.attempt > each.attempt)
+      return [{ count, subject: job, text: `${placeOf(each)}: begun after attempt ${newer.attempt} had begun there` }];
+    return [];
+  });
+}
+
+/** Attempts that began everywhere, had not ended, had lost nothing, and were followed by another all the same. */
+export function falseRecoveries(evidence: Evidence): readonly Finding[] {
+  const processes = processesOf(evidence.told);
+  return evidence.jobs.flatMap((job) => {
+    const attempts = attemptsOf(processes, job.id);
+    return attempts.slice(1).flatMap((next, index): Finding[] => {
+      const attempt = attempts[index];
+      if (attempt === undefined) return [];
+      const to = Math.min(...next.processes.map(({ begunAt }) => begunAt));
+      if (isExplained(evidence, job, attempt.processes, to)) return [];
+      const nodes = [...new Set(attempt.processes.map(({ node }) => node))].join(', ');
+      const text = `attempt ${attempt.number} was running on ${nodes}, nothing of it was lost, and attempt ${next.number} began`;
+      return [{ count: 'false recoveries', subject: job.id, text }];
+    });
+  });
+}
+
+function isExplained(evidence: Evidence, job: AskedJob, of: readonly CommandProcess[], to: number): boolean {
+  const places = new Set(of.map(({ slice, host }) => `${slice} ${host}`));
+  // That it had ever run as a whole is not shown: a host that could not be started on may have been replaced rightly.
+  if (places.size < job.slices * job.hosts) return true;
+  const from = Math.min(...of.map(({ begunAt }) => begunAt));
+  // Then it was no recovery: `begunTwice` has it.
+  if (from > to) return true;
+  if (of.some((each) => endedByItself(each) && (each.end?.at ?? 0) <= to)) return true;
+  if (of.some(({ term }) => term?.notice.includes('"cause":"quota"'))) return true;
+  const nodes = new Set(of.map(({ node }) => node));
+  if ([...nodes].some((node) => wasLost(evidence.cloud, node, from, to))) return true;
+  if (of.some((each) => wasKilled(each, evidence, to))) return true;
+  return evidence.deeds.some(({ at, kind, job: ofJob, resource }) => {
+    if (at > to) return false;
+    // Announced to the guest before the API says it.
+    if (kind === 'preempt' && resource !== undefined && nodes.has(resource) && at >= from) return true;
+    if (kind === 'killed-processes' && resource !== undefined && nodes.has(resource)) return true;
+    return ofJob === job.id && ASKED_FOR.has(kind);
+  });
+}
+
+/** It ended without having heard a SIGTERM, which jobctl sends first, and before anybody asked for its slice's end: a host died. */
+function wasKilled({ goneAt, term, end, node }: CommandProcess, { cloud }: Evidence, to: number): boolean {
+  if (goneAt === undefined || term !== undefined || end !== undefined || goneAt > to) return false;
+  return !deletions(cloud, node).some(({ wall }) => wall < goneAt);
+}
+
+export function falseSuccesses(evidence: Evidence): readonly Finding[] {
+  const processes = processesOf(evidence.told);
+  return evidence.jobs.flatMap((job): Finding[] => {
+    const seen = evidence.results.find(({ id }) => id === job.id);
+    if (seen?.phase !== 'succeeded') return [];
+    const why = notDone(job, processes);
+    return why === undefined
+      ? []
+      : [{ count: 'false successes', subject: job.id, text: `it is called succeeded: ${why}` }];
+  });
+}
+
+/** Why the last attempt that began is no success, or undefined. */
+function notDone(job: AskedJob, processes: readonly CommandProcess[]): string | undefined {
+  const last = attemptsOf(processes, job.id).at(-1);
+  if (last === undefined) return 'its command never began';
+  for (let slice = 0; slice < job.slices; slice++)
+    for (let host = 0; host < job.hosts; host++) {
+      const place = `attempt ${last.number}, slice ${slice}, host ${host}`;
+      const there = last.processes.filter((each) => each.slice === slice && each.host === host);
+      if (there.length === 0) return `${place}: the command never began`;
+      const ended = there.find(({ end }) => end?.code === 0);
+      if (ended === undefined) return `${place}: the command never ended with 0`;
+      if (!endedByItself(ended)) return `${place}: its exit 0 was the answer to SIGTERM`;
+    }
+  return undefined;
+}
+
+export function wrongOutcomes(evidence: Evidence): readonly Finding[] {
+  const processes = processesOf(evidence.told);
+  return evidence.jobs.flatMap((job): Finding[] => {
+    const seen = evidence.results.find(({ id }) => id === job.id);
+    const why = seen?.isClosed ? wrong(evidence, job, seen, processes) : undefined;
+    return why === undefined ? [] : [{ count: 'wrong outcomes', subject: job.id, text: why }];
+  });
+}
+
+function wrong(
+  { deeds }: Evidence,
+  job: AskedJob,
+  { phase, exitCode, why = '' }: SeenJob,
+  processes: readonly CommandProcess[],
+): string | undefined {
+  const wasDone = (kind: string): boolean => deeds.some((deed) => deed.kind === kind && deed.job === job.id);
+  switch (phase) {
+    case 'succeeded':
+      return exitCode === 0 ? undefined : `it is called succeeded with exit code ${exitCode}`;
+    case 'cancelled':
+      return wasDone('cancel') ? undefined : `it is called cancelled, and nobody cancelled it: ${why}`;
+    case 'terminated':
+      return wasDone('terminate') ? undefined : 'it was terminated, and not by chaos';
+    case 'failed':
+      return wrongFailure(job, exitCode, why, processes);
+    default:
+      return `it is closed as '${phase}'`;
+  }
+}
+
+/** Budgets of chaos jobs cannot be spent by what chaos does: only the command's own failures end one. */
+function wrongFailure(
+  job: AskedJob,
+  exitCode: number | undefined,
+  why: string,
+  processes: readonly CommandProcess[],
+): string | undefined {
+  const failedAttempts = attemptsOf(processes, job.id).filter(({ processes: of }) =>
+    of.some((each) => endedByItself(each) && each.end?.code !== 0),
+  );
+  const last = failedAttempts.at(-1);
+  if (last === undefined) return `it is called failed, and its command never failed: ${why}`;
+  if (!last.processes.some((each) => endedByItself(each) && each.end?.code === exitCode))
+    return `it is called failed with exit code ${exitCode ?? 'none'}, which no host's command ended with: ${why}`;
+  if (failedAttempts.length <= job.taskRetries)
+    return `it is called failed after ${failedAttempts.length} failures, and ${job.taskRetries} retries were left or in hand: ${why}`;
+  return undefined;
+}
+
+export function stuckJobs({ jobs, results }: Evidence): readonly Finding[] {
+  return jobs.flatMap(({ id }): Finding[] => {
+    const seen = results.find((each) => each.id === id);
+    if (seen?.isClosed) return [];
+    const text =
+      seen === undefined
+        ? 'it is in no list'
+        : `it is ${seen.phase} though nothing holds it up: ${seen.why ?? 'no reason given'}`;
+    return [{ count: 'jobs stuck', subject: id, text }];
+  });
+}

@@ -1,0 +1,128 @@
+import type { CloudEvent, Deed, Evidence } from './evidence.js';
+import type { Finding } from './verdict.js';
+
+const STATES = { 'queued-resource-state': 'queued resource', 'node-state': 'node' } as const;
+const CHANGES_SOMETHING = /^(?:Delete|Stop|Start|Update|Reset|PerformMaintenance)/u;
+/** States of a node, and of a request that was granted, in which it serves no more. */
+const LOST_NODE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
+const LOST_REQUEST = new Set(['SUSPENDING', 'SUSPENDED', 'FAILED', 'gone']);
+
+export const lastPart = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
+
+/** Whether it is that resource: `zone/nodes/name` names one, a name alone any. */
+const isOf = (subject: string, resource: string): boolean => subject === resource || subject.endsWith(`/${resource}`);
+/** A request and its node are one place. */
+const placeOf = (subject: string): string =>
+  `${/\/locations\/(?<zone>[^/]+)\//u.exec(subject)?.groups?.['zone'] ?? ''}/${lastPart(subject)}`;
+
+interface Living {
+  readonly subject: string;
+  readonly kind: 'queued resource' | 'node';
+  readonly name: string;
+  readonly chips: number;
+  readonly state: string;
+}
+
+/** What exists after each event, by the cloud's own journal. */
+function* storyOf(
+  events: readonly CloudEvent[],
+): Generator<{ event: CloudEvent; living: ReadonlyMap<string, Living> }> {
+  const living = new Map<string, Living>();
+  for (const event of events) {
+    const kind = STATES[event.kind as keyof typeof STATES];
+    if (kind === undefined) continue;
+    const name = lastPart(event.subject);
+    const key = `${kind} ${event.subject}`;
+    if (event.details.to === 'gone') living.delete(key);
+    else
+      living.set(key, {
+        subject: event.subject,
+        kind,
+        name,
+        chips: event.details.chips ?? 0,
+        state: event.details.to ?? '',
+      });
+    yield { event, living };
+  }
+}
+
+const foreignOf = (deeds: readonly Deed[]): readonly string[] =>
+  deeds.flatMap(({ kind, resource }) => (kind === 'foreign' && resource !== undefined ? [resource] : []));
+
+/** Resources that exist at the end and were not planted. */
+export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
+  const foreign = foreignOf(deeds);
+  let last: ReadonlyMap<string, Living> = new Map();
+  for (const { living } of storyOf(cloud)) last = living;
+  // A node of a request goes with it.
+  const places = new Map([...last.values()].map((each) => [placeOf(each.subject), each]));
+  return [...places.values()]
+    .filter(({ subject }) => !foreign.some((resource) => isOf(subject, resource)))
+    .map(({ kind, name, state }) => ({
+      count: 'leaked resources',
+      subject: name,
+      text: `the ${kind} ${name} is ${state} though all is over`,
+    }));
+}
+
+/** Each rise above what the pool has is one finding. */
+export function overcommitted({ cloud, deeds, poolUnits }: Evidence): readonly Finding[] {
+  const foreign = foreignOf(deeds);
+  const findings: Finding[] = [];
+  let isAbove = false;
+  for (const { event, living } of storyOf(cloud)) {
+    const byPlace = new Map<string, number>();
+    for (const { subject, chips } of living.values()) {
+      if (foreign.some((resource) => isOf(subject, resource))) continue;
+      byPlace.set(placeOf(subject), Math.max(chips, byPlace.get(placeOf(subject)) ?? 0));
+    }
+    const chips = [...byPlace.values()].reduce((sum, each) => sum + each, 0);
+    if (chips > poolUnits && !isAbove) {
+      const text = `${chips} chips at once from journal line ${event.seq} on, the pool has ${poolUnits}: ${[...byPlace.keys()].join(', ')}`;
+      findings.push({ count: 'chips overcommitted', subject: lastPart(event.subject), text });
+    }
+    isAbove = chips > poolUnits;
+  }
+  return findings;
+}
+
+/** One finding for each foreign resource that somebody changed, or that is gone and was not taken by chaos itself. */
+export function foreignTouched({ cloud, deeds }: Evidence): readonly Finding[] {
+  let last: ReadonlyMap<string, Living> = new Map();
+  for (const { living } of storyOf(cloud)) last = living;
+  const there = [...last.values()].map(({ subject }) => subject);
+  const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
+  return foreignOf(deeds).flatMap((resource): Finding[] => {
+    const name = lastPart(resource);
+    const call = cloud.find(
+      ({ kind, subject, details }) =>
+        kind === 'api-call' && isOf(subject, resource) && CHANGES_SOMETHING.test(details.method ?? ''),
+    );
+    if (call !== undefined) {
+      const text = `${call.details.method} of ${name}, which is none of ours (answer: ${call.details.code})`;
+      return [{ count: 'foreign resources touched', subject: name, text }];
+    }
+    if (there.some((subject) => isOf(subject, resource)) || taken.has(name)) return [];
+    return [{ count: 'foreign resources touched', subject: name, text: `${name}, which is none of ours, is gone` }];
+  });
+}
+
+/** Calls that asked for the end of the resource of that name. */
+export const deletions = (cloud: readonly CloudEvent[], name: string): readonly CloudEvent[] =>
+  cloud.filter(
+    ({ kind, subject, details }) =>
+      kind === 'api-call' && lastPart(subject) === name && details.method?.startsWith('Delete') === true,
+  );
+
+/** Whether the provider, and not a call of ours, took the slice of that name between these times. */
+export function wasLost(cloud: readonly CloudEvent[], name: string, from: number, to: number): boolean {
+  const own = cloud.filter(({ subject }) => lastPart(subject) === name);
+  // By the journal's order: what came first within a millisecond is told by it alone.
+  const [deletion] = deletions(cloud, name);
+  return own.some(({ seq, kind, wall, details }) => {
+    if (wall < from || wall > to || (deletion !== undefined && seq > deletion.seq)) return false;
+    if (kind === 'vm-failure') return true;
+    if (kind === 'node-state') return LOST_NODE.has(details.to ?? '');
+    return kind === 'queued-resource-state' && LOST_REQUEST.has(details.to ?? '');
+  });
+}

@@ -1,0 +1,114 @@
+/**
+ * What the oracle judges from, as it was gathered outside of jobctl. The oracle imports nothing of jobctl's, not even types: a
+ * form that is read here is written down here once more, from docs/contract.md, docs/cli.md and the rehearsal's README.
+ * All times are this computer's clock, epoch ms.
+ */
+export interface Evidence {
+  readonly seed: number;
+  /** Quota units that the pool ever had in force: the most chips that may exist at one time. */
+  readonly poolUnits: number;
+  readonly jobs: readonly AskedJob[];
+  readonly deeds: readonly Deed[];
+  readonly cloud: readonly CloudEvent[];
+  readonly told: readonly Told[];
+  readonly stored: readonly StoredLog[];
+  /** `jobctl list --output json`, by job. */
+  readonly results: readonly SeenJob[];
+  /** `jobctl quota show --output json`: leases and who waits, in words. Nothing: none. */
+  readonly leases: readonly string[];
+}
+
+/** A job as it was submitted. */
+export interface AskedJob {
+  readonly id: string;
+  readonly slices: number;
+  /** Of each slice. */
+  readonly hosts: number;
+  /** `retries.task`. */
+  readonly taskRetries: number;
+}
+
+/** What chaos did, to whom, and when. `job` and `resource` are set where it was about one. */
+export interface Deed {
+  readonly at: number;
+  readonly kind: DeedKind;
+  readonly job?: string;
+  /** Last part of a resource's name; of a foreign one `zone/nodes/name`, since a slice of ours may have that name elsewhere. */
+  readonly resource?: string;
+  readonly text: string;
+}
+
+/** Deeds that bear on a judgement; `fault`, `submit` and `note` (no deed at all) are for the story alone. */
+export type DeedKind =
+  /** A resource that is none of ours was planted. */
+  | 'foreign'
+  /** A preemption that was asked for, of whatever resource. */
+  | 'preempt'
+  /** A person's word, or the workflow's cancel. */
+  | 'cancel'
+  /** stop, resume, restart, requeue. */
+  | 'verb'
+  /** Of a job's workflow. */
+  | 'terminate'
+  | 'reset'
+  /** A slice's workflow was terminated, cancelled or reset. */
+  | 'slice-workflow'
+  /** The processes of a host were killed. */
+  | 'killed-processes'
+  | 'fault'
+  | 'submit'
+  | 'note';
+
+/** A line of the cloud's journal. */
+export interface CloudEvent {
+  readonly seq: number;
+  readonly wall: number;
+  readonly kind: string;
+  readonly subject: string;
+  readonly details: {
+    readonly from?: string;
+    readonly to?: string;
+    readonly chips?: number;
+    readonly method?: string;
+    readonly code?: string;
+    readonly [key: string]: unknown;
+  };
+}
+
+/**
+ * What a command said of itself, to the listener or in its file on the host. BEGIN's text is the slice's name in the cloud, TERM's
+ * the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next. GONE: its connection ended without an END.
+ */
+export interface Told {
+  readonly at: number;
+  readonly job: string;
+  readonly attempt: number;
+  readonly slice: number;
+  readonly host: number;
+  /** One start of the command has one, and no other has it. */
+  readonly process: string;
+  /** Order in which the process said it, from 1. */
+  readonly number: number;
+  readonly kind: 'BEGIN' | 'LINE' | 'TERM' | 'END' | 'GONE';
+  readonly text: string;
+}
+
+/** The objects of one host's log, joined in the order of their names. Hosts are numbered over all slices. */
+export interface StoredLog {
+  readonly job: string;
+  readonly attempt: number;
+  readonly host: number;
+  readonly text: string;
+}
+
+export interface SeenJob {
+  readonly id: string;
+  /** Its workflow is closed. */
+  readonly isClosed: boolean;
+  readonly phase: string;
+  readonly exitCode?: number;
+  /** Why it waits, or what it ended with. */
+  readonly why?: string;
+  /** What jobctl says it did for the job: where a missing tail may be told too. */
+  readonly jobLog?: string;
+}

@@ -1,0 +1,44 @@
+import { processesOf } from './commands.js';
+import type { Evidence } from './evidence.js';
+
+/** How much a verdict rests on: a seed that showed nothing found nothing. */
+export interface Figures {
+  readonly deeds: number;
+  /** Jobs by how they ended. */
+  readonly jobs: Readonly<Record<string, number>>;
+  readonly attempts: number;
+  readonly starts: number;
+  readonly heardSigterm: number;
+  readonly linesPrinted: number;
+  readonly linesStored: number;
+  readonly slicesMade: number;
+  readonly slicesLost: number;
+  readonly journal: number;
+}
+
+const NO_DEEDS: ReadonlySet<string> = new Set(['submit', 'note', 'foreign']);
+
+export function figuresOf({ deeds, told, stored, results, cloud }: Evidence): Figures {
+  const processes = processesOf(told);
+  const jobs: Record<string, number> = {};
+  for (const { phase } of results) jobs[phase] = (jobs[phase] ?? 0) + 1;
+  const nodes = cloud.filter(({ kind }) => kind === 'node-state');
+  return {
+    deeds: deeds.filter(({ kind }) => !NO_DEEDS.has(kind)).length,
+    jobs,
+    attempts: new Set(processes.map(({ job, attempt }) => `${job} ${attempt}`)).size,
+    starts: processes.length,
+    heardSigterm: processes.filter(({ term }) => term !== undefined).length,
+    linesPrinted: processes.reduce((sum, { lines }) => sum + lines.length, 0),
+    linesStored: stored.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0),
+    slicesMade: nodes.filter(({ details }) => details.to === 'READY').length,
+    slicesLost: nodes.filter(({ details }) => /PREEMPTED|TERMINATED/u.test(details.to ?? '')).length,
+    journal: cloud.length,
+  };
+}
+
+export const shownFigures = ({ jobs, ...figures }: Figures): string =>
+  [
+    ...Object.entries(jobs).map(([phase, count]) => `${count} ${phase}`),
+    ...Object.entries(figures).map(([name, count]) => `${name} ${count}`),
+  ].join(', ');

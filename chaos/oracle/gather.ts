@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { CloudEvent, SeenJob, StoredLog, Told } from './evidence.js';
+import { parseTold } from './told.js';
+
+/** Where the things lie that the oracle reads for itself. */
+export interface Sources {
+  /** The rehearsal's admin interface, and its Cloud Storage. */
+  readonly admin: string;
+  readonly store: string;
+  readonly bucket: string;
+  /** The rehearsal's state folder, with the disks of VMs. */
+  readonly cloudDirectory: string;
+  /** `jobctl` as its user starts it: program and first arguments, and the environment. */
+  readonly jobctl: { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv };
+  readonly pool: string;
+}
+
+export async function readJournal({ admin }: Sources): Promise<readonly CloudEvent[]> {
+  const text = await (await fetch(`${admin}/admin/journal?after=0`)).text();
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CloudEvent]));
+}
+
+const CHUNK = /^jobs\/(?<job>[^/]+)\/logs\/a(?<attempt>\d+)\/command\/host-(?<host>\d+)\.\d+$/u;
+
+/** Every stored log of every command, each from its objects in the order of their names. */
+export async function readLogs(sources: Sources): Promise<readonly StoredLog[]> {
+  const logs = new Map<string, StoredLog>();
+  for (const name of await namesOf(sources, 'jobs/')) {
+    const groups = CHUNK.exec(name)?.groups;
+    if (groups === undefined) continue;
+    const { job = '', attempt = '', host = '' } = groups;
+    const key = `${job} ${attempt} ${host}`;
+    const text = (logs.get(key)?.text ?? '') + (await contentOf(sources, name));
+    logs.set(key, { job, attempt: Number(attempt), host: Number(host), text });
+  }
+  return [...logs.values()];
+}
+
+async function jobLogOf(sources: Sources, job: string): Promise<string> {
+  const names = await namesOf(sources, `jobs/${job}/logs/job.`);
+  return (await Promise.all(names.map((name) => contentOf(sources, name)))).join('');
+}
+
+async function namesOf({ store, bucket }: Sources, prefix: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let page = ''; ;) {
+    const query = new URLSearchParams({ prefix, ...(page === '' ? {} : { pageToken: page }) });
+    const answer = await fetch(`${store}/storage/v1/b/${bucket}/o?${query.toString()}`);
+    const list = (await answer.json()) as { items?: readonly { name: string }[]; nextPageToken?: string };
+    names.push(...(list.items ?? []).map(({ name }) => name));
+    page = list.nextPageToken ?? '';
+    if (page === '') return names.toSorted();
+  }
+}
+
+async function contentOf({ store, bucket }: Sources, name: string): Promise<string> {
+  return (await fetch(`${store}/storage/v1/b/${bucket}/o/${encodeURIComponent(name)}?alt=media`)).text();
+}
+
+/** What commands wrote on the disks of VMs that are there now. The disks of slices that are gone are gone too. */
+export function readHostRecords({ cloudDirectory }: Sources): readonly Told[] {
+  const vms = join(cloudDirectory, 'vms');
+  const disks = entriesOf(vms).flatMap((node) =>
+    entriesOf(join(vms, node)).map((host) => join(vms, node, host, 'disk')),
+  );
+  const homes = disks.flatMap((disk) => [
+    join(disk, 'root'),
+    ...entriesOf(join(disk, 'home')).map((user) => join(disk, 'home', user)),
+  ]);
+  return homes.flatMap((home) => recordsIn(join(home, 'chaos-told')));
+}
+
+/** A VM may go while its disk is read. */
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function recordsIn(file: string): readonly Told[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line) => parseTold(line) ?? []);
+  } catch {
+    return [];
+  }
+}
+
+interface Row {
+  readonly id: string;
+  readonly phase: string;
+  readonly endedAt?: number;
+  readonly why?: string;
+  readonly outcome?: { readonly exitCode?: number; readonly cause?: { readonly message: string } };
+}
+
+/** All jobs as a user sees them. */
+export async function readResults(sources: Sources): Promise<readonly SeenJob[]> {
+  const { jobs } = (await askJobctl(sources, 'list', '--limit', '1000')) as { jobs: readonly Row[] };
+  return Promise.all(
+    jobs.map(async ({ id, phase, endedAt, why, outcome }): Promise<SeenJob> => {
+      const said = outcome?.cause?.message ?? why;
+      return {
+        id,
+        phase,
+        isClosed: endedAt !== undefined,
+        ...(outcome?.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+        ...(said === undefined ? {} : { why: said }),
+        jobLog: await jobLogOf(sources, id),
+      };
+    }),
+  );
+}
+
+/** Leases of the pool and who waits in it, as a user sees them; nothing if there are none. */
+export async function readLeases(sources: Sources): Promise<readonly string[]> {
+  const { jobs } = (await askJobctl(sources, 'quota', 'show', '--pool', sources.pool)) as {
+    jobs: Readonly<Record<string, number>>;
+  };
+  return Object.entries(jobs).flatMap(([state, count]) =>
+    Array.from({ length: count }, () => `a lease or request that is ${state}`),
+  );
+}
+
+async function askJobctl({ jobctl }: Sources, ...args: readonly string[]): Promise<unknown> {
+  const [program = '', ...first] = jobctl.command;
+  const { stdout } = await promisify(execFile)(program, [...first, ...args, '--output', 'json'], {
+    env: jobctl.env,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return JSON.parse(stdout);
+}

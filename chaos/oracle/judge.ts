@@ -1,0 +1,21 @@
+import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes } from './attempts.js';
+import { foreignTouched, leaked, overcommitted } from './cloud.js';
+import type { Evidence } from './evidence.js';
+import { logFindings } from './logs.js';
+import type { Finding } from './verdict.js';
+
+/** Everything that should not have happened. Pure: the same evidence, the same findings. */
+export function judge(evidence: Evidence): readonly Finding[] {
+  return [
+    ...leaked(evidence),
+    ...falseRecoveries(evidence),
+    ...falseSuccesses(evidence),
+    ...begunTwice(evidence),
+    ...wrongOutcomes(evidence),
+    ...logFindings(evidence),
+    ...evidence.leases.map((text): Finding => ({ count: 'leases left', subject: 'the pool', text })),
+    ...overcommitted(evidence),
+    ...foreignTouched(evidence),
+    ...stuckJobs(evidence),
+  ];
+}

@@ -1,0 +1,30 @@
+/** What is counted. Each is to be zero. */
+export const COUNTS = [
+  'leaked resources',
+  'false recoveries',
+  'false successes',
+  'commands begun twice in an attempt',
+  'wrong outcomes',
+  'stored output that is no prefix',
+  'missing tails that are not said',
+  'leases left',
+  'chips overcommitted',
+  'foreign resources touched',
+  'jobs stuck',
+] as const;
+export type Count = (typeof COUNTS)[number];
+
+export interface Finding {
+  readonly count: Count;
+  /** The job or the resource that it is about. */
+  readonly subject: string;
+  readonly text: string;
+}
+
+export type Totals = Readonly<Record<Count, number>>;
+
+export function totalsOf(findings: readonly Finding[]): Totals {
+  const none = Object.fromEntries(COUNTS.map((count) => [count, 0])) as Record<Count, number>;
+  for (const { count } of findings) none[count]++;
+  return none;
+}

@@ -1,0 +1,298 @@
+import type { Draws } from '../random.js';
+import { type DrawnJob, GENERATION, ZONES } from './jobs.js';
+import { GOOGLE_PROJECT } from './private-stack.js';
+import type { Stage } from './stage.js';
+import { SPANS, spanOf } from './tier.js';
+
+/** A kind of deed. False: there was nobody to do it to. */
+export type DeedDo = (stage: Stage, draws: Draws) => Promise<boolean>;
+
+export const lasting = (stage: Stage, draws: Draws): number =>
+  Math.round(draws.between(SPANS.shortestFault, SPANS.longestFault) / stage.tier.factor);
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+/** Google's words, as they were seen (facts/cloud-tpu.md 1.5); Z is the zone. */
+const REFUSALS: readonly (readonly [code: string, text: string])[] = [
+  [
+    'RESOURCE_EXHAUSTED',
+    'There is no more capacity in the zone "Z"; you can try in another zone where Cloud TPU Nodes are offered (see https://cloud.google.com/tpu/docs/regions) [EID: 0x1bc8f9d790be9142]',
+  ],
+  ['RESOURCE_EXHAUSTED', "Quota 'TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI' exhausted. Limit 64 in zone Z"],
+  [
+    'RESOURCE_EXHAUSTED',
+    'Insufficient reserved capacity. Contact customer support to increase your reservation. [EID: 0x2a]',
+  ],
+  [
+    'FAILED_PRECONDITION',
+    'Insufficient reserved capacity. Contact customer support to increase your reservation. [EID: 0x2a]',
+  ],
+  ['INTERNAL', 'an internal error has occurred'],
+  [
+    'INVALID_ARGUMENT',
+    'Cloud TPU received a bad request. The requested accelerator configuration for accelerator type, "v5litepod-4", could not be found in the zonal accelerator configurations for "Z".; the accelerator v5litepod-4 was not found in zone Z [EID: 0x3b]',
+  ],
+  ['INVALID_ARGUMENT', 'Cloud TPU received a bad request. The requested zone "Z" is not supported. [EID: 0x4c]'],
+  [
+    'INVALID_ARGUMENT',
+    'Cloud TPU received a bad request. update is not supported while in state PREEMPTED [EID: 0x5d]',
+  ],
+  ['PERMISSION_DENIED', "Permission denied on 'locations/Z' (or it may not exist)."],
+  ['ABORTED', 'unable to queue the operation'],
+  ['UNAUTHENTICATED', 'Request had invalid authentication credentials. Expected OAuth 2 access token.'],
+];
+
+const API = ['Get*', 'List*', 'Create*', 'Delete*'] as const;
+
+async function refuseApi(stage: Stage, code: string, message: string, forMs: number): Promise<void> {
+  for (const method of API) await stage.post('refuse', { method, code, message, forMs });
+}
+
+async function preempt(
+  stage: Stage,
+  draws: Draws,
+  how: { readonly text: string; readonly body: object },
+): Promise<boolean> {
+  const nodes = await stage.readyNodes();
+  if (nodes.length === 0) return false;
+  const { name } = draws.pick(nodes);
+  await stage.post('preempt', { name, ...how.body });
+  stage.note('preempt', `the provider preempts ${name}, ${how.text}`, { resource: name });
+  return true;
+}
+
+/** On hosts of one node, of all, or on one host; ended by the opposite. */
+async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: HostFault): Promise<boolean> {
+  const nodes = await stage.readyNodes();
+  if (nodes.length === 0) return false;
+  const scope = draws.pick(['one host', 'one slice', 'one slice', 'all slices'] as const);
+  const some = scope === 'all slices' ? nodes : [draws.pick(nodes)];
+  const forMs = lasting(stage, draws);
+  for (const { name, hosts } of some) {
+    const host = scope === 'one host' ? draws.between(0, hosts.length - 1) : 'all';
+    await stage.post('hosts', { name, host, action, ...extra });
+    // A slice that is gone by then has no fault any more.
+    stage.endAfter(forMs, () => stage.post('hosts', { name, host, ...end }).catch(() => undefined));
+    stage.note(
+      'fault',
+      `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`,
+      { resource: name },
+    );
+  }
+  return true;
+}
+interface HostFault {
+  readonly action: string;
+  readonly end: object;
+  readonly extra?: object;
+}
+
+/** A setting that holds for a while. */
+async function configured(stage: Stage, draws: Draws, during: object, after: object, text: string): Promise<boolean> {
+  const forMs = lasting(stage, draws);
+  await stage.post('configure', during);
+  stage.endAfter(forMs, () => stage.post('configure', after));
+  stage.note('fault', `${text}, for ${seconds(forMs)}`);
+  return true;
+}
+
+/** What the cloud, its hosts and its network do. */
+export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
+  'the API is down': async (stage, draws) => {
+    const forMs = lasting(stage, draws);
+    await refuseApi(stage, 'UNAVAILABLE', 'The service is currently unavailable.', forMs);
+    stage.note('fault', `the TPU API is UNAVAILABLE for ${seconds(forMs)}`);
+    return true;
+  },
+  'credentials are expired': async (stage, draws) => {
+    const forMs = lasting(stage, draws);
+    await refuseApi(stage, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.', forMs);
+    stage.note('fault', `every call of the TPU API is UNAUTHENTICATED for ${seconds(forMs)}`);
+    return true;
+  },
+  'the API lies: NOT_FOUND': async (stage, draws) => {
+    const method = draws.pick(['GetNode', 'GetQueuedResource']);
+    await stage.post('refuse', { method, code: 'NOT_FOUND', message: 'Resource was not found', times: 1 });
+    stage.note('fault', `the next ${method} is told NOT_FOUND, whatever is there`);
+    return true;
+  },
+  'the API lies: old lists': async (stage, draws) => {
+    const [forMs, lagMs] = [lasting(stage, draws), lasting(stage, draws)];
+    await stage.post('list-lag', { lagMs });
+    stage.endAfter(forMs, () => stage.post('list-lag', { lagMs: 0 }));
+    stage.note('fault', `lists show what was ${seconds(lagMs)} ago, for ${seconds(forMs)}`);
+    return true;
+  },
+  'the API is slow': async (stage, draws) => {
+    const { rehearsal } = stage.stack;
+    if (!rehearsal.isRunning) return false;
+    const forMs = lasting(stage, draws);
+    rehearsal.signal('SIGSTOP');
+    stage.endAfter(forMs, async () => rehearsal.signal('SIGCONT'));
+    stage.note('fault', `cloud, store and SSH stand still for ${seconds(forMs)}`);
+    return true;
+  },
+  'an answer is lost after its effect': async (stage, draws) => {
+    const method = draws.pick(['Create*', 'Create*', 'Delete*']);
+    const times = draws.between(1, 3);
+    await stage.post('refuse', { method, code: 'UNAVAILABLE', message: 'connection reset', afterEffect: true, times });
+    stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
+    return true;
+  },
+  'a create is refused': async (stage, draws) => {
+    const zone = draws.pick(ZONES);
+    const [code, text] = draws.pick(REFUSALS);
+    const times = draws.between(1, 4);
+    const message = text.replaceAll('Z', zone);
+    await stage.post('refuse', { method: 'Create*', code, message, zone, times });
+    stage.note('fault', `the next ${times} creates in ${zone} are refused: ${code}: ${message}`);
+    return true;
+  },
+  'a request fails': async (stage, draws) => {
+    const { queuedResources } = await stage.status();
+    const waiting = queuedResources.filter(({ state }) => /WAITING|PROVISIONING|ACCEPTED/u.test(state));
+    if (waiting.length === 0) return false;
+    const { name } = draws.pick(waiting);
+    const [code, text] = draws.pick(REFUSALS);
+    await stage.post('fail-request', { name, code, message: text });
+    stage.note('fault', `the queued resource ${name} becomes FAILED: ${code}: ${text}`);
+    return true;
+  },
+  'grants are late': async (stage, draws) => {
+    const state = draws.pick(['CREATING', 'WAITING_FOR_RESOURCES', 'PROVISIONING', 'DELETING', 'SUSPENDING']);
+    const forMs = lasting(stage, draws);
+    await stage.post('hold', { state });
+    stage.endAfter(forMs, () => stage.post('release', { state }));
+    stage.note('fault', `nothing leaves ${state} for ${seconds(forMs)}`);
+    return true;
+  },
+  'a zone has no capacity': async (stage, draws) => {
+    const zone = draws.pick(ZONES);
+    const forMs = lasting(stage, draws);
+    const place = { zone, generation: GENERATION };
+    await stage.post('capacity', { ...place, chips: draws.pick([0, 8]) });
+    stage.endAfter(forMs, () => stage.post('capacity', { ...place, chips: null }));
+    stage.note('fault', `${zone} has hardly any capacity for ${seconds(forMs)}`);
+    return true;
+  },
+  'preempted with notice': (stage, draws) =>
+    preempt(stage, draws, { text: 'with notice', body: { noticeMs: Math.round(spanOf(stage.tier, 'notice')) } }),
+  'preempted without notice': (stage, draws) =>
+    preempt(stage, draws, { text: 'without notice', body: { notice: false } }),
+  'preempted and vanished': (stage, draws) =>
+    preempt(stage, draws, {
+      text: 'without notice, and it is in no list any more',
+      body: { notice: false, mode: 'vanish' },
+    }),
+  'preempted as silence': async (stage, draws) => {
+    const nodes = await stage.readyNodes();
+    if (nodes.length === 0) return false;
+    const { name } = draws.pick(nodes);
+    await stage.post('hosts', { name, host: 'all', action: 'unreachable' });
+    stage.note('fault', `the hosts of ${name} are silent`, { resource: name });
+    stage.endAfter(lasting(stage, draws), async () => {
+      // What is gone meanwhile cannot be preempted any more.
+      await stage.post('preempt', { name, notice: false }).catch(() => undefined);
+      stage.note('preempt', `and the API says only now that ${name} is preempted`, { resource: name });
+    });
+    return true;
+  },
+  'a warning that clears': async (stage, draws) => {
+    const nodes = await stage.readyNodes();
+    if (nodes.length === 0) return false;
+    const { name } = draws.pick(nodes);
+    const clearAfterMs = lasting(stage, draws);
+    await stage.post('warn', { name, clearAfterMs });
+    stage.note('fault', `${name} is UNHEALTHY_MAINTENANCE for ${seconds(clearAfterMs)}, and nothing comes of it`, {
+      resource: name,
+    });
+    return true;
+  },
+  'a node is TERMINATED': async (stage, draws) => {
+    const nodes = await stage.readyNodes();
+    if (nodes.length === 0) return false;
+    const { name } = draws.pick(nodes);
+    await stage.post('force', { name, state: 'TERMINATED' });
+    stage.note('preempt', `${name} is TERMINATED`, { resource: name });
+    return true;
+  },
+  'SSH is silent': (stage, draws) => onHosts(stage, draws, { action: 'unreachable', end: { action: 'reachable' } }),
+  'SSH is refused': (stage, draws) => onHosts(stage, draws, { action: 'refuse-ssh', end: { action: 'accept-ssh' } }),
+  'SSH is slow': (stage, draws) =>
+    onHosts(stage, draws, { action: 'slow-ssh', end: { action: 'slow-ssh', delayMs: 0 }, extra: { delayMs: 1_000 } }),
+  'hosts are frozen': (stage, draws) => onHosts(stage, draws, { action: 'freeze', end: { action: 'thaw' } }),
+  'a disk is full': (stage, draws) => onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' } }),
+  'processes of a host are killed': async (stage, draws) => {
+    const nodes = await stage.readyNodes();
+    if (nodes.length === 0) return false;
+    const { name, hosts } = draws.pick(nodes);
+    const host = draws.between(0, hosts.length - 1);
+    await stage.post('hosts', { name, host, action: 'kill-processes' });
+    stage.note('killed-processes', `all processes of ${name}, host ${host} are killed`, { resource: name });
+    return true;
+  },
+  'endpoints are missing': (stage, draws) =>
+    configured(
+      stage,
+      draws,
+      { missingWorkers: [{ workers: [1] }] },
+      { missingWorkers: [] },
+      'new slices of four hosts lack host 1',
+    ),
+  'addresses are recycled': (stage, draws) =>
+    configured(
+      stage,
+      draws,
+      { recycleAddresses: true },
+      { recycleAddresses: false },
+      'addresses of gone hosts are given to new ones',
+    ),
+  'guest attributes are late': (stage, draws) =>
+    configured(
+      stage,
+      draws,
+      { guestAttributes: [{ forbidden: true }] },
+      { guestAttributes: [] },
+      'guest attributes are forbidden',
+    ),
+  'the clock of the cloud jumps': async (stage, draws) => {
+    const stepMs = draws.between(60_000, 3_600_000);
+    await stage.post('clock', { stepMs });
+    stage.note('fault', `the cloud's clock jumps ahead by ${Math.round(stepMs / 60_000)} min`);
+    return true;
+  },
+  'the bucket refuses': async (stage, draws) => {
+    const method = draws.pick(['objects.insert', 'objects.list', 'objects.get', 'objects.*']);
+    const code = draws.pick(['PERMISSION_DENIED', 'UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'NOT_FOUND', 'INTERNAL']);
+    const forMs = lasting(stage, draws);
+    await stage.post('refuse', { method, code, forMs });
+    stage.note('fault', `the bucket refuses ${method} with ${code} for ${seconds(forMs)}`);
+    return true;
+  },
+};
+
+/** Nodes of somebody else's: without labels, with another owner's, and with the very names that slices of these jobs will get. */
+export async function plantForeign(stage: Stage, draws: Draws): Promise<void> {
+  const [one, other] = [draws.pick(stage.jobs), draws.pick(stage.jobs)] as readonly [DrawnJob, DrawnJob];
+  const labels = {
+    'jobctl-owner': 'f00df00df00d',
+    'jobctl-job': one.id,
+    'jobctl-run': 'nobodys',
+    'jobctl-generation': '2',
+  };
+  const planted: readonly (readonly [name: string, labels: object])[] = [
+    [`jc-${one.id}`, {}],
+    [`jc-${other.id}-g1`, {}],
+    [`jc-${one.id}-g2`, labels],
+  ];
+  for (const [name, its] of new Map(planted)) {
+    const path = `/v2/projects/${GOOGLE_PROJECT}/locations/${ZONES[0]}/nodes?nodeId=${name}`;
+    const body = { acceleratorType: 'v5litepod-4', runtimeVersion: 'v2-alpha-tpuv5-lite', labels: its };
+    const response = await fetch(`${stage.stack.restUrl}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`planting ${name}: ${response.status} ${await response.text()}`);
+    stage.note('foreign', `somebody else has a node ${name}`, { resource: `${ZONES[0]}/nodes/${name}` });
+  }
+}

@@ -1,0 +1,104 @@
+import type { AskedJob } from '../oracle/evidence.js';
+import { TELLING } from '../oracle/told.js';
+import type { Draws } from '../random.js';
+import { spanOf, type Tier } from './tier.js';
+
+export const ZONES = ['us-central1-a', 'us-west4-a'] as const;
+export const POOL_UNITS = 64;
+export const GENERATION = 'v5litepod';
+
+/** A job of a seed: what is submitted, when and by whom, and what the oracle is told of it. */
+export interface DrawnJob extends AskedJob {
+  /** After the beginning of the seed, ms. */
+  readonly submitAt: number;
+  readonly user: string;
+  readonly kind: string;
+  readonly file: Readonly<Record<string, unknown>>;
+}
+
+/** What a command comes to, if nobody disturbs it. */
+const ENDS = ['ok', 'ok', 'ok', 'ok', 'fails', 'fails once', 'one host fails'] as const;
+/** What it does at SIGTERM, which all of them tell: dies of it, saves and exits with 0, tells and exits with 143, or goes on. */
+const ON_TERM = ['dies', 'saves', 'saves', 'tells', 'ignores'] as const;
+const SHAPES = [
+  { accelerator: 'v5litepod-4', hosts: 1, slices: 1 },
+  { accelerator: 'v5litepod-4', hosts: 1, slices: 1 },
+  { accelerator: 'v5litepod-8', hosts: 1, slices: 1 },
+  { accelerator: 'v5litepod-16', hosts: 4, slices: 1 },
+  { accelerator: 'v5litepod-4', hosts: 1, slices: 2 },
+] as const;
+/** More than chaos can spend: no job of it may end for want of a retry. */
+const PLENTY = 50;
+
+export function drawJobs(
+  draws: Draws,
+  { seed, count, tier, port }: { seed: number; count: number; tier: Tier; port: number },
+): readonly DrawnJob[] {
+  return Array.from({ length: count }, (_, index) =>
+    drawJob(draws.part(index), { id: `c${seed}-${index}`, tier, port }),
+  );
+}
+
+function drawJob(draws: Draws, { id, tier, port }: { id: string; tier: Tier; port: number }): DrawnJob {
+  const { accelerator, hosts, slices } = draws.pick(SHAPES);
+  const end = draws.pick(ENDS);
+  const onTerm = draws.pick(ON_TERM);
+  const lines = draws.between(1, 40);
+  const taskRetries = end === 'fails once' ? 2 : 0;
+  const run = TELLING(port) + commandOf({ end, onTerm, lines, lineMs: spanOf(tier, 'line') });
+  return {
+    ...{ id, hosts, slices, taskRetries },
+    submitAt: Math.round(draws.next() * spanOf(tier, 'submits')),
+    user: draws.pick(['alice', 'alice', 'bob', 'carol']),
+    kind: `${slices} x ${accelerator}, ${lines} lines, ${end}, at SIGTERM it ${onTerm}`,
+    file: {
+      name: id,
+      priority: draws.between(1, 5),
+      slices,
+      grace: Math.ceil(30 / tier.factor),
+      retries: { preemption: PLENTY, infrastructure: PLENTY, task: taskRetries },
+      tpu: {
+        accelerator,
+        zones: draws.chance(0.5) ? ZONES : ZONES.toReversed(),
+        allocation_mode: draws.pick(['queued-resources', 'tpu-vm']),
+        pricing: 'spot',
+      },
+      command: { run },
+    },
+  };
+}
+
+interface CommandDraw {
+  readonly end: (typeof ENDS)[number];
+  readonly onTerm: (typeof ON_TERM)[number];
+  readonly lines: number;
+  readonly lineMs: number;
+}
+
+/** The command, behind the opening with which it tells the listener. */
+function commandOf({ end, onTerm, lines, lineMs }: CommandDraw): string {
+  // Answered between two lines: what was told is printed then.
+  const answers = {
+    dies: 'trap - TERM; kill -TERM $BASHPID',
+    saves: 'say "L $JOBCTL_JOB_ID saved"; tell END "0 early"; exit 0',
+    tells: 'tell END "143 early"; exit 143',
+    ignores: ':',
+  };
+  const codes = {
+    ok: 'code=0',
+    fails: 'code=3',
+    'fails once': 'code=0; [ "$JOBCTL_ATTEMPT" = 1 ] && code=5',
+    'one host fails': 'code=0; [ "$JOBCTL_HOST_INDEX$JOBCTL_SLICE_INDEX" = 00 ] && code=7',
+  };
+  return `heard=
+trap 'tell TERM "$(cat "$JOBCTL_NOTICE_FILE" 2>/dev/null)"; heard=1' TERM
+${codes[end]}
+for ((n = 1; n <= ${lines}; n++)); do
+  say "L $JOBCTL_JOB_ID $JOBCTL_ATTEMPT $n $RANDOM"
+  rest ${lineMs / 1000}
+  if [ "$heard" ]; then ${answers[onTerm]}; fi
+done
+tell END "$code all"
+exit $code
+`;
+}

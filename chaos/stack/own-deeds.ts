@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DeedKind } from '../oracle/evidence.js';
+import type { Draws } from '../random.js';
+import { type DeedDo, lasting } from './cloud-deeds.js';
+import { quotaText } from './pool.js';
+import { POOL } from './private-stack.js';
+import type { Stage } from './stage.js';
+import { spanOf } from './tier.js';
+
+const SIGNALS = [
+  'granted',
+  'revoked',
+  'priority',
+  'restate',
+  'setUpProgress',
+  'sliceNews',
+  'release',
+  'attach',
+  'leaseAnswer',
+  'leaseMessages',
+  'wake',
+  'no-such-signal',
+];
+const GARBAGE: readonly unknown[] = [
+  null,
+  'x',
+  7,
+  {},
+  [],
+  [null],
+  [{}],
+  { v: 1 },
+  { epoch: 'x' },
+  { run: 'x', number: 1, epoch: 1 },
+];
+
+/** One part is killed, and started again after a while. */
+async function restarted(
+  stage: Stage,
+  draws: Draws,
+  name: 'server' | 'rehearsal' | 'worker',
+  signal: NodeJS.Signals,
+): Promise<boolean> {
+  const part = stage.stack[name];
+  if (!part.isRunning) return false;
+  const forMs = lasting(stage, draws) / 4;
+  stage.note('fault', `${signal} to the ${name}; it is started again ${(forMs / 1000).toFixed(1)} s later`);
+  await part.end(signal);
+  stage.endAfter(forMs, async () => part.spawn());
+  return true;
+}
+
+async function targetOf(
+  stage: Stage,
+  draws: Draws,
+): Promise<{ readonly id: string; readonly type: 'job' | 'slice' | 'quota' } | undefined> {
+  const type = draws.pick(['job', 'slice', 'quota'] as const);
+  if (type === 'quota') return { id: `quota/${POOL}`, type };
+  const open = await stage.open(type);
+  return open.length === 0 ? undefined : { id: draws.pick(open), type };
+}
+
+/** A workflow is ended or set back from outside. A job's own end is another deed than its slice's, for whoever judges it. */
+async function onWorkflow(stage: Stage, draws: Draws, how: 'terminate' | 'cancel' | 'reset'): Promise<boolean> {
+  const target = await targetOf(stage, draws);
+  if (target === undefined) return false;
+  const { id, type } = target;
+  const { client } = stage.stack;
+  const handle = client.workflow.getHandle(id);
+  // Noted before: what it brings about may be there before the call has come back.
+  const kinds: Readonly<Record<typeof type, DeedKind>> = { job: how, slice: 'slice-workflow', quota: 'fault' };
+  const job = type === 'job' ? id : stage.jobs.find((each) => id.startsWith(`slice/jc-${each.id}-`))?.id;
+  stage.note(
+    kinds[type],
+    `the workflow ${id} is ${how === 'reset' ? 'reset to its first task' : `${how === 'cancel' ? 'cancell' : 'terminat'}ed`}`,
+    job === undefined ? {} : { job },
+  );
+  if (how === 'terminate') await handle.terminate('chaos');
+  else if (how === 'cancel') await handle.cancel();
+  else await resetToFirstTask(stage, id);
+  return true;
+}
+
+async function resetToFirstTask({ stack: { client } }: Stage, workflowId: string): Promise<void> {
+  const { namespace } = client.options;
+  const { runId } = await client.workflow.getHandle(workflowId).describe();
+  const execution = { workflowId, runId };
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({
+    namespace,
+    execution,
+    maximumPageSize: 20,
+  });
+  // WORKFLOW_TASK_COMPLETED
+  const first = (history?.events ?? []).find(({ eventType }) => eventType === 7)?.eventId;
+  if (first === undefined || first === null) throw new Error(`${workflowId} has no workflow task to be reset to`);
+  const request = { namespace, workflowExecution: execution, workflowTaskFinishEventId: first };
+  await client.workflowService.resetWorkflowExecution({
+    ...request,
+    requestId: `chaos-${Date.now()}`,
+    reason: 'chaos',
+  });
+}
+
+async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
+  const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
+  if (open.length === 0) return false;
+  const job = draws.pick(open);
+  const { jobs } = stage.stack;
+  const verb = draws.pick(['stop', 'stop --release', 'restart', 'requeue', 'requeue'] as const);
+  stage.note('verb', `a person says ${verb} of ${job}`, { job });
+  const resume = async (): Promise<void> => {
+    stage.note('verb', `a person says resume of ${job}`, { job });
+    // What has ended meanwhile has nothing to resume.
+    await jobs.resume(job, 'chaos').catch(() => undefined);
+  };
+  if (verb === 'restart') await jobs.restart(job, 'chaos');
+  else if (verb === 'requeue') await jobs.requeue(job, 'chaos');
+  else {
+    stage.endAfter(lasting(stage, draws), resume);
+    await jobs.stop(job, 'chaos', { release: verb === 'stop --release' });
+  }
+  return true;
+}
+
+/** What people, operators and crashes of ours do. */
+export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
+  'the worker is killed': (stage, draws) => restarted(stage, draws, 'worker', 'SIGKILL'),
+  'the worker is ended': (stage, draws) => restarted(stage, draws, 'worker', 'SIGTERM'),
+  'the Temporal server is killed': (stage, draws) => restarted(stage, draws, 'server', 'SIGKILL'),
+  'the rehearsal is killed': (stage, draws) => restarted(stage, draws, 'rehearsal', 'SIGKILL'),
+  'a workflow is terminated': (stage, draws) => onWorkflow(stage, draws, 'terminate'),
+  'a workflow is cancelled': (stage, draws) => onWorkflow(stage, draws, 'cancel'),
+  'a workflow is reset': (stage, draws) => onWorkflow(stage, draws, 'reset'),
+  'garbage signals': async (stage, draws) => {
+    const target = await targetOf(stage, draws);
+    if (target === undefined) return false;
+    const handle = stage.stack.client.workflow.getHandle(target.id);
+    const sent: string[] = [];
+    for (let count = draws.between(1, 5); count > 0; count--) {
+      const [signal, input] = [draws.pick(SIGNALS), draws.pick(GARBAGE)];
+      await handle.signal(signal, input);
+      sent.push(`${signal} ${JSON.stringify(input)}`);
+    }
+    stage.note('fault', `${target.id} is sent ${sent.join(', ')}`);
+    return true;
+  },
+  'a person says': personSays,
+  'a job is cancelled': async (stage, draws) => {
+    const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
+    if (open.length === 0) return false;
+    const job = draws.pick(open);
+    stage.note('cancel', `a person cancels ${job}`, { job });
+    await stage.stack.jobs.cancel(job);
+    return true;
+  },
+  'the quota file changes': async (stage, draws) => {
+    const text = draws.pick([quotaText(32), quotaText(16), 'not = [toml', '']);
+    stage.stack.writeQuota(text);
+    const forMs = lasting(stage, draws);
+    stage.endAfter(forMs, async () => stage.stack.writeQuota(quotaText()));
+    stage.note(
+      'fault',
+      `the quota file is ${text === '' ? 'empty' : text.includes('not =') ? 'broken' : 'smaller'} for ${(forMs / 1000).toFixed(1)} s`,
+    );
+    return true;
+  },
+};
+
+/** After the last fault has ended: people resume what they stopped, until nothing rests. */
+export async function resumeAll(stage: Stage): Promise<void> {
+  const deadline = Date.now() + spanOf(stage.tier, 'longestFault') + 10_000;
+  while (Date.now() < deadline) {
+    const resting: string[] = [];
+    for (const id of await stage.open('job')) {
+      const { phase } = await stage.stack.jobs.row(id);
+      if (phase === 'paused' || phase === 'released') resting.push(id);
+    }
+    if (resting.length === 0) return;
+    for (const job of resting) {
+      stage.note('verb', `a person says resume of ${job}`, { job });
+      await stage.stack.jobs.resume(job, 'chaos').catch(() => undefined);
+    }
+    await sleep(500);
+  }
+}

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+
+/** One process of a private stack, which chaos may end and start again: the same arguments, ports and files. */
+export class Part {
+  readonly name: string;
+  readonly #command: readonly string[];
+  readonly #logFile: string;
+  readonly #isReady: () => Promise<boolean>;
+  readonly #env: NodeJS.ProcessEnv;
+  #child: ChildProcess | undefined;
+
+  constructor(parts: {
+    readonly name: string;
+    readonly command: readonly string[];
+    readonly logFile: string;
+    readonly env: NodeJS.ProcessEnv;
+    readonly isReady: () => Promise<boolean>;
+  }) {
+    this.name = parts.name;
+    this.#command = parts.command;
+    this.#logFile = parts.logFile;
+    this.#env = parts.env;
+    this.#isReady = parts.isReady;
+    // By its own end the rehearsal ends its VMs, and it may stand still just now.
+    process.once('exit', () => {
+      this.#child?.kill('SIGTERM');
+      this.#child?.kill('SIGCONT');
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Nothing if it runs. */
+  spawn(): void {
+    if (this.isRunning) return;
+    const [program = '', ...args] = this.#command;
+    const log = openSync(this.#logFile, 'a');
+    this.#child = spawn(program, args, { env: this.#env, stdio: ['ignore', log, log] });
+  }
+
+  isReady(): Promise<boolean> {
+    return this.#isReady().catch(() => false);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  /** Resolves when it is gone; SIGKILL after 20 s. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(timer);
+  }
+}

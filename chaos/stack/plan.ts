@@ -1,0 +1,32 @@
+import type { Draws } from '../random.js';
+import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
+import { OWN_DEEDS } from './own-deeds.js';
+
+/** How often something is done in a seed, of all kinds together. */
+const DEEDS = 14;
+
+const KINDS: Readonly<Record<string, DeedDo>> = { ...CLOUD_DEEDS, ...OWN_DEEDS };
+export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
+
+export interface PlannedDeed {
+  /** After the beginning of the window, ms. */
+  readonly at: number;
+  readonly kind: string;
+  readonly draws: Draws;
+}
+
+/** Half of them are drawn; the others take turns from seed to seed, so that a few seeds have met all kinds. */
+export function planDeeds(draws: Draws, seed: number, windowMs: number): readonly PlannedDeed[] {
+  return Array.from({ length: DEEDS }, (_, index): PlannedDeed => {
+    const turn = DEED_KINDS[(seed * DEEDS + index) % DEED_KINDS.length];
+    const kind = turn !== undefined && draws.chance(0.5) ? turn : draws.pick(DEED_KINDS);
+    return { at: Math.round(draws.next() * windowMs), kind, draws: draws.part(index) };
+  }).toSorted((a, b) => a.at - b.at);
+}
+
+/** @throws RangeError for what is no kind */
+export function deedOf(kind: string): DeedDo {
+  const deed = KINDS[kind];
+  if (deed === undefined) throw new RangeError(`chaos: no kind of deed '${kind}'`);
+  return deed;
+}

@@ -1,0 +1,149 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../test/until.js';
+import type { Evidence, Told } from '../oracle/evidence.js';
+import { readHostRecords, readJournal, readLeases, readLogs, readResults } from '../oracle/gather.js';
+import { judge } from '../oracle/judge.js';
+import { Listener } from '../oracle/listener.js';
+import type { Finding } from '../oracle/verdict.js';
+import { Draws } from '../random.js';
+import { plantForeign } from './cloud-deeds.js';
+import { type DrawnJob, drawJobs, POOL_UNITS } from './jobs.js';
+import { resumeAll } from './own-deeds.js';
+import { deedOf, type PlannedDeed, planDeeds } from './plan.js';
+import { quotaText } from './pool.js';
+import { PrivateStack } from './private-stack.js';
+import { Stage } from './stage.js';
+import { settleMs, spanOf, type Tier } from './tier.js';
+
+export interface SeedResult {
+  readonly findings: readonly Finding[];
+  readonly evidence: Evidence;
+  /** Where logs, records and evidence lie; undefined where nothing was found, and they are gone. */
+  readonly directory: string | undefined;
+}
+
+const HARVEST_MS = 1_000;
+const LOOK_AGAIN_MS = 250;
+
+/** One seed on a stack of its own: jobs and disasters, an end to all disasters, time to settle, and the verdict. */
+export async function runSeed(tier: Tier, seed: number, count: number): Promise<SeedResult> {
+  const draws = new Draws(seed);
+  const listener = await Listener.open();
+  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
+  const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'));
+  const stack = await PrivateStack.start(tier, seed, quotaText());
+  let result: SeedResult | undefined;
+  try {
+    const stage = new Stage(stack, tier, jobs);
+    const harvest = harvesting(stack);
+    await plantForeign(stage, draws.part(3));
+    await play(stage, plan);
+    await settle(stage);
+    const evidence = await gather(stage, seed, [...listener.told, ...harvest.stop()]);
+    const findings = judge(evidence);
+    if (findings.length > 0) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
+    result = { findings, evidence, directory: findings.length > 0 ? stack.directory : undefined };
+    return result;
+  } finally {
+    await listener.close();
+    await stack.stop(result === undefined || result.findings.length > 0);
+  }
+}
+
+/** Everything at its time; nothing waits for anything else. */
+async function play(stage: Stage, plan: readonly PlannedDeed[]): Promise<void> {
+  const at = async (ms: number, run: () => Promise<void>): Promise<void> => {
+    await sleep(ms);
+    await run();
+  };
+  await Promise.all([
+    ...stage.jobs.map((job) => at(job.submitAt, () => submit(stage, job))),
+    ...plan.map(({ at: ms, kind, draws }) => at(ms, () => doDeed(stage, kind, draws))),
+  ]);
+}
+
+async function submit(stage: Stage, job: DrawnJob): Promise<void> {
+  const { id, file, user, kind } = job;
+  await until(`${id} is submitted`, () => stage.stack.jobs.submit({ job: file, name: id, user }), settleMs(stage.tier));
+  stage.submitted.add(id);
+  stage.note('submit', `${user} submits ${id}: ${kind}`);
+}
+
+/** As soon as there is somebody to do it to: a slow computer gets its disasters later, not fewer of them. */
+async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
+  // A job that is stuck already keeps nobody waiting.
+  const deadline = Date.now() + settleMs(stage.tier) / 2;
+  try {
+    while (!(await deedOf(kind)(stage, draws))) {
+      if (Date.now() > deadline || (await isAllOver(stage)))
+        return stage.note('note', `${kind}: there was nobody to do it to`);
+      await sleep(LOOK_AGAIN_MS);
+    }
+  } catch (error) {
+    stage.note('note', `${kind}: it was answered ${String(error).split('\n')[0]}`);
+  }
+}
+
+async function isAllOver(stage: Stage): Promise<boolean> {
+  return stage.submitted.size === stage.jobs.length && (await stage.open('job')).length === 0;
+}
+
+/** Nothing is broken any more. What is not over after a while is stuck. */
+async function settle(stage: Stage): Promise<void> {
+  const { stack, tier } = stage;
+  stack.rehearsal.signal('SIGCONT');
+  await stack.allUp();
+  await stage.heal();
+  await stack.allUp();
+  await stage.stopRefusing();
+  await stage.post('release', {});
+  stack.writeQuota(quotaText());
+  stage.note('note', 'all faults have ended');
+  const deadline = Date.now() + settleMs(tier);
+  const left = (): number => Math.max(0, deadline - Date.now());
+  // Whether it came to that is the oracle's to say, from its own evidence.
+  const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
+    until(claim, look, ms).catch(() => undefined);
+  await resumeAll(stage);
+  await hope('all jobs are closed', async () => (await stage.open('job')).length === 0, left());
+  const isOver = (await stage.open('job')).length === 0;
+  const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
+  const isClean = async (): Promise<boolean> => {
+    const { nodes, queuedResources } = await stage.status();
+    return nodes.length + queuedResources.length <= foreign && (await readLeases(stack.sources)).length === 0;
+  };
+  await hope('nothing is left', isClean, isOver ? left() : 0);
+}
+
+async function gather({ stack, jobs, deeds }: Stage, seed: number, told: readonly Told[]): Promise<Evidence> {
+  const { sources } = stack;
+  return {
+    seed,
+    poolUnits: POOL_UNITS,
+    jobs: jobs.map(({ id, slices, hosts, taskRetries }) => ({ id, slices, hosts, taskRetries })),
+    deeds,
+    told,
+    cloud: await readJournal(sources),
+    stored: await readLogs(sources),
+    results: await readResults(sources),
+    leases: await readLeases(sources),
+  };
+}
+
+/** The hosts' own records, again and again: with a slice its disks go. */
+function harvesting(stack: PrivateStack): { readonly stop: () => readonly Told[] } {
+  const found = new Map<string, Told>();
+  const look = (): void => {
+    for (const told of readHostRecords(stack.sources)) found.set(`${told.process} ${told.number}`, told);
+  };
+  const timer = setInterval(look, HARVEST_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      look();
+      return [...found.values()];
+    },
+  };
+}

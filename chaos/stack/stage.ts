@@ -1,0 +1,107 @@
+import type { Deed, DeedKind } from '../oracle/evidence.js';
+import type { DrawnJob } from './jobs.js';
+import type { PrivateStack } from './private-stack.js';
+import type { Tier } from './tier.js';
+
+interface Node {
+  readonly name: string;
+  readonly state: string;
+  readonly hosts: readonly unknown[];
+}
+interface CloudStatus {
+  readonly queuedResources: readonly { readonly name: string; readonly state: string }[];
+  readonly nodes: readonly Node[];
+}
+
+/** Where deeds are done: the stack from behind, what is on it now, and the record of what was done. */
+export class Stage {
+  readonly stack: PrivateStack;
+  readonly tier: Tier;
+  readonly jobs: readonly DrawnJob[];
+  readonly deeds: Deed[] = [];
+  /** Ids of jobs that were submitted. */
+  readonly submitted = new Set<string>();
+  /** What ends a fault that lasts. Each is done once: when its time has come, or all at the end. */
+  readonly #ends = new Set<() => Promise<void>>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #under = new Set<Promise<void>>();
+
+  constructor(stack: PrivateStack, tier: Tier, jobs: readonly DrawnJob[]) {
+    this.stack = stack;
+    this.tier = tier;
+    this.jobs = jobs;
+  }
+
+  note(kind: DeedKind, text: string, about: Pick<Deed, 'job' | 'resource'> = {}): void {
+    this.deeds.push({ at: Date.now(), kind, text, ...about });
+  }
+
+  /** Ends a fault after a while, at the latest with `heal`. */
+  endAfter(ms: number, end: () => Promise<void>): void {
+    this.#ends.add(end);
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      const done = this.#end(end);
+      this.#under.add(done);
+      void done.finally(() => this.#under.delete(done));
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  /** Every fault that lasts ends now. */
+  async heal(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.all(this.#under);
+    for (const end of [...this.#ends]) await this.#end(end);
+  }
+
+  async post(verb: string, body: object): Promise<void> {
+    const response = await fetch(`${this.stack.sources.admin}/admin/${verb}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok)
+      throw new Error(`admin ${verb} ${JSON.stringify(body)}: ${response.status} ${await response.text()}`);
+  }
+
+  async stopRefusing(): Promise<void> {
+    await fetch(`${this.stack.sources.admin}/admin/refuse`, { method: 'DELETE' });
+  }
+
+  /** Of our installation, by name. */
+  async nodes(): Promise<readonly Node[]> {
+    const foreign = this.deeds.flatMap(({ kind, resource = '' }) => (kind === 'foreign' ? [`/${resource}`] : []));
+    const { nodes } = await this.status();
+    return nodes
+      .filter(({ name }) => !foreign.some((resource) => name.endsWith(resource)))
+      .map((node) => ({ ...node, name: node.name.slice(node.name.lastIndexOf('/') + 1) }))
+      .toSorted((a, b) => a.name.localeCompare(b.name));
+  }
+
+  async readyNodes(): Promise<readonly Node[]> {
+    return (await this.nodes()).filter(({ state }) => state === 'READY');
+  }
+
+  async status(): Promise<CloudStatus> {
+    return (await (await fetch(`${this.stack.sources.admin}/admin/status`)).json()) as CloudStatus;
+  }
+
+  /** Open workflows of a type, by the server's list. */
+  async open(type: 'job' | 'slice'): Promise<readonly string[]> {
+    const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
+    const ids: string[] = [];
+    for await (const { workflowId } of this.stack.client.workflow.list({ query })) ids.push(workflowId);
+    return ids.toSorted();
+  }
+
+  async #end(end: () => Promise<void>): Promise<void> {
+    if (!this.#ends.delete(end)) return;
+    try {
+      await end();
+    } catch (error) {
+      this.note('note', `could not be ended, tried again at the end: ${String(error)}`);
+      this.#ends.add(end);
+    }
+  }
+}

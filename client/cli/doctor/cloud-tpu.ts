@@ -1,0 +1,94 @@
+import { findAccelerator } from '../../../domain/accelerators.js';
+import { acceleratorHint } from '../../../domain/job-file/accelerator.js';
+import { CliError } from '../cli-error.js';
+import type { Environment } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+import { readJobFile } from '../job-file.js';
+import { checks } from './checks.js';
+import type { Diagnosis, DoctorFlags } from './diagnosis.js';
+import { readFacts } from './facts.js';
+import { openGoogleProject } from './google.js';
+import { NOTHING_IN_PARTICULAR, type Wanted } from './wanted.js';
+
+/** `jobctl doctor --gcp`: whether a Google project can run jobs on Cloud TPU. Flags say more than the job file. */
+export async function diagnoseCloudTpu(
+  file: string | undefined,
+  flags: DoctorFlags,
+  env: Environment,
+): Promise<Diagnosis> {
+  const fromFile = file === undefined ? { wanted: {} } : await wantedByJobFile(file);
+  const named = flags.googleProject ?? fromFile.googleProject;
+  const google = await openGoogleProject({ ...flags, ...(named === undefined ? {} : { googleProject: named }) }, env);
+  const bucket = flags.bucket ?? google.bucket;
+  const wanted = {
+    ...NOTHING_IN_PARTICULAR,
+    ...fromFile.wanted,
+    ...wantedByFlags(flags),
+    ...(bucket === undefined ? {} : { bucket }),
+  };
+  const findings = checks(await readFacts(google.port, wanted), wanted);
+  return { account: { googleProject: google.port.googleProject }, findings };
+}
+
+async function wantedByJobFile(
+  file: string,
+): Promise<{ readonly googleProject?: string; readonly wanted: Partial<Wanted> }> {
+  const { spec } = await readJobFile(file, { set: [], isDry: true });
+  // A job for other machines says nothing about Cloud TPU.
+  if (!('tpu' in spec)) return { wanted: {} };
+  const {
+    accelerator: type,
+    zones,
+    runtimeVersion,
+    tags,
+    externalIps,
+    network,
+    subnetwork,
+    serviceAccount,
+    project,
+  } = spec.tpu;
+  const accelerator = findAccelerator(type);
+  const wanted: Partial<Wanted> = {
+    ...{ zones, runtimeVersion, tags, externalIps, slices: spec.slices },
+    pricing: spec.tpu.pricing === 'any' ? 'spot' : spec.tpu.pricing,
+    ...present({ accelerator, network, subnetwork, serviceAccount }),
+  };
+  return { ...(project === undefined ? {} : { googleProject: project }), wanted };
+}
+
+/** What a flag says alone: the job file says the rest. */
+function wantedByFlags({
+  zone,
+  accelerator,
+  network,
+  subnetwork,
+  serviceAccount,
+  externalIps,
+}: DoctorFlags): Partial<Wanted> {
+  return {
+    ...(zone === undefined ? {} : { zones: zone }),
+    ...(externalIps ? {} : { externalIps }),
+    ...present({
+      accelerator: accelerator === undefined ? undefined : typeNamed(accelerator),
+      network,
+      subnetwork,
+      serviceAccount,
+    }),
+  };
+}
+
+function typeNamed(name: string): NonNullable<Wanted['accelerator']> {
+  const type = findAccelerator(name);
+  if (type !== undefined) return type;
+  throw new CliError(
+    ExitCode.Usage,
+    `--accelerator: '${name}' is no Cloud TPU type`,
+    ...acceleratorHint(name).split('\n'),
+  );
+}
+
+function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,22 @@
+import type { OutputFlag } from '../options.js';
+import type { Finding } from './finding.js';
+
+export interface DoctorFlags extends OutputFlag {
+  readonly gcp?: true;
+  readonly googleProject?: string;
+  readonly zone?: readonly string[];
+  readonly accelerator?: string;
+  readonly bucket?: string;
+  readonly network?: string;
+  readonly subnetwork?: string;
+  readonly serviceAccount?: string;
+  readonly externalIps: boolean;
+  readonly storeEndpoint?: string;
+  readonly googleApiEndpoint?: string;
+}
+
+export interface Diagnosis {
+  /** Key and value that name the account in the JSON output. */
+  readonly account: Readonly<Record<string, string>>;
+  readonly findings: readonly Finding[];
+}

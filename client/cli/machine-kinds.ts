@@ -1,0 +1,37 @@
+import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
+import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
+import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
+import type { CliContext } from './context.js';
+import type { Environment } from './dev/home.js';
+import { diagnoseCloudTpu } from './doctor/cloud-tpu.js';
+import type { Diagnosis, DoctorFlags } from './doctor/diagnosis.js';
+
+/** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
+interface CliKind {
+  /**
+   * Everything that an account holds, anybody's. The auditor's own reader: it shares no code with the adapter that it judges.
+   * @throws CloudUnavailable also if only a part could be read
+   */
+  readonly audit: (account: string, context: CliContext) => Promise<readonly AuditedResource[]>;
+  readonly doctor: {
+    /** The flag of `jobctl doctor` that asks for it, and what it looks at. */
+    readonly flag: 'gcp';
+    readonly looksAt: string;
+    readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
+  };
+}
+
+const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
+  'cloud-tpu': {
+    audit: (googleProject, { tpuRestEndpoint }) =>
+      listEverything({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+    doctor: {
+      flag: 'gcp',
+      looksAt: 'a Google project, its rights, limits and network',
+      diagnose: diagnoseCloudTpu,
+    },
+  },
+};
+
+export const cliKind = (kind: MachineKindName): CliKind => CLI_KINDS[kind];
+export const cliKinds = (): readonly CliKind[] => MACHINE_KINDS.map(cliKind);

@@ -1,0 +1,93 @@
+/** East Asian wide and emoji, the ranges that terminals show in two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+// The selectors stand for themselves here, not for what they would combine with.
+// oxlint-disable-next-line no-misleading-character-class
+const COMBINING = /[\p{Mn}\p{Me}\u200b-\u200f\ufe00-\ufe0f]/u;
+
+/** Where output goes. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** Columns; undefined where it is no terminal. One that does not know its size (`docker exec -t`, `script`) says 0. */
+export function terminalWidth({ isTTY, columns }: Terminal): number | undefined {
+  if (isTTY !== true) return undefined;
+  return columns === undefined || columns === 0 ? DEFAULT_WIDTH : columns;
+}
+
+const DEFAULT_WIDTH = 80;
+
+/** Columns that `text` takes on a terminal. Text without escape sequences. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  if (character < '\u0300') return 1;
+  if (COMBINING.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}
+
+export function padToWidth(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - textWidth(text)));
+}
+
+/** `text` in `width` columns at most, the end replaced by dots where it is longer. */
+export function cutToWidth(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > width - 2) break;
+    cut += character;
+  }
+  return `${cut}..`.slice(0, Math.max(0, width));
+}
+
+/** Lines of `width` columns at most, broken between words; a word that is longer stands alone and is not cut. */
+export function wrapToWidth(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && textWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return line === '' && lines.length > 0 ? lines : [...lines, line];
+}
+
+/** Text from elsewhere on one line, without anything that a terminal would obey. */
+export function oneLine(text: string): string {
+  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/\p{Cc}/gu, '');
+}
+
+const GAP = '  ';
+/** A last column narrower than this is not wrapped: one word a line helps nobody. */
+const LEAST_WRAPPED_WIDTH = 20;
+
+/**
+ * Columns as wide as what is in them. The last one wraps under itself.
+ * @param terminalWidth columns; absent (a pipe): one line a row, however long
+ */
+export function renderTable(rows: readonly (readonly string[])[], terminalWidth?: number): readonly string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns - 1 }, (_, column) =>
+    Math.max(0, ...rows.map((row) => textWidth(row[column] ?? ''))),
+  );
+  const indent = widths.reduce((sum, width) => sum + width + GAP.length, 0);
+  const lastWidth = terminalWidth === undefined ? undefined : terminalWidth - indent;
+  const isWrapped = lastWidth !== undefined && lastWidth >= LEAST_WRAPPED_WIDTH;
+  return rows.flatMap((row) => {
+    const head = widths.map((width, column) => padToWidth(row[column] ?? '', width) + GAP).join('');
+    const last = row[columns - 1] ?? '';
+    const [first = '', ...more] = isWrapped ? wrapToWidth(last, lastWidth) : [last];
+    return [head + first, ...more.map((line) => ' '.repeat(indent) + line)].map((line) => line.trimEnd());
+  });
+}

@@ -1,0 +1,63 @@
+import { userInfo } from 'node:os';
+import type { Admission } from '../../pool-client.js';
+import { ask, nothingChanged } from '../ask.js';
+import { CliError } from '../cli-error.js';
+import { withClient } from '../connect.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { publishedPool } from '../quota/published-pool.js';
+import { count } from '../render/job-header.js';
+
+/** The verbs with which an operator steers a pool without changing its files. The pool's quota workflow carries them out. */
+
+export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
+  readonly pool: string;
+  readonly reason?: string;
+  readonly user?: string;
+  readonly yes?: true;
+}
+
+/** `quota freeze`, `quota drain` and `quota thaw`. Draining evicts running jobs, so it asks for confirmation first. */
+export async function quotaAdmission(admission: Admission, flags: QuotaAdmissionFlags): Promise<number> {
+  const { pool, reason, output } = flags;
+  const context = resolveContext(flags);
+  if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
+  const by = flags.user ?? userInfo().username;
+  const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
+  const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
+  process.stdout.write(`${text}\n`);
+  return ExitCode.Done;
+}
+
+async function isDrainMeant(context: CliContext, pool: string): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    throw new CliError(
+      ExitCode.Usage,
+      'quota drain: asks every job of the pool to give its chips back, and there is no terminal to confirm it on',
+      'say --yes if that is meant; `jobctl quota freeze` grants nothing new and touches nothing that runs',
+    );
+  }
+  const { view } = await publishedPool(context, pool);
+  const open = view.leases.filter(({ state }) => state !== 'draining').length;
+  return ask(`Ask ${count(open, 'job')} of pool ${pool} to give their chips back? They save, and wait. [y/N] `);
+}
+
+export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
+  readonly user?: string;
+}
+
+/** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
+export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
+  const by = flags.user ?? userInfo().username;
+  return withClient(resolveContext(flags), async (client) => {
+    const { pool, phase, endedAt } = await client.row(job);
+    if (endedAt !== undefined) {
+      throw new CliError(ExitCode.Refused, `${job} has ended already: ${phase}`, 'nothing was changed');
+    }
+    const message = await client.quota(pool).setPriority(job, priority, by);
+    const text = flags.output === 'json' ? JSON.stringify({ job, pool, priority, message }, null, 2) : message;
+    process.stdout.write(`${text}\n`);
+    return ExitCode.Done;
+  });
+}

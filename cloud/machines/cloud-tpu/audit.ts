@@ -1,0 +1,148 @@
+import { findAccelerator } from '../../../domain/accelerators.js';
+import { accessTokens } from '../../access-token.js';
+import { isOutage, restErrorOf } from '../../google-project/rest-error.js';
+import { googleRefusal, inOneLine } from '../../google-refusal.js';
+import type { AuditedResource } from '../audited-resource.js';
+import { CloudRefused, CloudUnavailable } from '../port.js';
+
+export interface AuditOptions {
+  /** Absent: Google's. Over `http:` no credentials are sent. */
+  readonly restEndpoint?: string;
+  readonly googleProject: string;
+  /** An access token; absent: the application default credentials. */
+  readonly token?: string;
+}
+
+const GOOGLE = 'https://tpu.googleapis.com';
+const PAGE_SIZE = 200;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/**
+ * Every node and queued resource of a Google project, in all zones, anybody's. The auditor's own reader: REST, its own
+ * paging and its own reading of the answers, so that a fault of the adapter cannot hide from the audit behind itself.
+ * @throws CloudUnavailable also if a zone could not be reached: a part of the truth would pass for all of it.
+ */
+export async function listEverything(options: AuditOptions): Promise<readonly AuditedResource[]> {
+  const read = reader(options);
+  const [queued, nodes] = await Promise.all([
+    readAll<RestQueuedResource>(read, 'queuedResources'),
+    readAll<RestNode>(read, 'nodes'),
+  ]);
+  return [...queued.map(auditedQueuedResource), ...nodes.map(auditedNode)];
+}
+
+type Read = (kind: string, query: URLSearchParams) => Promise<Record<string, unknown>>;
+
+async function readAll<T>(read: Read, kind: 'nodes' | 'queuedResources'): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (let pageToken: unknown = ''; typeof pageToken === 'string';) {
+    const query = new URLSearchParams({ pageSize: String(PAGE_SIZE) });
+    if (pageToken !== '') query.set('pageToken', pageToken);
+    const page = await read(kind, query);
+    const unreachable = (page['unreachable'] ?? []) as readonly string[];
+    if (unreachable.length > 0)
+      throw new CloudUnavailable(`audit: ${kind} of ${unreachable.join(', ')} could not be read`);
+    all.push(...((page[kind] ?? []) as readonly T[]));
+    pageToken = page['nextPageToken'] || undefined;
+  }
+  return all;
+}
+
+function reader({ restEndpoint = GOOGLE, googleProject, token }: AuditOptions): Read {
+  const tokens = token === undefined ? accessTokens(restEndpoint) : async () => token;
+  const base = `${restEndpoint.replace(/\/$/, '')}/v2/projects/${encodeURIComponent(googleProject)}/locations/-`;
+  return async (kind, query) => {
+    const url = `${base}/${kind}?${query}`;
+    const response = await request(url, await tokens().catch(refuseCredentials));
+    const text = await response.text();
+    if (response.ok) return JSON.parse(text) as Record<string, unknown>;
+    throw failure(url, response.status, text);
+  };
+}
+
+async function request(url: string, token: string | undefined): Promise<Response> {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  try {
+    return await fetch(url, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  } catch (error) {
+    throw new CloudUnavailable(`audit: GET ${url}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function failure(url: string, httpStatus: number, body: string): CloudRefused | CloudUnavailable {
+  const error = restErrorOf(httpStatus, body);
+  if (isOutage(httpStatus)) return new CloudUnavailable(`audit: GET ${url}: HTTP ${httpStatus}: ${error.message}`);
+  const refusal = googleRefusal(error);
+  const why = refusal === undefined ? `HTTP ${httpStatus}: ${error.message}` : inOneLine(refusal);
+  return new CloudRefused(`audit: GET ${url}: ${why}`);
+}
+
+/** A token that cannot be had for another reason than the login, such as a network that is down, may be had later. */
+function refuseCredentials(error: unknown): never {
+  const refusal = googleRefusal({ message: reasonOf(error) });
+  if (refusal !== undefined) throw new CloudRefused(`audit: ${inOneLine(refusal)}`, { cause: error });
+  throw new CloudUnavailable(`audit: no access token: ${reasonOf(error)}`, { cause: error });
+}
+
+/** `fetch failed` alone helps nobody: the reason is its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message || error.cause.name}` : error.message;
+}
+
+interface RestNode {
+  readonly name?: string;
+  readonly state?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly acceleratorType?: string;
+  readonly acceleratorConfig?: { readonly type?: string; readonly topology?: string };
+  readonly queuedResource?: string;
+  readonly createTime?: string;
+}
+interface RestQueuedResource {
+  readonly name?: string;
+  readonly state?: { readonly state?: string };
+  readonly createTime?: string;
+  readonly tpu?: { readonly nodeSpec?: readonly { readonly node?: RestNode }[] };
+}
+
+function auditedNode(node: RestNode): AuditedResource {
+  return {
+    kind: 'node',
+    ...placeOf(node.name),
+    state: node.state ?? 'UNKNOWN',
+    labels: node.labels ?? {},
+    ...acceleratorOf(node),
+    ...(node.queuedResource && { request: placeOf(node.queuedResource).name }),
+    ...(node.createTime && { createTime: node.createTime }),
+  };
+}
+
+function auditedQueuedResource(resource: RestQueuedResource): AuditedResource {
+  const nodes = (resource.tpu?.nodeSpec ?? []).map(({ node }) => node ?? {});
+  const counts = nodes.map((node) => acceleratorOf(node).chips);
+  const chips = counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  return {
+    kind: 'queued-resource',
+    ...placeOf(resource.name),
+    state: resource.state?.state ?? 'UNKNOWN',
+    labels: nodes[0]?.labels ?? {},
+    accelerator: acceleratorOf(nodes[0] ?? {}).accelerator,
+    ...(chips !== undefined && { chips }),
+    ...(resource.createTime && { createTime: resource.createTime }),
+  };
+}
+
+/** `projects/P/locations/Z/KIND/NAME`; a name of another shape is shown whole. */
+function placeOf(path = ''): Pick<AuditedResource, 'account' | 'zone' | 'name'> {
+  const match = /^projects\/([^/]+)\/locations\/([^/]+)\/[^/]+\/(.+)$/.exec(path);
+  return { account: match?.[1] ?? '', zone: match?.[2] ?? '', name: match?.[3] ?? path };
+}
+
+function acceleratorOf({ acceleratorType, acceleratorConfig }: RestNode): { accelerator: string; chips?: number } {
+  const { type = '', topology = '' } = acceleratorConfig ?? {};
+  const sides = topology.split('x').map(Number);
+  const chips = findAccelerator(acceleratorType ?? '')?.chips ?? sides.reduce((product, side) => product * side, 1);
+  const accelerator = acceleratorType ?? `${type} ${topology}`.trim();
+  return chips > 0 && (acceleratorType || topology) ? { accelerator, chips } : { accelerator };
+}

@@ -1,0 +1,142 @@
+import type { Condition, Owner, Ownership, SliceHost } from '../../../domain/slice.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { refusalScope } from './refusal-scope.js';
+
+/** Google's words (Cloud TPU v2 protos). A state that this version does not know arrives as it is. */
+type QueuedResourceState =
+  | 'CREATING'
+  | 'ACCEPTED'
+  | 'WAITING_FOR_RESOURCES'
+  | 'PROVISIONING'
+  | 'ACTIVE'
+  | 'SUSPENDING'
+  | 'SUSPENDED'
+  | 'FAILED'
+  | 'DELETING'
+  | (string & {});
+type NodeState =
+  | 'CREATING'
+  | 'READY'
+  | 'RESTARTING'
+  | 'REIMAGING'
+  | 'DELETING'
+  | 'REPAIRING'
+  | 'STOPPED'
+  | 'STOPPING'
+  | 'STARTING'
+  | 'PREEMPTED'
+  | 'TERMINATED'
+  | 'HIDING'
+  | 'HIDDEN'
+  | 'UNHIDING'
+  | 'UNKNOWN'
+  | (string & {});
+
+interface ApiFailure {
+  readonly code: number;
+  readonly message: string;
+}
+
+/**
+ * What the API said about one slice at one time. A failed call is no observation: the adapter throws instead, so that
+ * "unknown" can never be read as "gone".
+ */
+export interface Observation {
+  readonly at: EpochMs;
+  /** `unused` in tpu-vm mode. */
+  readonly queuedResource:
+    | 'unused'
+    | 'not-found'
+    | { readonly state: QueuedResourceState; readonly error?: ApiFailure; readonly ownership?: Ownership };
+  readonly node:
+    | 'not-found'
+    | {
+        readonly state: NodeState;
+        readonly health: string;
+        readonly healthDescription?: string;
+        /** The node's own int64 id, as a string: it tells a recreated node of the same name apart. */
+        readonly nodeId: string;
+        readonly hosts: readonly SliceHost[];
+        /** How many its type has. Absent: a type that is not in our table. */
+        readonly hostCount?: number;
+        readonly ownership?: Ownership;
+      };
+  /**
+   * The create operation, if it was asked about and its resource does not exist: why a create that was accepted failed.
+   * Absent also if Google has forgotten the operation, which says nothing about the resource.
+   */
+  readonly operation?: { readonly isDone: boolean; readonly error?: ApiFailure };
+}
+
+/**
+ * Reads an observation as evidence (DESIGN.md 2, "Unknown is not dead": only these states cost a slice). States of
+ * facts/cloud-tpu.md 1.4. An unknown state is `waiting`, never `lost`.
+ * @param ownership whose the slice must be. A resource whose labels differ in one of its fields is `foreign`.
+ */
+export function conditionOf(observation: Observation, ownership: Owner | Ownership): Condition {
+  return foreign(observation, ownership) ?? lost(observation) ?? present(observation);
+}
+
+function foreign({ queuedResource, node }: Observation, wanted: Owner | Ownership): Condition | undefined {
+  for (const [what, resource] of [
+    ['queued resource', queuedResource],
+    ['node', node],
+  ] as const) {
+    if (typeof resource === 'string') continue;
+    if (resource.ownership && isOf(resource.ownership, wanted)) continue;
+    const whose = resource.ownership ? `job ${resource.ownership.job}, run ${resource.ownership.run}` : 'somebody else';
+    return { kind: 'foreign', message: `the ${what} of this name belongs to ${whose}` };
+  }
+  return undefined;
+}
+
+/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
+  Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
+
+function lost({ queuedResource, node, operation }: Observation): Condition | undefined {
+  if (typeof node === 'object') {
+    if (node.state === 'PREEMPTED') return { kind: 'lost', cause: 'preempted', message: 'the node is PREEMPTED' };
+    if (node.state === 'TERMINATED' || node.state === 'STOPPED') {
+      return { kind: 'lost', cause: 'preempted', message: `the node is ${node.state}` };
+    }
+  }
+  if (typeof queuedResource === 'object') {
+    const { state, error } = queuedResource;
+    if (state === 'FAILED')
+      return failed(`the queued resource is FAILED: ${error?.message ?? 'no reason given'}`, error);
+    if (state === 'SUSPENDED' || state === 'SUSPENDING') {
+      return { kind: 'lost', cause: 'preempted', message: `the queued resource is ${state}` };
+    }
+  }
+  if (operation?.error && node === 'not-found')
+    return failed(`the create failed: ${operation.error.message}`, operation.error);
+  return undefined;
+}
+
+function failed(message: string, error: ApiFailure | undefined): Condition {
+  if (error === undefined || error.message === '') return { kind: 'lost', cause: 'failed', message };
+  return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
+}
+
+function present({ queuedResource, node }: Observation): Condition {
+  const isQueued = typeof queuedResource === 'object';
+  if (!isQueued && node === 'not-found') return { kind: 'missing' };
+  if (isQueued && queuedResource.state === 'DELETING') return { kind: 'deleting' };
+  if (node === 'not-found') {
+    const state = isQueued ? queuedResource.state : 'UNKNOWN';
+    return state === 'ACTIVE' ? { kind: 'missing', isRequestLeft: true } : { kind: 'waiting', detail: state };
+  }
+  if (node.state === 'DELETING') return { kind: 'deleting' };
+  const isGranted = !isQueued || queuedResource.state === 'ACTIVE';
+  if (node.state !== 'READY' || !isGranted || node.hosts.length === 0) {
+    return { kind: 'waiting', detail: isQueued && !isGranted ? queuedResource.state : `node ${node.state}` };
+  }
+  // A shorter list would give hosts the indices of others, and a command fewer hosts than it was written for.
+  if (node.hostCount !== undefined && node.hosts.length < node.hostCount) {
+    const detail = `node READY, with addresses of ${node.hosts.length} of its ${node.hostCount} hosts`;
+    return { kind: 'waiting', detail, isIncomplete: true };
+  }
+  const warning = node.health === 'HEALTHY' || node.health === '' ? {} : { warning: node.health };
+  return { kind: 'ready', uid: node.nodeId, hosts: node.hosts, ...warning };
+}

@@ -1,0 +1,105 @@
+import type { protos } from '@google-cloud/tpu';
+import { findAccelerator, GENERATION_FACTS } from '../../../domain/accelerators.js';
+import { labelsOf } from '../../../domain/identity.js';
+import type { CloudTpuPlan, CloudTpuRef, DataDisk } from '../../../domain/machine-kinds/cloud-tpu/words.js';
+import type { Pricing } from '../../../domain/slice.js';
+
+type Node = protos.google.cloud.tpu.v2.INode;
+type AttachedDisk = protos.google.cloud.tpu.v2.IAttachedDisk;
+type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
+type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
+
+export const zonePath = (googleProject: string, zone: string): string => `projects/${googleProject}/locations/${zone}`;
+export const nodePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
+  `${zonePath(googleProject, zone)}/nodes/${name}`;
+export const queuedResourcePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
+  `${zonePath(googleProject, zone)}/queuedResources/${name}`;
+
+/** The request for a node without a queue (`tpu-vm`). @throws RangeError for ownership that fits no label. */
+export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
+  const { googleProject, zone, name } = plan.ref;
+  const node = { ...nodeOf(plan), schedulingConfig: schedulingOf(plan.pricing) };
+  return { parent: zonePath(googleProject, zone), nodeId: name, node };
+}
+
+/**
+ * The request for a queued resource with one node of the same name. The API's tiers are spot and guaranteed; `preemptible`
+ * has no tier in v2 and stays a property of the node, as for `tpu-vm`.
+ * @throws RangeError for ownership that fits no label.
+ */
+export function createQueuedResourceRequest(plan: CloudTpuPlan): CreateQueuedResourceRequest {
+  const { googleProject, zone, name } = plan.ref;
+  const parent = zonePath(googleProject, zone);
+  const node = { ...nodeOf(plan), ...(plan.pricing === 'preemptible' && { schedulingConfig: { preemptible: true } }) };
+  return {
+    parent,
+    queuedResourceId: name,
+    queuedResource: { tpu: { nodeSpec: [{ parent, nodeId: name, node }] }, ...tierOf(plan, parent) },
+  };
+}
+
+/** A reservation that is not named is `-`: any of the project's (gcloud's `--reserved`). */
+function tierOf(plan: CloudTpuPlan, parent: string): protos.google.cloud.tpu.v2.IQueuedResource {
+  switch (plan.pricing) {
+    case 'spot':
+      return { spot: {} };
+    case 'ondemand':
+      return { guaranteed: {} };
+    case 'reserved':
+      return { guaranteed: {}, reservationName: reservationPath(plan.reservation ?? '-', parent) };
+    case 'preemptible':
+      return {};
+  }
+}
+
+/** A name is of the slice's own project; `projects/OWNER/reservations/NAME` is another's in the slice's zone. */
+function reservationPath(reservation: string, parent: string): string {
+  const [projects, owner, reservations, name] = reservation.split('/');
+  if (owner === undefined) return `${parent}/reservations/${reservation}`;
+  if (projects !== 'projects' || reservations !== 'reservations') return reservation;
+  return `${zonePath(owner, parent.slice(parent.lastIndexOf('/') + 1))}/reservations/${name}`;
+}
+
+function schedulingOf(pricing: Pricing): protos.google.cloud.tpu.v2.ISchedulingConfig {
+  return { spot: pricing === 'spot', preemptible: pricing === 'preemptible', reserved: pricing === 'reserved' };
+}
+
+function nodeOf(plan: CloudTpuPlan): Node {
+  const { network, subnetwork, externalIps, tags, labels, metadata } = plan;
+  return {
+    description: `jobctl job ${plan.ownership.job}`,
+    ...acceleratorOf(plan),
+    runtimeVersion: plan.runtimeVersion,
+    networkConfig: { ...(network && { network }), ...(subnetwork && { subnetwork }), enableExternalIps: externalIps },
+    ...serviceAccountOf(plan),
+    ...(plan.dataDisks && { dataDisks: plan.dataDisks.map((disk) => attachedDisk(disk, plan.ref)) }),
+    tags: [...tags],
+    metadata: { ...metadata },
+    // Ours last: no label of the user's may change whose the slice is.
+    labels: { ...labels, ...labelsOf(plan.ownership) },
+  };
+}
+
+/** Compute Engine's default service account is the one that is not named. */
+function serviceAccountOf({ serviceAccount, scopes }: CloudTpuPlan): Node {
+  const email = serviceAccount === 'default' ? undefined : serviceAccount;
+  if (email === undefined && scopes === undefined) return {};
+  return { serviceAccount: { ...(email && { email }), ...(scopes && { scope: [...scopes] }) } };
+}
+
+/** The API wants a disk's full path. */
+function attachedDisk({ source, mode }: DataDisk, { googleProject, zone }: CloudTpuRef): AttachedDisk {
+  const sourceDisk = source.includes('/') ? source : `projects/${googleProject}/zones/${zone}/disks/${source}`;
+  return { sourceDisk, mode: mode === 'read-only' ? 'READ_ONLY' : 'READ_WRITE' };
+}
+
+/** Google takes a type's name, or a generation with a topology, never both. */
+function acceleratorOf({ accelerator, topology }: CloudTpuPlan): Node {
+  const known = findAccelerator(accelerator);
+  if (topology === undefined || known === undefined || topology === known.topology)
+    return { acceleratorType: accelerator };
+  // Type is an enum in the generated code and its name on the wire; the client accepts either.
+  const type = GENERATION_FACTS[known.generation]
+    .apiEnum as keyof typeof protos.google.cloud.tpu.v2.AcceleratorConfig.Type;
+  return { acceleratorConfig: { type, topology } };
+}

@@ -1,0 +1,91 @@
+import type { protos } from '@google-cloud/tpu';
+import { findAccelerator } from '../../../domain/accelerators.js';
+import { ownershipFrom } from '../../../domain/identity.js';
+import type { SliceHost } from '../../../domain/slice.js';
+import type { Observation } from './condition.js';
+
+export type ApiNode = protos.google.cloud.tpu.v2.INode;
+export type ApiQueuedResource = protos.google.cloud.tpu.v2.IQueuedResource;
+export type ObservedNode = Exclude<Observation['node'], string>;
+export type ObservedQueuedResource = Exclude<Observation['queuedResource'], string>;
+
+/** `projects/p/locations/z/nodes/n` is project p, zone z, name n. @throws TypeError for a name of another shape. */
+export function pathParts(path: string | null | undefined): { googleProject: string; zone: string; name: string } {
+  const [projects, googleProject, locations, zone, , name] = (path ?? '').split('/');
+  if (projects !== 'projects' || locations !== 'locations' || !googleProject || !zone || !name) {
+    throw new TypeError(`Cloud TPU named a resource '${path}': wanted projects/P/locations/ZONE/KIND/NAME`);
+  }
+  return { googleProject, zone, name };
+}
+
+/** The client gives enum names in unary answers, numbers in operations and for values that it does not know. */
+function enumName(value: string | number | null | undefined, names: Readonly<Record<number, string>>): string {
+  if (typeof value === 'number') return names[value] ?? String(value);
+  return value ?? 'STATE_UNSPECIFIED';
+}
+
+export function observedNode(node: ApiNode): ObservedNode {
+  const health = enumName(node.health, HEALTH);
+  const ownership = ownershipFrom(node.labels);
+  const accelerator = findAccelerator(node.acceleratorType ?? '');
+  return {
+    state: enumName(node.state, NODE_STATE),
+    health: /UNSPECIFIED/.test(health) ? '' : health,
+    ...(node.healthDescription && { healthDescription: node.healthDescription }),
+    nodeId: String(node.id ?? ''),
+    hosts: hostsOf(node),
+    ...(accelerator && { hostCount: accelerator.hosts }),
+    ...(ownership && { ownership }),
+  };
+}
+
+/** A host keeps its index when another one has no address yet. */
+function hostsOf(node: ApiNode): readonly SliceHost[] {
+  return (node.networkEndpoints ?? []).flatMap((endpoint, index) => {
+    const externalIp = endpoint.accessConfig?.externalIp;
+    if (!endpoint.ipAddress) return [];
+    return [{ reach: 'ssh', index, internalIp: endpoint.ipAddress, ...(externalIp && { externalIp }) }];
+  });
+}
+
+/** A queued resource has no labels: its first node's say whose it is. */
+export function observedQueuedResource(resource: ApiQueuedResource): ObservedQueuedResource {
+  const failure = resource.state?.failedData?.error;
+  const ownership = ownershipFrom(resource.tpu?.nodeSpec?.[0]?.node?.labels);
+  return {
+    state: enumName(resource.state?.state, QUEUED_RESOURCE_STATE),
+    ...(failure && { error: { code: failure.code ?? 0, message: failure.message ?? '' } }),
+    ...(ownership && { ownership }),
+  };
+}
+
+// Numbers of the v2 protos (facts/cloud-tpu.md 1.3).
+const NODE_STATE = {
+  1: 'CREATING',
+  2: 'READY',
+  3: 'RESTARTING',
+  4: 'REIMAGING',
+  5: 'DELETING',
+  6: 'REPAIRING',
+  8: 'STOPPED',
+  9: 'STOPPING',
+  10: 'STARTING',
+  11: 'PREEMPTED',
+  12: 'TERMINATED',
+  13: 'HIDING',
+  14: 'HIDDEN',
+  15: 'UNHIDING',
+  16: 'UNKNOWN',
+};
+const HEALTH = { 0: '', 1: 'HEALTHY', 3: 'TIMEOUT', 4: 'UNHEALTHY_TENSORFLOW', 5: 'UNHEALTHY_MAINTENANCE' };
+const QUEUED_RESOURCE_STATE = {
+  1: 'CREATING',
+  2: 'ACCEPTED',
+  3: 'PROVISIONING',
+  4: 'FAILED',
+  5: 'DELETING',
+  6: 'ACTIVE',
+  7: 'SUSPENDING',
+  8: 'SUSPENDED',
+  9: 'WAITING_FOR_RESOURCES',
+};

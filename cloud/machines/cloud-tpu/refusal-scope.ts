@@ -1,0 +1,55 @@
+import { googleRefusal } from '../../google-refusal.js';
+import type { RefusalScope } from '../../../domain/slice.js';
+import { type ApiError, Code } from './api-error.js';
+
+/**
+ * How far a refusal of Cloud TPU's reaches (docs/adr/0042), whether a call was refused, its operation failed, or its queued
+ * resource is FAILED. First what is wrong with the login or the project, then Google's texts (facts/cloud-tpu.md 1.5; field
+ * reports, 2024 to 2026), then the code. What is not known is `unknown`, never `request`, because only `request` may be final.
+ */
+export function refusalScope(error: ApiError): RefusalScope {
+  const refusal = googleRefusal(error);
+  if (refusal !== undefined) return refusal.kind === 'unknown-zone' ? 'zone-lasting' : 'installation';
+  if (isRateLimit(error)) return 'moment';
+  return TEXTS.find(({ text }) => text.test(error.message))?.scope ?? scopeOfCode(error.code);
+}
+
+/** The API's own limit of calls, which Google's front end applies before the call reaches Cloud TPU. */
+export function isRateLimit({ code, message, reason }: ApiError): boolean {
+  if (reason === 'RATE_LIMIT_EXCEEDED') return true;
+  return code === Code.ResourceExhausted && /quota metric|requests per (minute|second)/i.test(message);
+}
+
+/** In this order. */
+const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] = [
+  { text: /no more capacity|stock ?out|insufficient .*capacity|resource_pool_exhausted/i, scope: 'zone' },
+  // Google counts quota by region, and addresses too. Machines of others that are being deleted still count (marin#87).
+  { text: /(?<![\w/-])quota(?![\w/-])|IN_USE_ADDRESSES|\blimit:? \d/i, scope: 'zone' },
+  {
+    text: /zonal accelerator configurations|zone "[^"]*" is not supported|not supported .*in location/i,
+    scope: 'zone-lasting',
+  },
+  // A create or an update that met a preemption, a deletion or another call.
+  { text: /not supported while in state|not supported when state is|unable to queue the operation/i, scope: 'moment' },
+  { text: /was not fulfilled before its deadline/i, scope: 'moment' },
+  { text: /The field "[^"]*" cannot be|^Invalid (value|JSON)|\blabels?\b.* (invalid|must)/i, scope: 'request' },
+];
+
+function scopeOfCode(code: number | undefined): RefusalScope {
+  switch (code) {
+    case Code.ResourceExhausted:
+      return 'zone';
+    case Code.PermissionDenied:
+    case Code.Unauthenticated:
+      return 'installation';
+    case Code.InvalidArgument:
+    case Code.NotFound:
+    case Code.AlreadyExists:
+    case Code.FailedPrecondition:
+    case Code.OutOfRange:
+    case Code.Unimplemented:
+      return 'unknown';
+    default:
+      return 'moment';
+  }
+}

@@ -1,0 +1,224 @@
+import type { protos, v2 } from '@google-cloud/tpu';
+import { refusalText } from '../../google-refusal.js';
+import { apiErrorOf, codeName, type ApiError } from './api-error.js';
+import { classifyReadError, isCredentialProblem } from './classify-error.js';
+import { CallBudget, type CallRate } from './call-budget.js';
+import type { ApiNode, ApiQueuedResource } from './observation.js';
+import { CloudRefused, CloudUnavailable } from '../port.js';
+import type { TpuConnection } from './tpu-connection.js';
+
+/** An LRO as it was answered: `error` where it had failed already. */
+export interface StartedOperation {
+  readonly name?: string;
+  readonly error?: ApiError;
+}
+
+export interface ApiSettings {
+  /** Over all calls to one Google project. */
+  readonly budget: CallRate;
+  /** Of each call, the wait for a connection included; milliseconds. */
+  readonly callTimeoutMs: number;
+  /** Resources per page of a listing, 1 to 1000. */
+  readonly pageSize: number;
+  /** Told of each call's end, with the name of its gRPC code. */
+  readonly onCall?: (method: string, code: string) => void;
+}
+
+export type ApiGuestAttributes = protos.google.cloud.tpu.v2.IGuestAttributes;
+type RawOperation = protos.google.longrunning.IOperation;
+type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
+type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
+
+/** More pages than any zone has: a server that repeats its page tokens must not hold a lister for ever. */
+const MAX_PAGES = 1000;
+
+/** A failed call with what the server said; only `tpu-api` throws it and only `google-tpu` catches it. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+  readonly error: ApiError;
+  /** Method and resource. */
+  readonly what: string;
+
+  constructor(error: ApiError, what: string) {
+    super(`${what}: ${error.message}`);
+    this.error = error;
+    this.what = what;
+  }
+}
+
+/**
+ * The calls that jobctl makes, one method each: a deadline and the Google project's budget on every call, no retries
+ * (TPU methods have none by default), no waiting for operations. Resources are named by full path.
+ */
+export class TpuApi {
+  readonly #connection: TpuConnection;
+  readonly #rate: CallRate;
+  readonly #pageSize: number;
+  readonly #callOptions: { readonly timeout: number };
+  readonly #onCall: (method: string, code: string) => void;
+  readonly #budgets = new Map<string, CallBudget>();
+
+  constructor(connection: TpuConnection, settings: ApiSettings) {
+    this.#connection = connection;
+    this.#rate = settings.budget;
+    this.#pageSize = settings.pageSize;
+    this.#callOptions = { timeout: settings.callTimeoutMs };
+    this.#onCall = settings.onCall ?? (() => undefined);
+  }
+
+  createNode(request: CreateNodeRequest): Promise<StartedOperation> {
+    return this.#call('CreateNode', request.parent, async (client) =>
+      startedOperation(await client.createNode(request, this.#callOptions)),
+    );
+  }
+
+  createQueuedResource(request: CreateQueuedResourceRequest): Promise<StartedOperation> {
+    return this.#call('CreateQueuedResource', request.parent, async (client) =>
+      startedOperation(await client.createQueuedResource(request, this.#callOptions)),
+    );
+  }
+
+  async deleteNode(name: string): Promise<void> {
+    await this.#call('DeleteNode', name, (client) => client.deleteNode({ name }, this.#callOptions));
+  }
+
+  /** With force: the node goes too, and states from which an unforced delete is refused are no obstacle. */
+  async deleteQueuedResource(name: string): Promise<void> {
+    await this.#call('DeleteQueuedResource', name, (client) =>
+      client.deleteQueuedResource({ name, force: true }, this.#callOptions),
+    );
+  }
+
+  getNode(name: string): Promise<ApiNode | undefined> {
+    return this.#read('GetNode', name, async (client) => (await client.getNode({ name }, this.#callOptions))[0]);
+  }
+
+  /** Of all workers of the node, in their order. */
+  getGuestAttributes(name: string): Promise<readonly ApiGuestAttributes[] | undefined> {
+    return this.#read(
+      'GetGuestAttributes',
+      name,
+      async (client) => (await client.getGuestAttributes({ name }, this.#callOptions))[0].guestAttributes ?? [],
+    );
+  }
+
+  getQueuedResource(name: string): Promise<ApiQueuedResource | undefined> {
+    return this.#read(
+      'GetQueuedResource',
+      name,
+      async (client) => (await client.getQueuedResource({ name }, this.#callOptions))[0],
+    );
+  }
+
+  getOperation(name: string): Promise<RawOperation | undefined> {
+    // The client's types want an instance of the message class; a plain object is what it sends.
+    const request = { name } as protos.google.longrunning.GetOperationRequest;
+    return this.#read(
+      'GetOperation',
+      name,
+      async (client) => (await client.getOperation(request, this.#callOptions))[0],
+    );
+  }
+
+  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
+  listNodes(parent: string): Promise<readonly ApiNode[]> {
+    return this.#list('ListNodes', parent, async (client, request) => {
+      const [items, , page] = await client.listNodes(request, { ...this.#callOptions, autoPaginate: false });
+      return { items, ...page };
+    });
+  }
+
+  /** @param parent `projects/P/locations/ZONE`, or `-` for all zones. */
+  listQueuedResources(parent: string): Promise<readonly ApiQueuedResource[]> {
+    return this.#list('ListQueuedResources', parent, async (client, request) => {
+      const [items, , page] = await client.listQueuedResources(request, { ...this.#callOptions, autoPaginate: false });
+      return { items, ...page };
+    });
+  }
+
+  /** Joins the pages. A list that could not reach every zone is no list: what is missing in it is not gone. */
+  async #list<T>(
+    method: string,
+    parent: string,
+    readPage: (client: v2.TpuClient, request: PageRequest) => Promise<Page<T>>,
+  ): Promise<readonly T[]> {
+    const all: T[] = [];
+    let pageToken = '';
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const request = { parent, pageSize: this.#pageSize, pageToken };
+      const page = await this.#call(method, parent, (client) => readPage(client, request)).catch(throwCloudError);
+      if (page.unreachable?.length) {
+        throw new CloudUnavailable(`${method} ${parent}: could not reach ${page.unreachable.join(', ')}`);
+      }
+      all.push(...page.items);
+      if (!page.nextPageToken) return all;
+      pageToken = page.nextPageToken;
+    }
+    throw new CloudUnavailable(`${method} ${parent}: no end after ${MAX_PAGES} pages`);
+  }
+
+  /** @returns undefined if the API says that there is no such resource. */
+  async #read<T>(method: string, name: string, run: (client: v2.TpuClient) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.#call(method, name, run);
+    } catch (error) {
+      if (error instanceof CallFailed && classifyReadError(error.error) === 'not-found') return undefined;
+      return throwCloudError(error);
+    }
+  }
+
+  /** @throws CallFailed */
+  async #call<T>(
+    method: string,
+    name: string | null | undefined,
+    run: (client: v2.TpuClient) => Promise<T>,
+  ): Promise<T> {
+    await this.#budgetOf(name ?? '').take();
+    const connected = this.#connection.client();
+    try {
+      const answer = await run(await connected);
+      this.#onCall(method, 'OK');
+      return answer;
+    } catch (error) {
+      const failure = apiErrorOf(error);
+      this.#onCall(method, codeName(failure.code));
+      if (isCredentialProblem(failure)) this.#connection.forget(connected);
+      throw new CallFailed(failure, `${method} ${name}`);
+    }
+  }
+
+  #budgetOf(name: string): CallBudget {
+    const googleProject = name.split('/')[1] ?? '';
+    const budget = this.#budgets.get(googleProject) ?? new CallBudget(this.#rate);
+    this.#budgets.set(googleProject, budget);
+    return budget;
+  }
+}
+
+interface PageRequest {
+  readonly parent: string;
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly nextPageToken?: string | null;
+  readonly unreachable?: readonly string[] | null;
+}
+
+function startedOperation([operation, raw]: readonly [
+  { readonly name?: string },
+  RawOperation | undefined,
+  ...unknown[],
+]): StartedOperation {
+  const name = raw?.name ?? operation.name;
+  return { ...(name ? { name } : {}), ...(raw?.error ? { error: apiErrorOf(raw.error) } : {}) };
+}
+
+/** Turns a failed call into the port's errors; `not-found` of a list's parent is a wrong project or zone. */
+export function throwCloudError(error: unknown): never {
+  if (!(error instanceof CallFailed)) throw error;
+  const meaning = classifyReadError(error.error);
+  if (meaning === 'unavailable') throw new CloudUnavailable(error.message, { cause: error });
+  throw new CloudRefused(`${error.what}: ${refusalText(error.error)}`, { cause: error });
+}

@@ -1,0 +1,84 @@
+import type { v2 } from '@google-cloud/tpu';
+import type { ClientOptions } from 'google-gax';
+import { NO_CREDENTIALS } from '../../google-refusal.js';
+import { Code, type ApiError } from './api-error.js';
+
+/** Where the Cloud TPU API is, if not at Google's own address. */
+export interface TpuEndpoint {
+  readonly host: string;
+  readonly port: number;
+  /** No TLS and no credentials. */
+  readonly insecure: boolean;
+}
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+
+/** After an outage of the API a worker must not stay blind for gRPC's default of two minutes. */
+const CHANNEL_OPTIONS = { 'grpc.initial_reconnect_backoff_ms': 500, 'grpc.max_reconnect_backoff_ms': 10_000 };
+
+/**
+ * The official v2 client, made at the first call and kept. (The package's root export is v1.) Making it fails as an
+ * `ApiError` where there are no credentials, and is tried again at the next call: somebody may have logged in.
+ */
+export class TpuConnection {
+  readonly #endpoint: TpuEndpoint | undefined;
+  #client: Promise<v2.TpuClient> | undefined;
+
+  constructor(endpoint: TpuEndpoint | undefined) {
+    this.#endpoint = endpoint;
+  }
+
+  client(): Promise<v2.TpuClient> {
+    this.#client ??= connect(this.#endpoint).catch((error: unknown) => {
+      this.#client = undefined;
+      throw error;
+    });
+    return this.#client;
+  }
+
+  /**
+   * The credentials of that client were refused: the next call reads them anew, since a person may have logged in again.
+   * The library itself reads a login once.
+   */
+  forget(refused: Promise<v2.TpuClient>): void {
+    if (this.#client !== refused) return;
+    this.#client = undefined;
+    // Calls on it that are under way come to their end: gRPC closes a channel so.
+    void refused.then((client) => client.close()).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => undefined);
+    await client?.close();
+  }
+}
+
+async function connect(endpoint: TpuEndpoint | undefined): Promise<v2.TpuClient> {
+  const { v2 } = await import('@google-cloud/tpu');
+  const address = endpoint && { apiEndpoint: endpoint.host, port: endpoint.port };
+  const client = new v2.TpuClient({ ...CHANNEL_OPTIONS, ...address, ...(await credentialsFor(endpoint)) });
+  // Without this a client that cannot start throws from a callback at its first call and ends the process.
+  await client.initialize();
+  return client;
+}
+
+async function credentialsFor(endpoint: TpuEndpoint | undefined): Promise<ClientOptions> {
+  const { GoogleAuth, PassThroughClient } = await import('google-auth-library');
+  if (endpoint?.insecure) {
+    const { grpc } = await import('google-gax');
+    // Any AuthClient will do; gax's types name only those that read key files.
+    const authClient = new PassThroughClient() as unknown as NonNullable<ClientOptions['authClient']>;
+    return { sslCreds: grpc.credentials.createInsecure(), authClient };
+  }
+  // The client's constructor starts to authenticate unseen; asked here first, missing credentials are an ordinary error.
+  const auth = new GoogleAuth({ scopes: [SCOPE] });
+  await auth.getClient().catch((error: unknown) => {
+    throw credentialError(error);
+  });
+  return { auth };
+}
+
+function credentialError(error: unknown): ApiError {
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: Code.Unauthenticated, message, reason: NO_CREDENTIALS };
+}

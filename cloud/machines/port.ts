@@ -1,0 +1,81 @@
+import type { MachineKindName, PlanOf, RefOf } from '../../domain/machines.js';
+import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
+
+/** A slice that somebody asks about. */
+export interface Claim<Ref> {
+  readonly ref: Ref;
+  /**
+   * Whose the machines must be. With an `Ownership`, machines of another generation or spec are `foreign` too; with an
+   * `Owner`, the job alone counts.
+   */
+  readonly ownership: Owner | Ownership;
+  /** As the create request was answered: with it, a create that was accepted and then failed is `lost` with its reason. */
+  readonly operation?: string;
+}
+
+export interface WatchOptions {
+  readonly isUrgent: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** `unanswered`: ask again; removing may be repeated. `gone`: nothing of that name existed. */
+export type RemoveAnswer =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'unanswered'; readonly message: string };
+
+/** Something at the provider that carries our owner label. One slice may be several of them. */
+export interface OwnedResource<Ref> {
+  readonly ref: Ref;
+  readonly ownership: Ownership;
+}
+
+/**
+ * The machines of one kind, at their provider (docs/adr/0036). No method rejects with an SDK's own error: a call that says
+ * nothing about the machines rejects with `CloudUnavailable` or `CloudRefused`, so that "unknown" is never read as "gone".
+ */
+export interface Machines<K extends MachineKindName = MachineKindName> {
+  /** One create call, never repeated inside. Missing credentials are a refusal. Never rejects for what the provider said. */
+  create(plan: PlanOf<K>): Promise<CreateAnswer>;
+  /** Asks the provider about this one slice, directly. */
+  observe(claim: Claim<RefOf<K>>): Promise<Condition>;
+  /**
+   * The same from a listing that begins after this call and serves all who watch. Listings are a period apart (2 s while
+   * anybody `isUrgent`, else 10 s), so a loop over this call needs no pause. A listing lags behind: confirm `missing` with
+   * `observe` before acting on it. Rejects with the signal's reason when it is aborted.
+   */
+  watch(claim: Claim<RefOf<K>>, options: WatchOptions): Promise<Condition>;
+  /**
+   * Asks for everything of that name to be deleted, and resolves before it is gone. Machines of another owner, job or run
+   * are not deleted: the answer is `refused`.
+   */
+  remove(ref: RefOf<K>, owner: Owner): Promise<RemoveAnswer>;
+  /**
+   * Everything of `owner` in one account (`MachineKind.account`), resources that are being deleted included.
+   * @throws CloudUnavailable also if only a part could be listed
+   */
+  listOwned(account: string, owner: string): Promise<readonly OwnedResource<RefOf<K>>[]>;
+  close(): Promise<void>;
+}
+
+/** The adapter of each kind. */
+export type MachineAdapters = { readonly [K in MachineKindName]: Machines<K> };
+
+/** Finds the adapter for a ref's kind. A ref, plan or claim must go to the adapter of its own kind. */
+export type MachinesOf = (kind: MachineKindName) => Machines;
+
+export const machinesOf =
+  (adapters: MachineAdapters): MachinesOf =>
+  (kind) =>
+    adapters[kind];
+
+/** The call may be repeated: timeouts, UNAVAILABLE, rate limits. Says nothing about any resource's state. */
+export class CloudUnavailable extends Error {
+  override readonly name = 'CloudUnavailable';
+}
+
+/** The provider refused for good: credentials, permissions, a project or API that does not exist. */
+export class CloudRefused extends Error {
+  override readonly name = 'CloudRefused';
+}

@@ -1,0 +1,87 @@
+/**
+ * Changes of workflow code that open workflows live through (docs/adr/0037). Temporal replays a history on the code of
+ * today, so a change that would do other things than the history says keeps the old way beside the new one until no open
+ * workflow needs it.
+ */
+export interface Change {
+  /** In a sentence, for the operator who switches it on. */
+  readonly what: string;
+  /** First version that knows both ways. */
+  readonly since: string;
+  /** Workflow types whose code asks `isChanged` for it. */
+  readonly workflows: readonly ('job' | 'slice' | 'quota' | 'janitor')[];
+  /**
+   * `known`: the code has both ways, and the installation's switch decides which one a workflow takes.
+   * `required`: the old way is gone. A worker takes no work unless the change is in force and no open workflow of these types
+   * began before it was; `jobctl setup server` says so beforehand.
+   */
+  readonly phase: 'known' | 'required';
+}
+
+const changes = {} as const satisfies Readonly<Record<string, Change>>;
+
+export type ChangeId = keyof typeof changes;
+/** Of this build, by id. An id is never used twice. */
+export const CHANGES: Readonly<Record<string, Change>> = changes;
+
+/** When a change that was switched on comes into force, in milliseconds: workers that do not know it have stopped by then. */
+export const ACTIVATION_DELAY_MS = 120_000;
+
+/** One switch of an installation. */
+export interface ChangeSwitch {
+  /** When new workflows take the new way: milliseconds since 1970. */
+  readonly activeFrom: number;
+  /** Since when no other workflow starts it; those that carry its marker go on with it. */
+  readonly inactiveFrom?: number;
+  /** Who moved it last. */
+  readonly by: string;
+}
+
+/** Object `system/changes.json` of the bucket. A switch that was once on stays in it. */
+export interface ChangeSwitches {
+  readonly v: 1;
+  readonly changes: Readonly<Record<string, ChangeSwitch>>;
+}
+
+export const NO_SWITCHES: ChangeSwitches = { v: 1, changes: {} };
+
+/** @throws Error if the text is not of this form: a worker that cannot read the switches takes no work */
+export function readSwitches(text: string | undefined): ChangeSwitches {
+  if (text === undefined) return NO_SWITCHES;
+  const value = JSON.parse(text) as Partial<ChangeSwitches> | null;
+  if (value?.v !== 1 || typeof value.changes !== 'object')
+    throw new Error(`v is ${JSON.stringify(value?.v)}, not 1: a newer jobctl wrote it; update this build`);
+  return value as ChangeSwitches;
+}
+
+export const isSwitchedOn = ({ inactiveFrom }: ChangeSwitch): boolean => inactiveFrom === undefined;
+
+/** A new installation has no workflow that could need an old way: what this build requires is in force from its beginning. */
+export function switchesOfNewInstallation(known: Readonly<Record<string, Change>>, at: number): ChangeSwitches {
+  const required = Object.entries(known).filter(([, { phase }]) => phase === 'required');
+  return { v: 1, changes: Object.fromEntries(required.map(([id]) => [id, { activeFrom: at, by: 'setup' }])) };
+}
+
+export function isInForce({ changes }: ChangeSwitches, id: string, now: number): boolean {
+  const one = Object.hasOwn(changes, id) ? changes[id] : undefined;
+  return one !== undefined && isSwitchedOn(one) && now >= one.activeFrom;
+}
+
+/** Visibility query of the workflows that may have taken the old way of a change: they began before it was active. */
+export function olderThan({ workflows }: Change, { activeFrom }: ChangeSwitch): string {
+  const types = workflows.map((type) => `'${type}'`).join(', ');
+  return `WorkflowType IN (${types}) AND StartTime < '${new Date(activeFrom).toISOString()}'`;
+}
+
+/** The switches after somebody moved one. What is there already keeps its time. */
+export function switched(
+  { v, changes }: ChangeSwitches,
+  move: { readonly id: string; readonly to: 'on' | 'off'; readonly by: string; readonly at: number },
+): ChangeSwitches {
+  const { id, to, by, at } = move;
+  const before = changes[id];
+  if (to === 'on' && before && isSwitchedOn(before)) return { v, changes };
+  if (to === 'off' && (!before || !isSwitchedOn(before))) return { v, changes };
+  const after = to === 'on' ? { activeFrom: at, by } : { activeFrom: before?.activeFrom ?? at, inactiveFrom: at, by };
+  return { v, changes: { ...changes, [id]: after } };
+}

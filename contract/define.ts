@@ -1,0 +1,24 @@
+import type { QueryDefinition, SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import type { OwnSignal } from '../domain/own-workflows.js';
+import type { TextPage } from '../quota/published-state.js';
+
+// The SDK's own defineSignal, defineUpdate and defineQuery work in the workflow sandbox alone; clients define messages too.
+
+export function signal<Args extends unknown[]>(name: OwnSignal): SignalDefinition<Args> {
+  return { type: 'signal', name } as SignalDefinition<Args>;
+}
+export function update<Call>(name: string): UpdateDefinition<{ readonly message: string }, [Call]> {
+  return { type: 'update', name } as UpdateDefinition<{ readonly message: string }, [Call]>;
+}
+export function query<Result>(name: string): QueryDefinition<Result, []> {
+  return { type: 'query', name } as QueryDefinition<Result, []>;
+}
+export function pagedQuery(name: string): QueryDefinition<TextPage, [page: number]> {
+  return { type: 'query', name } as QueryDefinition<TextPage, [page: number]>;
+}
+
+/** A call that a person makes. `by` is the caller's own word (DESIGN.md 3, "Trust"). */
+export interface HumanCall {
+  readonly v: 1;
+  readonly by: string;
+}

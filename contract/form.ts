@@ -1,0 +1,43 @@
+import type { z } from 'zod';
+
+/** What a border makes of a value that came in. */
+export type Checked<T> =
+  /** Keys that the form does not name are left out. */
+  | { readonly kind: 'valid'; readonly value: T }
+  /** A newer sender wrote it, in the middle of a rolling upgrade: this code cannot read it, a later one can. */
+  | { readonly kind: 'unknown-version'; readonly version: number }
+  /** `reason` names the key and what belongs there, never the value: values may be secrets. */
+  | { readonly kind: 'malformed'; readonly reason: string };
+
+/** Checks what crosses a border, once. It never throws. */
+export type Form<T> = (value: unknown) => Checked<T>;
+
+const KNOWN_VERSION = 1;
+
+/** @param schema of version 1 of the value; a value without `v` is of version 1 */
+export function form<T>(schema: z.ZodType<T>): Form<T> {
+  return (value) => {
+    const version = versionOf(value);
+    if (version !== undefined && version !== KNOWN_VERSION) return { kind: 'unknown-version', version };
+    const parsed = schema.safeParse(value);
+    return parsed.success
+      ? { kind: 'valid', value: parsed.data }
+      : { kind: 'malformed', reason: problemsOf(parsed.error) };
+  };
+}
+
+function versionOf(value: unknown): number | undefined {
+  if (typeof value !== 'object' || value === null || !('v' in value)) return undefined;
+  return typeof value.v === 'number' ? value.v : undefined;
+}
+
+const MOST_PROBLEMS = 3;
+
+function problemsOf({ issues }: z.ZodError): string {
+  const problems = issues.slice(0, MOST_PROBLEMS).map(({ path, message }) => `${placeOf(path)}: ${message}`);
+  if (issues.length > MOST_PROBLEMS) problems.push(`and ${issues.length - MOST_PROBLEMS} more`);
+  return problems.join('; ');
+}
+
+const placeOf = (path: readonly PropertyKey[]): string =>
+  path.length === 0 ? 'the message' : path.map(String).join('.');

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
+import type { HumanCall } from './define.js';
+import { type Form, form } from './form.js';
+import type {
+  AttemptTrouble,
+  EditCall,
+  LeaseGrant,
+  LeaseRevocation,
+  PriorityNews,
+  SetUpCall,
+  SetUpProgress,
+  SliceNewsFrom,
+  StopCall,
+} from './job.js';
+import { epoch, pricing, text } from './lease-forms.js';
+import { humanCall } from './quota-forms.js';
+import type { SliceNews } from './slice.js';
+
+// The forms of what a job workflow is told (contract/job.ts). Its input has a check of its own, with a user's messages.
+
+const leaseNews = { run: text(), number: z.int().min(1), epoch: epoch() };
+
+export const grantedForm: Form<LeaseGrant> = form(
+  z.object({
+    ...leaseNews,
+    tier: z.int().min(0),
+    pricing: pricing().exactOptional(),
+    reservation: text().exactOptional(),
+  }),
+);
+export const revokedForm: Form<LeaseRevocation> = form(
+  z.object({ ...leaseNews, reason: text(), cause: z.enum(['quota', 'asking', 'parked']) }),
+);
+export const setUpProgressForm: Form<SetUpProgress> = form(
+  z.object({
+    v: z.literal(1),
+    attempt: z.int().min(1),
+    modules: z.array(text()),
+    hosts: z.int().min(0),
+    ready: z.record(text(), z.int().min(0)),
+  }),
+);
+export const attemptTroubleForm: Form<AttemptTrouble> = form(
+  z.object({ v: z.literal(1), attempt: z.int().min(1), what: text().exactOptional() }),
+);
+export const priorityNewsForm: Form<PriorityNews> = form(z.object({ run: text(), priority: z.int().min(1).max(5) }));
+export const restateForm: Form<{ readonly epoch: number }> = form(z.object({ epoch: epoch() }));
+
+const sliceHost: z.ZodType<SliceHost> = z.object({
+  reach: z.literal('ssh'),
+  index: z.int().min(0),
+  internalIp: text(),
+  externalIp: text().exactOptional(),
+});
+const sliceLost = z.discriminatedUnion('cause', [
+  z.object({ kind: z.literal('lost'), cause: z.enum(['preempted', 'failed', 'lease']), message: text() }),
+  z.object({ kind: z.literal('lost'), cause: z.literal('refused'), scope: z.enum(REFUSAL_SCOPES), message: text() }),
+]);
+const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('progress'), detail: text() }),
+  z.object({ kind: z.literal('ready'), uid: text(), hosts: z.array(sliceHost) }),
+  sliceLost,
+  z.object({ kind: z.literal('gone') }),
+]);
+export const sliceNewsForm: Form<SliceNewsFrom> = form(z.object({ name: text(), run: text(), news: sliceNews }));
+
+const edit = {
+  job: z.unknown().exactOptional(),
+  set: z.array(z.object({ path: z.array(z.union([text(), z.int()])), value: z.unknown() })).exactOptional(),
+  source: text().exactOptional(),
+  files: z.record(text(), text()).exactOptional(),
+  identityKeys: z.record(text(), text()).exactOptional(),
+};
+export const stopForm: Form<StopCall> = form(z.object({ ...humanCall(), release: z.boolean().exactOptional() }));
+export const requeueForm: Form<HumanCall> = form(z.object(humanCall()));
+/** Of `resume` and `restart`. */
+export const editForm: Form<EditCall> = form(z.object({ ...humanCall(), ...edit }));
+export const setUpForm: Form<SetUpCall> = form(
+  z.object({ ...humanCall(), modules: z.array(text()).min(1).exactOptional(), force: z.boolean().exactOptional() }),
+);

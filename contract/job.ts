@@ -1,0 +1,218 @@
+/** The job workflow: its input, its memo, and the signals, queries and updates that it takes. All values are plain JSON. */
+import { type HumanCall, query, signal, update } from './define.js';
+import type { SliceNews } from './slice.js';
+import type { JobSpec } from '../domain/job-spec.js';
+import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
+import type { SetUpRecord } from '../domain/setup-record.js';
+import type { MachineRef } from '../domain/machines.js';
+import type { Pricing, SliceHost } from '../domain/slice.js';
+import type { Timings } from '../domain/timings.js';
+import type { EpochMs } from '../domain/units.js';
+import type { Preemption } from '../quota/quota-config.js';
+
+/** What a list row shows beside the search attributes. */
+export interface JobMemo {
+  readonly name: string;
+  /** `v5litepod-16` or `2 x v5litepod-16`. */
+  readonly slice: string;
+  /** Hash of the job's content: an equal `--name` with an equal hash is the same job. */
+  readonly contentHash: string;
+  /** First run id of the job's chain: which job of this id it is. */
+  readonly run?: string;
+  /** Set by the worker that took the job; REHEARSAL where nothing of it is real. */
+  readonly label?: string;
+  readonly attempts?: number;
+  readonly phaseSince?: EpochMs;
+  /** One sentence: what the job waits for or ended with. */
+  readonly why?: string;
+  /** Set when the job has ended, or holds its slices with its outcome known. */
+  readonly outcome?: Outcome;
+  /** Its outcome may be known long before its workflow closes (`keep`). */
+  readonly keeps?: true;
+}
+
+/** Input of the `job` workflow. Start it with `{v: 1, job: {...}}` and nothing else from any language. */
+export interface JobInput {
+  readonly v: 1;
+  /** The job file as JSON, with the submitter's references resolved or not: the workflow checks it all again. */
+  readonly job: unknown;
+  /** The file's text as submitted, kept with the job. */
+  readonly source?: string;
+  /** Login name of the submitter; its word is trusted (DESIGN.md 3, "Trust"). */
+  readonly user?: string;
+  /** Local files the job names, uploaded to the store before: path as written -> SHA-256. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Public fingerprint (`SHA256:..`) of the submitter's file that `ssh.private_key` names: a worker uses no other key. */
+  readonly sshKey?: string;
+  /** The same of the private keys that `ssh.identities` and `ssh.tpu_private_key` name: path as written -> fingerprint. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
+  /** Set by the workflow itself when it continues as new (workflows/job/state.ts). */
+  readonly carry?: unknown;
+}
+
+/**
+ * The one argument of the signal that `notify` asks for: how the job ended. `run` is the first run id of the job's chain: two
+ * notices of one job and run are the same end told twice (an operator reset the job). `refused`: it was never a job of ours,
+ * since its file is wrong; `message` is what `jobctl validate` prints.
+ */
+export type JobNotice =
+  | {
+      readonly v: 1;
+      readonly job: string;
+      readonly run: string;
+      readonly result: JobResult;
+      readonly outcome: Outcome;
+    }
+  | {
+      readonly v: 1;
+      readonly job: string;
+      readonly run: string;
+      readonly result: 'refused';
+      readonly message: string;
+    };
+
+/** What the worker knows about the place the job runs in. Frozen when the job is accepted. */
+export interface JobSettings {
+  readonly owner: string;
+  readonly label?: string;
+  readonly bucket: string;
+  readonly googleProject: string;
+  /** OpenSSH public key line that goes into the slice's metadata. */
+  readonly publicKey: string;
+  readonly loginUser: string;
+  /** Who submitted, for quota and lists. */
+  readonly user: string;
+  /** The quota project. */
+  readonly project: string;
+  /** What the quota file says of this job, in one sentence. */
+  readonly quotaNote: string;
+  readonly timings: Timings;
+}
+
+/** One slice of a job, as its job knows it. */
+export interface SliceView {
+  readonly index: number;
+  readonly generation: number;
+  readonly ref: MachineRef;
+  readonly state: 'starting' | 'ready' | 'lost' | 'gone';
+  readonly uid?: string;
+  readonly hosts: readonly SliceHost[];
+  readonly detail?: string;
+}
+
+export interface JobEvent {
+  readonly at: EpochMs;
+  readonly text: string;
+}
+
+/** Answer of the `describe` query. */
+export interface HostLogin {
+  readonly user: string;
+  /** OpenSSH line of the key that the hosts accept. */
+  readonly publicKey: string;
+}
+export interface JobView {
+  readonly id: string;
+  readonly spec: JobSpec;
+  readonly project: string;
+  readonly label?: string;
+  readonly phase: JobPhase;
+  readonly phaseSince: EpochMs;
+  readonly why?: string;
+  readonly submittedAt: EpochMs;
+  readonly attempt: number;
+  /** By the provider. */
+  readonly preemptions: number;
+  /** By quota. Absent: never. */
+  readonly quotaPreemptions?: number;
+  readonly slices: readonly SliceView[];
+  /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
+  readonly login?: HostLogin;
+  readonly outcome?: Outcome;
+  /** What jobctl did for the job, oldest first; the store keeps the whole. */
+  readonly events: readonly JobEvent[];
+}
+
+export const describeQuery = query<JobView>('describe');
+
+/** Which lease of which job a signal of the quota workflow is about: `number` of the chain that began with `run`. */
+export interface LeaseNews {
+  readonly run: string;
+  readonly number: number;
+  readonly epoch: number;
+}
+/** The lease is held from now on, in a tier that is bought like this. */
+export interface LeaseGrant extends LeaseNews {
+  readonly tier: number;
+  readonly pricing?: Pricing;
+  readonly reservation?: string;
+}
+/** The pool wants the lease back, with notice and the job's grace. The job asks again with its first submit time. */
+export interface LeaseRevocation extends LeaseNews {
+  readonly reason: string;
+  readonly cause: Preemption['cause'];
+}
+/** An admin, or the job's user, gave it another priority: 1 (first) to 5. */
+export interface PriorityNews {
+  readonly run: string;
+  readonly priority: number;
+}
+/** From the quota workflow. `restate`: one without memory asks every open job to say again what it holds or waits for. */
+export const grantedSignal = signal<[LeaseGrant]>('granted');
+export const revokedSignal = signal<[LeaseRevocation]>('revoked');
+export const prioritySignal = signal<[PriorityNews]>('priority');
+export const restateSignal = signal<[{ readonly epoch: number }]>('restate');
+
+/** How far the set-up of an attempt is. Its worker sends it, at a bounded rate (activities/attempt/set-up-journal.ts). */
+export interface SetUpProgress extends Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'> {
+  readonly v: 1;
+  readonly attempt: number;
+}
+export const setUpProgressSignal = signal<[SetUpProgress]>('setUpProgress');
+
+/** What the worker of an attempt waits for before it can go on; absent: it goes on again. */
+export interface AttemptTrouble {
+  readonly v: 1;
+  readonly attempt: number;
+  readonly what?: string;
+}
+export const attemptTroubleSignal = signal<[AttemptTrouble]>('attemptTrouble');
+
+/** From the slice of that resource name, about the job whose chain began with `run`. */
+export interface SliceNewsFrom {
+  readonly name: string;
+  readonly run: string;
+  readonly news: SliceNews;
+}
+export const sliceNewsSignal = signal<[SliceNewsFrom]>('sliceNews');
+
+/** Another job file for the attempts to come: the whole of it, or single values of the one in force. */
+export interface EditCall extends HumanCall {
+  /** As plain JSON. */
+  readonly job?: unknown;
+  readonly set?: readonly { readonly path: readonly (string | number)[]; readonly value: unknown }[];
+  /** The file's text, kept with the attempt. */
+  readonly source?: string;
+  /** Local files that the new file names, uploaded before: path as written -> SHA-256. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** As in `JobInput`, of the keys that the new file names. */
+  readonly identityKeys?: Readonly<Record<string, string>>;
+}
+/** `release`: slices and lease go back too. */
+export interface StopCall extends HumanCall {
+  readonly release?: boolean;
+}
+/**
+ * To a job, by people (docs/adr/0022). Each is refused by its validator where the job's state makes no sense of it, or noted; the
+ * answer is a sentence. What was noted is done when the job comes by.
+ */
+export const stopUpdate = update<StopCall>('stop');
+export const resumeUpdate = update<EditCall>('resume');
+export const requeueUpdate = update<HumanCall>('requeue');
+export const restartUpdate = update<EditCall>('restart');
+/** Without modules: all of the job's. `force`: also what is found unchanged. */
+export interface SetUpCall extends HumanCall {
+  readonly modules?: readonly string[];
+  readonly force?: boolean;
+}
+export const setUpUpdate = update<SetUpCall>('setUp');

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { Demand, LeaseId, LeaseMessage, LeaseMessageBody } from '../domain/lease.js';
+import { MACHINE_KINDS, machineKind, type MachineRef } from '../domain/machines.js';
+import { type Pricing, PRICINGS } from '../domain/slice.js';
+
+// Forms of what jobs, slices and quota workflows tell one another about leases. See contract/form.ts.
+// All workflows of a worker share this module (docs/adr/0012), and Temporal freezes what a shared module exports. zod writes to
+// its schemas as it checks with them, so each is exported as a function that returns it.
+
+const EPOCH = z.int().min(0);
+/** What `new Date` takes: a later time throws where it is written. */
+const LATEST_MS = 8_640_000_000_000_000;
+const epochMs = z.int().min(0).max(LATEST_MS);
+/** Half a surrogate pair is no text: `encodeURIComponent` throws at it. */
+const TEXT = z.string().refine((value) => !/\p{Surrogate}/u.test(value), 'holds half a surrogate pair');
+/** A part of a lease key, which is joined and split by `/`. */
+const keyPart = TEXT.refine((value) => value !== '' && !value.includes('/'), "must be a name without '/'");
+
+const PRICING: z.ZodType<Pricing> = z.enum(PRICINGS);
+
+/** Of whichever kind. */
+const MACHINE_REF: z.ZodType<MachineRef> = z.union(MACHINE_KINDS.map((kind) => machineKind(kind).refForm()));
+
+const LEASE_ID: z.ZodType<LeaseId> = z.object({
+  pool: TEXT,
+  job: keyPart,
+  run: keyPart,
+  number: z.int().min(1),
+});
+
+/** Units of which a pool cannot be sure would overcommit it. */
+const quotaUnits = z.record(TEXT, z.int().min(0));
+
+const demand: z.ZodType<Demand> = z.object({
+  project: TEXT,
+  user: TEXT,
+  priority: z.int().min(1).max(5),
+  submittedAt: epochMs,
+  units: quotaUnits,
+  pricing: PRICING.exactOptional(),
+  zones: z.array(TEXT).exactOptional(),
+});
+
+const leaseMessageBody: z.ZodType<LeaseMessageBody> = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('request'),
+    demand,
+    heldSince: epochMs.exactOptional(),
+    slices: z.array(MACHINE_REF),
+    askedAt: epochMs.exactOptional(),
+    tier: z.int().min(0).exactOptional(),
+    zone: TEXT.exactOptional(),
+    isParked: z.boolean().exactOptional(),
+  }),
+  z.object({ kind: z.literal('release'), slices: z.array(MACHINE_REF) }),
+  z.object({ kind: z.literal('slice'), ref: MACHINE_REF }),
+  z.object({ kind: z.literal('gone') }),
+  z.object({ kind: z.literal('chips'), zone: TEXT.exactOptional() }),
+  z.object({ kind: z.literal('parked'), isParked: z.boolean() }),
+]);
+
+const LEASE_MESSAGE: z.ZodType<LeaseMessage> = z.object({
+  lease: LEASE_ID,
+  sender: TEXT.min(1),
+  sequence: z.int().min(0),
+  body: leaseMessageBody,
+});
+
+export const epoch = () => EPOCH;
+export const text = () => TEXT;
+export const pricing = () => PRICING;
+export const machineRef = () => MACHINE_REF;
+export const leaseId = () => LEASE_ID;
+export const leaseMessage = () => LEASE_MESSAGE;

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import type { LeaseMessage } from '../domain/lease.js';
+import type { HumanCall } from './define.js';
+import { type Form, form } from './form.js';
+import { leaseMessage, text } from './lease-forms.js';
+import type { AdmissionCall, ApplyCall, PriorityCall, QuotaInput } from './quota.js';
+
+/** Members of every call that a person makes. */
+export const humanCall = () => ({ v: z.literal(1), by: text().min(1) }) satisfies Record<keyof HumanCall, z.ZodType>;
+
+const PRIORITY = 'must be a whole number from 1 (first) to 5';
+const priority = z.int({ error: PRIORITY }).min(1, PRIORITY).max(5, PRIORITY);
+const namedText = z.object({ name: text(), text: text() });
+
+/** The forms of what a quota workflow is started with and told (contract/quota.ts). */
+export const quotaInputForm: Form<QuotaInput> = form(
+  z.object({ v: z.literal(1), pool: text().min(1), carry: z.unknown().exactOptional() }),
+);
+/** One message of the signal `leaseMessages`. Its messages are checked one by one: a bad one never costs the others. */
+export const leaseMessageForm: Form<LeaseMessage> = form(leaseMessage());
+
+export const applyForm: Form<ApplyCall> = form(
+  z.object({ ...humanCall(), quotaFile: namedText.exactOptional(), poolFile: namedText.exactOptional() }),
+);
+export const admissionForm: Form<AdmissionCall> = form(
+  z.object({
+    ...humanCall(),
+    admission: z.enum(['open', 'frozen', 'draining'], { error: 'must be open, frozen or draining' }),
+    reason: text().exactOptional(),
+  }),
+);
+export const priorityCallForm: Form<PriorityCall> = form(z.object({ ...humanCall(), job: text().min(1), priority }));

@@ -1,0 +1,85 @@
+/** The slice workflow: its input, its memo, the signals that it takes, and what it asks of its activities. */
+import { signal } from './define.js';
+import type { JobRef } from './workflow-ids.js';
+import type { Demand, LeaseId } from '../domain/lease.js';
+import type { MachinePlan, MachineRef } from '../domain/machines.js';
+import type { Condition, CreateAnswer, LostCause, Owner, Ownership, RefusalScope, SliceHost } from '../domain/slice.js';
+import type { Timings } from '../domain/timings.js';
+import type { EpochMs } from '../domain/units.js';
+
+export type SliceNews =
+  | { readonly kind: 'progress'; readonly detail: string }
+  | { readonly kind: 'ready'; readonly uid: string; readonly hosts: readonly SliceHost[] }
+  | ({ readonly kind: 'lost' } & SliceLossReason)
+  | { readonly kind: 'gone' };
+
+/** Why a slice is lost. `lease`: its lease does not stand. `refused`: the provider refused its request. */
+export type SliceLossReason =
+  | { readonly cause: LostCause | 'lease'; readonly message: string }
+  | { readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string };
+
+/** Input of the `slice` workflow. `reclaim` finds and deletes what a slice workflow that is no more may have left. */
+export interface SliceInput {
+  readonly v: 1;
+  readonly task:
+    | { readonly kind: 'create'; readonly plan: MachinePlan }
+    | { readonly kind: 'reclaim'; readonly ref: MachineRef; readonly owner: Owner };
+  readonly lease: LeaseId;
+  readonly timings: Timings;
+  /** Set by the workflow itself, when it continues as new. */
+  readonly carry?: SliceCarry;
+}
+
+/** What a run of a slice workflow that is not ready yet leaves to the next one. */
+export interface SliceCarry {
+  readonly leaseEpoch: number;
+  readonly isLeaseHeld?: boolean;
+  readonly unansweredUntil: EpochMs;
+  /** Messages of a version that the worker did not know. Absent: none. */
+  readonly kept?: readonly { readonly signal: string; readonly value: unknown }[];
+}
+
+/** Memo of a slice workflow: what a quota workflow without memory has to know of it. */
+export interface SliceMemo {
+  readonly lease: LeaseId;
+  readonly demand: Demand;
+  readonly ref: MachineRef;
+  /** Of its lease; absent: the first. */
+  readonly tier?: number;
+}
+
+/** To a slice: the job (or quota, or the janitor) no longer wants it. */
+export const releaseSliceSignal = signal<[{ readonly reason: string }]>('release');
+/** job -> slice: a job that was reset, or continued, asks for the slice's news again. */
+export const attachSignal = signal<[]>('attach');
+/** quota -> slice: whether the lease that the slice named stands in this epoch. */
+export const leaseAnswerSignal = signal<[{ readonly epoch: number; readonly isHeld: boolean }]>('leaseAnswer');
+
+export interface AwaitSliceInput {
+  readonly ref: MachineRef;
+  readonly ownership: Ownership;
+  /** As the create request was answered. */
+  readonly operation?: string;
+  readonly timings: Timings;
+}
+
+export interface DeleteSliceInput {
+  readonly ref: MachineRef;
+  /** Only what carries these is deleted. */
+  readonly owner: Owner;
+  /** NOT_FOUND before this time proves nothing: an unanswered create may still take effect. */
+  readonly notBefore: EpochMs;
+  readonly timings: Timings;
+}
+
+export interface SliceActivities {
+  createSlice(plan: MachinePlan): Promise<CreateAnswer>;
+  /** One direct look. */
+  inspectSlice(input: AwaitSliceInput): Promise<Condition>;
+  /** Watches until the slice is ready, lost, foreign, being deleted, or missing twice apart. */
+  awaitSlice(input: AwaitSliceInput): Promise<Condition>;
+  /** Deletes until nothing of this name and owner is seen any more. Never touches a foreign resource. */
+  deleteUntilGone(input: DeleteSliceInput): Promise<void>;
+  /** Whether the chain of runs that began with `run` has an open run. */
+  isJobOpen(job: JobRef): Promise<boolean>;
+}

@@ -1,0 +1,18 @@
+import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
+
+/** Workflow types. */
+export const WorkflowType = { Job: 'job', Slice: 'slice', Quota: 'quota', Janitor: 'janitor' } as const;
+
+export { TASK_QUEUE } from '../domain/task-queue.js';
+
+/** A job's workflow id is the job's id itself. Job ids hold no '/', so the others cannot clash with them. */
+export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;
+export const quotaWorkflowId = (pool: string): string => `${OWN_ID_PREFIXES.quota}${pool}`;
+export const JANITOR_SCHEDULE_ID = OWN_ID_PREFIXES.janitor;
+
+/** Which job: a later job of the same id has another first run. */
+export interface JobRef {
+  readonly id: string;
+  /** First run id of the chain. */
+  readonly run: string;
+}

@@ -1,0 +1,50 @@
+import type { JobSpec } from '../job-spec.js';
+import type { Path } from '../problem.js';
+import { SECRET_NAME, SECRET_NAME_RULE, secretNamed } from '../secret-reference.js';
+import { textValues } from './fields.js';
+import type { Report } from './report.js';
+import type { JobFile } from './sections.js';
+
+/** Variables of the command by value: the section `env`. */
+export function resolveEnv({ env }: JobFile, report: Report): Record<string, string> {
+  for (const [name, value] of Object.entries(env ?? {})) checkVariableName(['env', name], name, report, value);
+  return textValues(env);
+}
+
+/**
+ * Variables of the command by the name of a secret: `secrets: {WANDB_API_KEY: wandb}`. The job holds only names; a worker reads
+ * the values from the installation's secret store when it starts the command.
+ */
+export function resolveSecrets({ secrets, env }: JobFile, report: Report): JobSpec['secrets'] {
+  const named = Object.entries(secrets ?? {}).map(([variable, reference]) => {
+    const path = ['secrets', variable];
+    checkVariableName(path, variable, report, reference);
+    if (Object.hasOwn(env ?? {}, variable))
+      report.problem(path, reference, 'is in env too', 'keep one of the two; a value in env is kept with the job');
+    return [variable, checkSecretName(path, String(reference), report)] as const;
+  });
+  return named.length === 0 ? undefined : Object.fromEntries(named);
+}
+
+/** Takes a plain name, or `secret:NAME` as elsewhere in a job file. @returns the plain name */
+function checkSecretName(path: Path, reference: string, report: Report): string {
+  const name = secretNamed(reference) ?? reference;
+  // The problem does not repeat the value, because somebody may have written the secret itself.
+  if (!SECRET_NAME.test(name))
+    report.problem(
+      path,
+      undefined,
+      'is no name of a secret',
+      `${SECRET_NAME_RULE}\njobctl secret put NAME keeps a value`,
+    );
+  return name;
+}
+
+/** Variables that jobctl sets itself on every host. */
+const OWN_VARIABLE = /^(JOBCTL_|MEGASCALE_)/;
+
+function checkVariableName(path: Path, name: string, report: Report, value: unknown): void {
+  if (!/^[A-Za-z_]\w*$/.test(name))
+    report.wrong(path, name, 'no name of a variable', 'letters, digits and _; no digit first');
+  else if (OWN_VARIABLE.test(name)) report.problem(path, value, 'is set by jobctl', 'take another name');
+}

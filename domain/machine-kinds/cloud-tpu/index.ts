@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { quotaUnitsOf } from '../../accelerators.js';
+import { PRICINGS } from '../../slice.js';
+import type { AttemptSlices, MachineKind } from '../kind.js';
+import { slicePlan } from './plan.js';
+import { tpuSection } from './section-form.js';
+import { resolveTpu } from './section.js';
+import { acceleratorOf, usdPerChipHour } from './prices.js';
+import { DISK_MODES, type CloudTpuPlan, type CloudTpuRef, type CloudTpuSection } from './words.js';
+
+const text = z.string();
+
+const refForm: z.ZodType<CloudTpuRef> = z.object({
+  kind: z.literal('cloud-tpu'),
+  googleProject: text,
+  zone: text,
+  name: text.min(1),
+  mode: z.enum(['queued-resources', 'tpu-vm']),
+});
+
+const planForm: z.ZodType<CloudTpuPlan> = z.object({
+  ref: refForm,
+  ownership: z.object({ owner: text, job: text, run: text, generation: z.int().min(0), spec: text }),
+  accelerator: text.min(1),
+  topology: text.exactOptional(),
+  runtimeVersion: text,
+  pricing: z.enum(PRICINGS),
+  reservation: text.exactOptional(),
+  network: text.exactOptional(),
+  subnetwork: text.exactOptional(),
+  externalIps: z.boolean(),
+  serviceAccount: text.exactOptional(),
+  scopes: z.array(text).exactOptional(),
+  dataDisks: z.array(z.object({ source: text, mode: z.enum(DISK_MODES) })).exactOptional(),
+  tags: z.array(text),
+  labels: z.record(text, text),
+  metadata: z.record(text, text),
+});
+
+/** Cloud TPU: TPU VMs, asked for as a queued resource or as a node. */
+export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, ReturnType<typeof tpuSection>> = {
+  provider: 'Cloud TPU',
+  refForm: () => refForm,
+  planForm: () => planForm,
+  // What libtpu opens on a TPU VM (v2 to v4; v5 and later), and the file by which it keeps a second process away.
+  devices: { devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*'], lockFiles: ['/tmp/libtpu_lockfile'] },
+
+  section: {
+    name: 'tpu',
+    least: 'accelerator and zone',
+    form: tpuSection,
+    required: ['accelerator'],
+    laterKeys: { atomic: 'slices are asked for one by one, and the job starts when all of them are there' },
+    resolve: resolveTpu,
+  },
+
+  asked: ({ tpu: { accelerator, zones, name, pricing } }) => ({
+    accelerator,
+    zones,
+    pricing,
+    ...(name === undefined ? {} : { name }),
+  }),
+  size: ({ tpu, slices }) => {
+    const type = acceleratorOf(tpu);
+    return {
+      units: { [type.generation]: quotaUnitsOf(type) * slices },
+      chips: type.chips * slices,
+      hosts: type.hosts * slices,
+    };
+  },
+  plan: slicePlan,
+  usdPerHour: ({ tpu, slices }, zone, pricing) => {
+    const type = acceleratorOf(tpu);
+    const chipHour = usdPerChipHour(type, zone, pricing);
+    return chipHour === undefined ? undefined : chipHour * (type.chips * slices);
+  },
+  environment,
+
+  accountsPrefix: 'system/google-projects/',
+  account: ({ googleProject }, spec) => spec?.tpu.project ?? googleProject,
+
+  accountText: (account) => `Cloud TPU of project ${account}`,
+  resourceText: ({ mode, name }) => `${mode === 'queued-resources' ? 'queued resource' : 'slice'} ${name}`,
+  placeText: ({ zone, googleProject }) => `${zone}, Google project ${googleProject}`,
+  requestText: ({ tpu }) => `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`,
+  requestFacts: ({ tpu }, orPools) => [
+    ['pricing', `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}`],
+    [
+      'zones',
+      tpu.zones.length === 0 ? "the pool's: the file names none (--pool-file checks it)" : tpu.zones.join(', '),
+    ],
+    ['project', tpu.project ?? "the pool's, else the worker's"],
+    ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
+  ],
+  planText: ({ accelerator, pricing }) => `${accelerator}, ${pricing}`,
+  planDetails: ({ accelerator, pricing, runtimeVersion }) => `${accelerator}, ${pricing}, runtime ${runtimeVersion}`,
+  stateHint: ({ mode, name, zone }) =>
+    `\`gcloud compute tpus ${mode} describe ${name} --zone ${zone}\` shows Google's own state`,
+};
+
+/**
+ * Variables that AXLearn's Bastion and JobMan set, and libtpu's own names for a job of several slices. MEGASCALE_* only if
+ * there is more than one slice: stale or needless values make `jax.distributed` hang (failures.md 31).
+ */
+function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: AttemptSlices): Record<string, string> {
+  const one = {
+    TPU_TYPE: tpu.accelerator,
+    NUM_TPU_SLICES: String(all.length),
+    GCS_RESOLVE_REFRESH_SECS: '600',
+    JOBMAN_TPU_NAME: own.name,
+    JOBMAN_TPU_ZONE: own.zone,
+    JOBMAN_TPU_NUM_WORKERS: String(own.hosts.length),
+  };
+  if (all.length === 1) return one;
+  return {
+    ...one,
+    MEGASCALE_COORDINATOR_ADDRESS: `${coordinator}:${MEGASCALE_PORT}`,
+    MEGASCALE_NUM_SLICES: String(all.length),
+    MEGASCALE_SLICE_ID: String(own.index),
+  };
+}
+
+/** As AXLearn's Bastion set it (facts/predecessors.md 2). */
+const MEGASCALE_PORT = 8080;

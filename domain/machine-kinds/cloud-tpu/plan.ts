@@ -1,0 +1,74 @@
+import { contentHash } from '../../content-hash.js';
+import type { Pricing, TierPurchase } from '../../slice.js';
+import type { SlicePlace } from '../kind.js';
+import type { CloudTpuPlan, CloudTpuRequest, CloudTpuSection } from './words.js';
+
+/** The create request of one generation of one slice. */
+export function slicePlan(spec: CloudTpuSection, place: SlicePlace): CloudTpuPlan {
+  const tpu = boughtAs(spec.tpu, place.bought);
+  const optional = {
+    ...(tpu.topology === undefined ? {} : { topology: tpu.topology }),
+    ...(tpu.reservation === undefined ? {} : { reservation: tpu.reservation }),
+    ...(tpu.network === undefined ? {} : { network: tpu.network }),
+    ...(tpu.subnetwork === undefined ? {} : { subnetwork: tpu.subnetwork }),
+    ...(tpu.serviceAccount === undefined ? {} : { serviceAccount: tpu.serviceAccount }),
+    ...(tpu.scopes === undefined ? {} : { scopes: tpu.scopes }),
+    ...(tpu.dataDisks === undefined ? {} : { dataDisks: tpu.dataDisks }),
+  };
+  return {
+    ref: {
+      kind: 'cloud-tpu',
+      googleProject: tpu.project ?? place.googleProject,
+      zone: place.zone,
+      name: place.name,
+      mode: tpu.allocationMode,
+    },
+    ownership: {
+      owner: place.owner,
+      job: place.job,
+      run: place.run,
+      generation: place.generation,
+      spec: specHash(tpu),
+    },
+    accelerator: tpu.accelerator,
+    runtimeVersion: tpu.runtimeVersion,
+    pricing: concretePricing(tpu.pricing),
+    externalIps: tpu.externalIps,
+    tags: tpu.tags,
+    labels: tpu.labels,
+    metadata: metadata(tpu, place),
+    ...optional,
+  };
+}
+
+/**
+ * The job's chips as its tier buys them. The pool has seen to it that a job which names a pricing is in a tier that has the same,
+ * or none. Part of what a slice's ownership is hashed from: a slice of another tier is not adopted.
+ */
+function boughtAs(tpu: CloudTpuRequest, { pricing, reservation }: TierPurchase = {}): CloudTpuRequest {
+  if (pricing === undefined) return tpu;
+  const { reservation: ownReservation, ...rest } = tpu;
+  const name = pricing === 'reserved' ? (ownReservation ?? reservation) : undefined;
+  if (name === undefined) return { ...rest, pricing };
+  // Only a queued resource can name one (see resolveCapacity).
+  return { ...rest, pricing, reservation: name, allocationMode: 'queued-resources' };
+}
+
+/** `any` is for a tier to decide; without tiers' pricing the cheapest that needs no reservation. */
+function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
+  return pricing === 'any' ? 'spot' : pricing;
+}
+
+/** Our key joins the user's own `ssh-keys`; it is never patched in later (DESIGN.md 4). */
+function metadata(tpu: CloudTpuRequest, { loginUser, publicKey }: SlicePlace): Record<string, string> {
+  const ours = `${loginUser}:${publicKey.trim()}`;
+  const theirs = tpu.metadata['ssh-keys'];
+  return {
+    ...tpu.metadata,
+    'ssh-keys': theirs === undefined ? ours : `${theirs.trimEnd()}\n${ours}`,
+    ...(tpu.startupScript === undefined ? {} : { 'startup-script': tpu.startupScript }),
+  };
+}
+
+/** For the `jobctl-spec` label: a resource of another spec is not adopted. */
+export const specHash = (tpu: CloudTpuRequest): string => contentHash(tpu).slice(0, 16);

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { DISK_MODES } from './words.js';
+import { flag, oneOf, section, text, textMap, texts } from '../../job-file/fields.js';
+
+const dataDisk = section({
+  source: text().describe("A disk's name, or its path projects/P/zones/Z/disks/NAME."),
+  mode: oneOf(DISK_MODES).nullish().describe('read-write (default), for a job of one host; read-only for several.'),
+});
+
+const schema = section({
+  accelerator: text()
+    .nullish()
+    .describe('TPU type, such as v5litepod-16 (alias v5e-16); or a generation, such as v4, with topology.'),
+  allocation_mode: oneOf(['queued-resources', 'tpu-vm'])
+    .nullish()
+    .describe('tpu-vm without it; queued-resources where a reservation is named.'),
+  name: text().nullish().describe('Prefix of resource names; jc without it.'),
+  zone: text().nullish().describe("Such as us-central1-a; the pool's zones without it."),
+  zones: texts().nullish().describe('In order of preference.'),
+  project: text().nullish().describe("Id of the Google Cloud project; the pool's, else the worker's, without it."),
+  version: text().nullish().describe('Runtime version; each generation has a default.'),
+  pricing: text()
+    .nullish()
+    .describe(
+      'spot, ondemand, preemptible, reserved or any (what its tier is bought as); spot without it, reserved where a reservation is named.',
+    ),
+  startup_script: text().nullish().describe('Runs as root on every host when it boots.'),
+  tags: texts().nullish().describe('Network tags, which firewall rules name.'),
+  metadata: textMap().nullish().describe('Instance metadata.'),
+  labels: textMap().nullish().describe('Of the node; a-z, 0-9, - and _.'),
+  flags: texts().nullish().describe('Extra flags of gcloud compute tpus tpu-vm create; those that have a key here.'),
+  network: text()
+    .nullish()
+    .describe("A network's name, or projects/HOST/global/networks/NAME of a Shared VPC; default without it."),
+  subnetwork: text()
+    .nullish()
+    .describe("A subnetwork's name, or projects/HOST/regions/REGION/subnetworks/NAME of a Shared VPC."),
+  external_ips: flag().nullish().describe('Whether hosts have external addresses; true without it.'),
+  service_account: text()
+    .nullish()
+    .describe("Email of the hosts' service account; default is Compute Engine's default one."),
+  scopes: texts()
+    .nullish()
+    .describe(
+      'OAuth scopes of the service account: URLs, or aliases of gcloud such as cloud-platform; all without it.',
+    ),
+  reservation: text()
+    .nullish()
+    .describe(
+      'Name or path of a reservation, for pricing reserved by queued-resources; any of the project without it.',
+    ),
+  topology: text().nullish().describe("Chips along the axes, such as 4x4x8; the type's usual one without it."),
+  data_disks: z
+    .array(dataDisk, { error: 'a list of disks {source, mode}' })
+    .nullish()
+    .describe('Existing disks that are attached to every host.'),
+});
+
+/** The form of `tpu` in a job file. */
+export const tpuSection = (): typeof schema => schema;
+
+export type TpuForm = z.infer<typeof schema>;
+export type DataDiskForm = z.infer<typeof dataDisk>;

@@ -1,0 +1,83 @@
+import type { Ownership, Pricing } from '../../slice.js';
+
+export type AllocationMode = 'queued-resources' | 'tpu-vm';
+
+export const DISK_MODES = ['read-write', 'read-only'] as const;
+
+/** An existing disk that is attached to every host of a slice. */
+export interface DataDisk {
+  /** Its name, for the disk of that name in the slice's own project and zone; or `projects/P/zones/Z/disks/NAME`. */
+  readonly source: string;
+  /** One VM at a time may write to a disk (Google's "single-writer mode"). */
+  readonly mode: (typeof DISK_MODES)[number];
+}
+
+/** The `tpu` section of a job file after defaults and checks: what a job asks Cloud TPU for. */
+export interface CloudTpuRequest {
+  readonly allocationMode: AllocationMode;
+  readonly accelerator: string;
+  /** Prefix of resource names; absent = `jc`. */
+  readonly name?: string;
+  /** In order of preference. Empty: the pool's, until the worker that accepts the job has put them in. */
+  readonly zones: readonly string[];
+  /** The Google Cloud project; absent = the worker's. */
+  readonly project?: string;
+  readonly runtimeVersion: string;
+  /** Used if the job's tier has no pricing. `any` becomes spot. */
+  readonly pricing: Pricing | 'any';
+  readonly startupScript?: string;
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly network?: string;
+  readonly subnetwork?: string;
+  readonly externalIps: boolean;
+  readonly serviceAccount?: string;
+  /** URLs. */
+  readonly scopes?: readonly string[];
+  readonly reservation?: string;
+  /** Absent = the type's usual one. */
+  readonly topology?: string;
+  readonly dataDisks?: readonly DataDisk[];
+}
+
+/** The section itself, as a job's spec has it. */
+export interface CloudTpuSection {
+  readonly tpu: CloudTpuRequest;
+}
+
+/** A queued resource and its node of the same name, or a node alone. */
+export interface CloudTpuRef {
+  readonly kind: 'cloud-tpu';
+  /** The Google Cloud project id, not the quota project. */
+  readonly googleProject: string;
+  readonly zone: string;
+  /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
+  readonly name: string;
+  readonly mode: AllocationMode;
+}
+
+/** One create request, complete: the same plan always makes the same request. */
+export interface CloudTpuPlan {
+  readonly ref: CloudTpuRef;
+  readonly ownership: Ownership;
+  readonly accelerator: string;
+  readonly topology?: string;
+  readonly runtimeVersion: string;
+  readonly pricing: Pricing;
+  /** A name in the slice's own project and zone, or a path; used with `reserved` alone. */
+  readonly reservation?: string;
+  readonly network?: string;
+  readonly subnetwork?: string;
+  readonly externalIps: boolean;
+  /** An email; `default` is Compute Engine's default service account. */
+  readonly serviceAccount?: string;
+  /** URLs. Absent = all of Google Cloud's. */
+  readonly scopes?: readonly string[];
+  readonly dataDisks?: readonly DataDisk[];
+  readonly tags: readonly string[];
+  /** The user's labels; the adapter adds ownership labels. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Instance metadata, `ssh-keys` and `startup-script` included. */
+  readonly metadata: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,58 @@
+import type { JobSpec } from './job-spec.js';
+import type { AskedMachines, AskedSize, MachineKind } from './machine-kinds/kind.js';
+import { KINDS, type MachineRequest, type MachineTypes } from './machine-kinds/registry.js';
+import type { Ownership, Pricing } from './slice.js';
+
+export type MachineKindName = keyof MachineTypes;
+export type RefOf<K extends MachineKindName> = MachineTypes[K]['ref'];
+export type PlanOf<K extends MachineKindName> = MachineTypes[K]['plan'];
+
+/** Names one slice's machines at their provider. */
+export type MachineRef = RefOf<MachineKindName>;
+/** One create request, complete: the same plan always makes the same request. Only its kind reads more than ref and ownership. */
+export type MachinePlan = PlanOf<MachineKindName> & { readonly ref: MachineRef; readonly ownership: Ownership };
+/** A ref without its name: equal for the slices of one job, so that a lease book keeps it once. */
+export type MachinePlace = PlaceOf<MachineRef>;
+type PlaceOf<Ref> = Ref extends MachineRef ? Omit<Ref, 'name'> : never;
+
+export const MACHINE_KINDS = Object.keys(KINDS) as readonly MachineKindName[];
+
+/** What is known of a kind. Its functions take refs and plans of that kind alone. */
+export const machineKind = (kind: MachineKindName): AnyKind => KINDS[kind];
+type AnyKind = MachineKind<MachineRef, MachinePlan, MachineRequest>;
+
+/** The kind of machines that a job asks for: its spec has the section of one kind. */
+export function kindOfJob(request: MachineRequest): MachineKindName {
+  const kind = MACHINE_KINDS.find((name) => machineKind(name).section.name in request);
+  if (kind !== undefined) return kind;
+  const sections = MACHINE_KINDS.map((name) => machineKind(name).section.name);
+  throw new RangeError(`the job asks for no machines: wanted a section ${sections.join(' or ')}`);
+}
+
+/** The part of a spec that a pool's defaults complete. */
+export function machineRequestOf(spec: JobSpec): MachineRequest {
+  const { name } = machineKind(kindOfJob(spec)).section;
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => key === name)) as unknown as MachineRequest;
+}
+
+// What a job asks for, whichever kind it is ------------------------------------------------------------------------
+
+export const askedMachines = (spec: MachineRequest): AskedMachines => machineKind(kindOfJob(spec)).asked(spec);
+
+export const askedSize = (spec: MachineRequest & Pick<JobSpec, 'slices'>): AskedSize =>
+  machineKind(kindOfJob(spec)).size(spec);
+
+/** `v5litepod-16`, or `2 x v5litepod-16`. */
+export function formatSlices(spec: MachineRequest & Pick<JobSpec, 'slices'>): string {
+  const { accelerator } = askedMachines(spec);
+  return spec.slices === 1 ? accelerator : `${spec.slices} x ${accelerator}`;
+}
+
+/** As `MachineKind.usdPerHour`, by default in the job's first zone and at its own pricing. */
+export function usdPerHour(
+  spec: MachineRequest & Pick<JobSpec, 'slices'>,
+  { zone, pricing }: { readonly zone?: string; readonly pricing?: Pricing } = {},
+): number | undefined {
+  const asked = askedMachines(spec);
+  return machineKind(kindOfJob(spec)).usdPerHour(spec, zone ?? asked.zones[0], pricing ?? asked.pricing);
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { SliceType } from '../machine-kinds/kind.js';
+import { section, text } from '../job-file/fields.js';
+import type { Report } from '../job-file/report.js';
+import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
+import type { RunContainer } from './module.js';
+import { environmentOf, type ModuleSpecs } from './registry.js';
+
+export interface CommandSpec {
+  /** For `bash -lc`; dotted references are replaced, every other `$..` is the shell's. */
+  readonly run: string;
+  readonly hosts: 'all' | readonly number[];
+}
+
+const hostIndex = () => z.int({ error: 'the index of a host' });
+const hostIndexes = () =>
+  z.union([hostIndex(), z.array(hostIndex()), z.literal('all')], {
+    error: 'the index of one host, a list of indexes, or all',
+  });
+export const commandForm = () =>
+  section({
+    run: text().nullish().describe('Runs under bash -lc on the chosen hosts; ${section.key} is replaced.'),
+    cmd: text().nullish().describe('The same as run.'),
+    workers: hostIndexes().nullish().describe('2 is the one host with index 2; a list; all (default).'),
+  });
+
+type CommandSection = z.infer<ReturnType<typeof commandForm>>;
+
+/** @returns undefined if the job has no command that runs */
+export function resolveCommand(
+  section: CommandSection | null | undefined,
+  modules: readonly string[],
+  slice: SliceType | undefined,
+  report: Report,
+): CommandSpec | undefined {
+  if (section === null || section === undefined) return undefined;
+  if (section.run && section.cmd)
+    report.problem(['command', 'cmd'], section.cmd, 'run and cmd are both given', 'keep run');
+  const run = section.run ?? section.cmd;
+  if (!run && !report.wasDropped(['command', 'run']) && !report.wasDropped(['command', 'cmd'])) {
+    report.missing(['command', 'run'], 'such as run: python3 train.py');
+  }
+  const hosts = resolveHosts(section.workers ?? 'all', slice, report);
+  return run && modules.includes('command') ? { run, hosts } : undefined;
+}
+
+function resolveHosts(
+  workers: number | readonly number[] | 'all',
+  slice: SliceType | undefined,
+  report: Report,
+): 'all' | readonly number[] {
+  if (workers === 'all') return 'all';
+  const path = ['command', 'workers'];
+  const indexes = typeof workers === 'number' ? [workers] : workers;
+  if (indexes.length === 0) report.wrong(path, workers, 'no host at all', 'leave workers out for all hosts');
+  indexes.forEach((index, place) => {
+    const at = typeof workers === 'number' ? path : [...path, place];
+    if (slice !== undefined && (index < 0 || index >= slice.hosts)) {
+      report.wrong(at, index, `no host of ${slice.type}`, hostsHint(slice));
+    } else if (indexes.indexOf(index) !== place) report.wrong(at, index, 'named twice');
+  });
+  return indexes;
+}
+
+function hostsHint({ type, hosts }: SliceType): string {
+  if (hosts === 1) return `${type} has one host, with index 0`;
+  return `${type} has ${hosts} hosts: 0 to ${hosts - 1}; workers is an index, not a count`;
+}
+
+// What the on-host runner starts -------------------------------------------------------------------------------------
+
+type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly command?: CommandSpec };
+
+/**
+ * What the on-host runner starts: the lines that enter the bundle and the environment, then the user's text, byte for byte. If one
+ * of them cannot be entered, the command does not start and the exit code is 126, the shells' "cannot be run".
+ * @returns undefined for a job without a command
+ */
+export function commandScript(job: Runnable): string | undefined {
+  return job.command && `${bundleLines(job)}${environmentLines(job)}${job.command.run}`;
+}
+
+/** A container starts in its `workdir` if it has one, else in the bundle. */
+function bundleLines(job: Runnable): string {
+  if (!hasBundle(job)) return '';
+  const environment = environmentOf(job);
+  if (environment?.kind !== 'container') return enterBundle(BUNDLE_PLACE, true);
+  return enterBundle(BUNDLE_PLACE_IN_CONTAINER, environment.container.workdir === undefined);
+}
+
+function environmentLines(job: Runnable): string {
+  const environment = environmentOf(job);
+  return environment?.kind === 'shell' ? `${environment.enter} || exit 126\n` : '';
+}
+
+/** The container that the command runs in; undefined if it runs in the login user's shell. */
+export function commandContainer(job: Runnable): RunContainer | undefined {
+  const environment = environmentOf(job);
+  if (environment?.kind !== 'container') return undefined;
+  const { container } = environment;
+  if (!hasBundle(job)) return container;
+  return { ...container, mounts: [...container.mounts, `${BUNDLE_PLACE}:${BUNDLE_PLACE_IN_CONTAINER}`] };
+}
+
+const hasBundle = ({ modules, bundle }: Runnable): boolean => modules.includes('bundle') && bundle !== undefined;

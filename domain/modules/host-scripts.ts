@@ -1,0 +1,30 @@
+/** Functions of shell scripts that run on hosts, for the plans of several modules. */
+
+/**
+ * `apt_install PACKAGE..` installs Debian packages; `apt` is apt-get with `$as_root` in front. Waits for dpkg's lock, because a
+ * fresh TPU VM updates itself first, and never kills its holder (facts/predecessors.md 1.3).
+ */
+export const APT_FUNCTIONS = `as_root=
+[ "$(id -u)" = 0 ] || as_root='sudo -n'
+apt() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@"; }
+apt_install() {
+  if ! command -v apt-get > /dev/null || ! $as_root true 2> /dev/null; then
+    echo "$* is not installed, and there is no apt-get with sudo to install it: do it in tpu.startup_script" >&2
+    return 1
+  fi
+  apt install -y "$@" || { apt update && apt install -y "$@"; }
+}
+`;
+
+/**
+ * `another_second MARK UNDER_WAY` waits, one second at most, until new files get another modification second than MARK, which
+ * the last run of the script touched at its end. If UNDER_WAY exists, that run was cut off, and it always waits. Without this,
+ * Python takes a changed module of the same size and second for the one it has compiled (docs/adr/0028).
+ */
+export const ANOTHER_SECOND = `another_second() {
+  touch -- "$1.now" || return 1
+  # The time that new files get may be some ms behind the clock.
+  if [ -e "$2" ] || [ "$(stat -c %Y -- "$1" 2> /dev/null)" = "$(stat -c %Y -- "$1.now")" ]; then sleep 1; fi
+  rm -f -- "$1.now"
+}
+`;

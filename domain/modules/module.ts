@@ -1,0 +1,181 @@
+import type { z } from 'zod';
+import type { FileSource } from '../file-source.js';
+import type { Report } from '../job-file/report.js';
+import type { LocalFile } from '../local-files.js';
+
+/**
+ * Kinds of modules, in the order in which they run if the job file gives none: `inputs` (keys, mounts and files that later modules
+ * may read), the one `environment` that the command runs in, `code` (which may be installed into that environment), `custom` work.
+ */
+export const MODULE_KINDS = ['inputs', 'environment', 'code', 'custom'] as const;
+export type ModuleKind = (typeof MODULE_KINDS)[number];
+
+/**
+ * A set-up module of jobctl: everything that jobctl knows about one section of the job file. Pure; the job file's side runs in
+ * workflows too. docs/modules.md shows how to add one; docs/adr/0032 says why it is one descriptor.
+ * @typeParam Section the section as the job file has it
+ * @typeParam Spec what the section resolves to; plain JSON, kept in `JobSpec` under `specKey`
+ */
+export type SetUpModule<
+  Name extends string,
+  Form extends z.ZodType,
+  Spec,
+  SpecKey extends string = Name,
+> = Place<Spec> & {
+  /** Its name in `setup.modules`, and the key of its section in the job file. */
+  readonly name: Name;
+  /** The field of `JobSpec`; absent = `name`. */
+  readonly specKey?: SpecKey;
+  /** The form of the section. A function, because no module that workflows share may export a schema (docs/adr/0012). */
+  form(): Form;
+  /** What the section is for, in the JSON Schema. */
+  readonly description?: string;
+  /** Shown to a user who names the module without its section: `such as NAME: {..}`. */
+  readonly example: string;
+  /** The key that a plain text stands for: `dir` if `NAME: TEXT` is short for `NAME: {dir: TEXT}`. */
+  readonly shortFor?: string;
+  /** Keys whose values keep their text although YAML reads them as numbers: 3.10 is not 3.1. */
+  readonly keptAsWritten?: readonly string[];
+  /**
+   * Checks the section and applies its defaults. Every problem goes into the report; the result is used only if there is none.
+   * @returns undefined if there is nothing to set up; the module is then left out of the job
+   */
+  resolve(section: z.output<Form>, context: ResolveContext): Spec | undefined;
+  /** The submitter's files that the module needs, uploaded by content at submit. `at` is the place inside the section. */
+  localFiles?(spec: Spec): readonly LocalFile[];
+  /** @throws RangeError if the content of a file or key was not given */
+  plan(spec: Spec, sources: PlanSources): ModulePlan;
+};
+
+/** Where the module stands in the order, and for an environment: how the command gets in. */
+type Place<Spec> =
+  | { readonly kind: 'environment'; readonly environment: Environment<Spec> }
+  | { readonly kind: Exclude<ModuleKind, 'environment'>; readonly environment?: never };
+
+/** What a command runs in: an environment that its shell enters, or a container. */
+export type Environment<Spec> =
+  | {
+      readonly kind: 'shell';
+      /** The shell line that enters it. */
+      enter(spec: Spec): string;
+      /** A word of the shell for its folder. */
+      folder(spec: Spec): string;
+    }
+  | { readonly kind: 'container'; container(spec: Spec): RunContainer };
+
+/** The container of the command. */
+export interface RunContainer {
+  /** By tag or by digest. */
+  readonly image: string;
+  /** Further words of `docker run`. Its flags for name, removal, detaching and terminal are overruled by jobctl's own. */
+  readonly flags: readonly string[];
+  /** `PATH` (the same path inside) or `SOURCE:TARGET[:OPTIONS]`; `~` is the login user's home on the host. */
+  readonly mounts: readonly string[];
+  /** In the container. */
+  readonly workdir?: string;
+  /** Added to the job's own `env`, and overrides it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What `resolve` may know beside its own section. */
+export interface ResolveContext {
+  readonly report: Report;
+  /** Names of the job's modules in the order in which they run. */
+  readonly modules: readonly string[];
+  /** Those of `modules` that are environments, in the same order. More than one is a problem that is already reported. */
+  readonly environments: readonly { readonly name: string; readonly kind: 'shell' | 'container' }[];
+}
+
+/** Types one descriptor; adds nothing. */
+export function setUpModule<
+  const Name extends string,
+  Form extends z.ZodType,
+  Spec,
+  const SpecKey extends string = Name,
+>(module: SetUpModule<Name, Form, Spec, SpecKey>): SetUpModule<Name, Form, Spec, SpecKey> {
+  return module;
+}
+
+// Plans --------------------------------------------------------------------------------------------------------------
+
+/** What one module does on a host. All scripts run under `bash -l`. */
+export interface ModulePlan {
+  readonly name: string;
+  /** Hash of everything that the module depends on. Written on the host after the last step; a different hash = redone. */
+  readonly fingerprint: string;
+  /** Exits with 0, within two minutes, if the module's work is still in place. Runs only if the fingerprint matches. */
+  readonly check: string;
+  readonly steps: readonly ModuleStep[];
+}
+
+export interface ModuleStep {
+  readonly name: string;
+  readonly script: string;
+  /** Files that are put on the host before the script runs. */
+  readonly files?: readonly ModuleFile[];
+}
+
+export interface ModuleFile {
+  /** Relative to the login user's home. */
+  readonly path: string;
+  /** A source is read only if a host needs it. The host itself reads a large `StoredSource` if it can (cloud/hosts/port.ts). */
+  readonly content: string | Buffer | FileSource;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+/** Contents of the submitter's files, by their names among the job's files (local-files.ts). */
+export type ModuleFiles = ReadonlyMap<string, Buffer | FileSource>;
+
+export interface KeyPair {
+  readonly privateKey: string;
+  /** OpenSSH line. */
+  readonly publicKey: string;
+}
+
+/** What plans are made of, beside the job's spec. */
+export interface PlanSources {
+  readonly files: ModuleFiles;
+  /** Of the job's identities, in their order. */
+  readonly keys: readonly KeyPair[];
+  /** SHA-256 in lower case hex. Given by the caller, because pure code has no crypto module (docs/adr/0032). */
+  readonly sha256: (content: string | Buffer) => string;
+  /** The job's environment, if a shell enters it. */
+  readonly environment?: ShellEnvironment;
+}
+
+/** An environment that a shell enters, for what is installed into it. */
+export interface ShellEnvironment {
+  /** The shell line that enters it. */
+  readonly enter: string;
+  /** A word of the shell for its folder: a mark in it disappears if the environment is made anew. */
+  readonly folder: string;
+  /** Of the plan that makes it. */
+  readonly fingerprint: string;
+}
+
+/** Hash of all that a module depends on. The order of the values counts. */
+export function fingerprintOf({ sha256 }: Pick<PlanSources, 'sha256'>, ...values: readonly unknown[]): string {
+  return sha256(JSON.stringify(values));
+}
+
+/** A file of the submitter's with the SHA-256 of its content. */
+export interface SubmittedFile {
+  readonly content: Buffer | FileSource;
+  readonly sha256: string;
+}
+
+/**
+ * @param what names the file in the message: `venv: the content of requirements_file 'x'`
+ * @throws RangeError if its content was not given
+ */
+export function submittedFile(sources: PlanSources, name: string, what: string): SubmittedFile {
+  const file = findSubmittedFile(sources, name);
+  if (file === undefined) throw new RangeError(`${what} was not given`);
+  return file;
+}
+
+export function findSubmittedFile({ files, sha256 }: PlanSources, name: string): SubmittedFile | undefined {
+  const content = files.get(name);
+  return content && { content, sha256: 'sha256' in content ? content.sha256 : sha256(content) };
+}

@@ -1,0 +1,23 @@
+import { type Facts, FACTS, type Question } from './facts.js';
+import { type Decisions, type Row, ROWS } from './rows.js';
+
+/**
+ * The one decision of a job about how it goes on. Pure: workflows and activities gather the facts, ask, and carry out what it says.
+ * @throws TypeError for facts without a row, which the types do not allow
+ */
+export function decide<Q extends Question>(question: Q, facts: Facts<Q>): Decisions[Q] {
+  const [row] = rowsFor(question, facts);
+  if (row === undefined) throw new TypeError(`recovery, ${question}: no row for ${JSON.stringify(facts)}`);
+  return row.decision;
+}
+
+/** Rows whose pattern these facts match: exactly one (test/domain/recovery). */
+export function rowsFor<Q extends Question>(question: Q, facts: Facts<Q>): readonly Row<Q>[] {
+  const names = Object.keys(FACTS[question]) as (keyof Facts<Q>)[];
+  return ROWS[question].filter(({ when }) =>
+    names.every((name) => {
+      const wanted: unknown = when[name];
+      return wanted === undefined || (Array.isArray(wanted) ? wanted.includes(facts[name]) : wanted === facts[name]);
+    }),
+  );
+}

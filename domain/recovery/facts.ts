@@ -1,0 +1,120 @@
+/**
+ * The facts from which a job decides how it goes on (DESIGN.md 11, "Every end is the true end"; docs/adr/0034). Each question
+ * has facts of few values, so that all combinations can be listed: every one of them has exactly one row in `ROWS`.
+ */
+export const FACTS = {
+  /** A worker has looked at a slice that is ready for an attempt. */
+  'slice seen': {
+    look: ['in the listing', 'directly', 'directly, a second time'],
+    /** `no answer`: the call failed. `failed` covers each loss that is no preemption. */
+    condition: [
+      'ready',
+      'waiting',
+      'no answer',
+      'preempted',
+      'failed',
+      'deleting',
+      'missing',
+      'foreign',
+      /** It is there, and one of its addresses shows another machine's host key. */
+      'wrong host key',
+    ],
+  },
+  /** A worker knows how the command ended on the hosts, or that no host has printed anything for `timeouts.no_output`. */
+  'command ended': {
+    hosts: [
+      'code 0',
+      'code 0, unwitnessed',
+      'code 0, told to end',
+      'failed',
+      'ended by a signal of others',
+      'shutting down',
+      'preempted',
+      'run lost',
+      'later attempt',
+      'silent',
+    ],
+    slices: ['not looked at', 'there', 'lost'],
+  },
+  /** An activity on the claimed worker of an attempt has failed. */
+  'worker failed': {
+    error: ['worker is gone', 'may pass', 'final'],
+    errors: ['few', 'too many'],
+  },
+  /** The set-up of an attempt has to end before its time. */
+  'set-up interrupted': {
+    by: ['pool', 'person', 'clock'],
+    end: ['not awaited', 'no news', 'ready', 'failed', 'handed over', 'slices lost', 'ended before'],
+  },
+  /** The command of an attempt has to end before its time. */
+  'command interrupted': {
+    by: ['pool', 'person', 'clock', 'silence'],
+    command: ['given', 'none'],
+    end: ['not awaited', 'no news', 'own exit', 'answer to the stop', 'later attempt', 'ended before', 'lost'],
+  },
+  /** Between two steps of a job: what its pool and people want of it. */
+  'step due': {
+    lease: ['stands', 'revoked'],
+    request: ['none', 'stop', 'stop --release', 'requeue', 'restart'],
+    /** `may run`: on slices that are all ready, so that it can be stopped. */
+    command: ['may run', 'ended'],
+    /** `something`: slices that are left, or a place in line, without a lease that is held. */
+    holds: ['lease and all slices', 'lease', 'something', 'nothing'],
+  },
+  /** The job has no lease or not all of its slices, and waits. */
+  'not ready': {
+    /** Of a refusal, its scope (`RefusalScope`). */
+    because: [
+      'preempted',
+      'failed',
+      'late',
+      'zone refused',
+      'zone refused for good',
+      'refused for a moment',
+      'installation refused',
+      'request refused',
+      'refused, unknown',
+      'lease lost',
+      'queue time over',
+    ],
+    /** Zones of the job that have not refused it since its slices were last all ready. */
+    zones: ['left', 'none'],
+    /** In this zone, in a row. */
+    refusals: ['few', 'many'],
+    command: ['never ran', 'ran before'],
+    preemption: ['left', 'spent'],
+    infrastructure: ['left', 'spent'],
+  },
+  /** An attempt has ended, or nobody watches it for a moment. */
+  'attempt ended': {
+    end: [
+      'unwatched',
+      'interrupted',
+      'slices preempted',
+      'slices failed',
+      'ended before',
+      'code 0',
+      'another code',
+      'run time over',
+      'silent',
+      'set-up time over',
+      'run lost',
+      'module failed',
+      'host bad',
+      'worker failed',
+    ],
+    lease: ['stands', 'revoked'],
+    restart: ['asked for', 'not asked for'],
+    loop: ['none', 'again', 'gives up'],
+    preemption: ['left', 'spent'],
+    infrastructure: ['left', 'spent'],
+    task: ['left', 'spent'],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+export type Question = keyof typeof FACTS;
+export type Fact<
+  Q extends Question,
+  Name extends keyof (typeof FACTS)[Q],
+> = (typeof FACTS)[Q][Name] extends readonly (infer Value)[] ? Value : never;
+export type Facts<Q extends Question> = { readonly [Name in keyof (typeof FACTS)[Q]]: Fact<Q, Name> };

@@ -1,0 +1,127 @@
+import type { EpochMs } from '../units.js';
+import type { Fact } from './facts.js';
+import type { LostSlice } from './slice-loss.js';
+
+/** Where in the job something happened. Both count from 0. */
+export interface HostPlace {
+  readonly slice: number;
+  readonly host: number;
+}
+
+interface Exit {
+  readonly at: HostPlace;
+  readonly code: number;
+  readonly signal?: string;
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs;
+  /** jobctl had asked for its end before. */
+  readonly isStopped: boolean;
+  /** How the host was as its command ended. Absent: it could not say. */
+  readonly host?: HostCondition;
+}
+
+/**
+ * `up`: its system ran, nobody had told all of its processes to end, and its metadata server said that it is not preempted: all
+ * three. `stopping`: its system was shutting down, or the runner's own processes got SIGTERM too. `preempted`: says its metadata server.
+ */
+export type HostCondition = 'up' | 'stopping' | 'preempted';
+
+/** How the command ended on one host. */
+export type HostEnd =
+  | ({ readonly kind: 'done' } & Exit)
+  | ({ readonly kind: 'failed' } & Exit)
+  | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
+  | { readonly kind: 'fenced'; readonly at: HostPlace; readonly epoch: number };
+
+/** How the command of an attempt ended, over all of its hosts. */
+export type CommandEnd =
+  /** With an exit code on every host: that of the first host that failed, or of host 0. */
+  | {
+      readonly kind: 'exited';
+      readonly code: number;
+      readonly signal?: string;
+      readonly at: HostPlace;
+      readonly startedAt: EpochMs;
+      /** jobctl had asked for its end: its code is an answer to that. */
+      readonly isStopped?: true;
+    }
+  /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
+  | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
+  /** The hosts know of a later attempt, because the job was reset. The job goes on with that attempt. */
+  | { readonly kind: 'fenced'; readonly epoch: number };
+
+/**
+ * The command's end from the ends of its hosts. The host that failed first by its own clock counts, since the others fail or are
+ * stopped because of it. A host that lost the run counts before a host with an exit code, whose code may be a consequence.
+ * @throws RangeError without any end
+ */
+export function commandEnd(ends: readonly HostEnd[]): CommandEnd {
+  const fenced = ends.find((end) => end.kind === 'fenced');
+  if (fenced) return { kind: 'fenced', epoch: fenced.epoch };
+  const lost = ends.find((end) => end.kind === 'run-lost');
+  if (lost) return { kind: 'run-lost', at: lost.at, message: lost.message };
+  const [failed] = ends.filter((end) => end.kind === 'failed').toSorted((a, b) => a.endedAt - b.endedAt);
+  if (failed) return exited(failed);
+  const done = ends.filter((end) => end.kind === 'done');
+  const [first] = done;
+  if (!first) throw new RangeError('an attempt ended on no host');
+  return exited({ ...first, isStopped: done.some(({ isStopped }) => isStopped) });
+}
+
+/** The same as a fact for `decide`. */
+export function hostsFact(ends: readonly HostEnd[]): Fact<'command ended', 'hosts'> {
+  const end = commandEnd(ends);
+  if (end.kind === 'fenced') return 'later attempt';
+  if (preemptedSlices(ends).length > 0) return 'preempted';
+  if (end.kind === 'run-lost') return 'run lost';
+  const hosts = ends.map((each) => ('host' in each ? each.host : undefined));
+  if (hosts.includes('stopping')) return 'shutting down';
+  const isWitnessed = hosts.every((host) => host === 'up');
+  if (end.code !== 0) return endedByOthers(ends) && !isWitnessed ? 'ended by a signal of others' : 'failed';
+  if (end.isStopped) return 'code 0, told to end';
+  return isWitnessed ? 'code 0' : 'code 0, unwitnessed';
+}
+
+/** Slices of which a host said, as its command ended, that the provider takes it. */
+export function preemptedSlices(ends: readonly HostEnd[]): readonly LostSlice[] {
+  const said = ends.filter((end) => 'host' in end && end.host === 'preempted') as readonly { readonly at: HostPlace }[];
+  const hosts = new Map(said.toReversed().map(({ at }) => [at.slice, at.host]));
+  return [...hosts]
+    .toSorted(([one], [other]) => one - other)
+    .map(([index, host]) => ({
+      index,
+      cause: 'preempted',
+      message: `the metadata server of host ${host} said so (instance/preempted) as the command ended`,
+    }));
+}
+
+/** The end of a command whose host shut down: whatever its code, it is none of its own. */
+export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
+  const end = ends.find((each) => 'host' in each && each.host === 'stopping');
+  if (end === undefined || !('at' in end)) throw new RangeError('no host was shutting down');
+  return { kind: 'run-lost', at: end.at, message: 'the host was shutting down as the command ended' };
+}
+
+/** A shell that waited for a process which a signal ended exits with 128 and the signal's number. */
+function endedByOthers(ends: readonly HostEnd[]): boolean {
+  return ends.some((end) => {
+    if (end.kind !== 'failed' || end.isStopped) return false;
+    return ENDING.some(({ name, number }) => end.signal === name || end.code === 128 + number);
+  });
+}
+
+const ENDING = [
+  { name: 'SIGTERM', number: 15 },
+  { name: 'SIGKILL', number: 9 },
+] as const;
+
+function exited({ at, code, signal, startedAt, isStopped }: Exit): CommandEnd {
+  return {
+    kind: 'exited',
+    at,
+    code,
+    startedAt,
+    ...(signal === undefined ? {} : { signal }),
+    ...(isStopped ? { isStopped } : {}),
+  };
+}

@@ -1,0 +1,12 @@
+/** Why a command is stopped, as it may read in its $JOBCTL_NOTICE_FILE (docs/job-states.md). */
+export interface StopNotice {
+  /**
+   * `quota`: its chips go to somebody else, and it will run again. `cancel`: it will not. `attempt`: another host or slice
+   * failed, or no host has printed anything for `timeouts.no_output`. `stop`: a person stopped, restarted or requeued it, and
+   * it will run again when they say so. `preemption`: the provider takes the host, within 30 s on a Spot VM; written by
+   * the runner itself.
+   */
+  readonly cause: 'quota' | 'cancel' | 'attempt' | 'stop' | 'preemption';
+  /** One sentence. */
+  readonly reason: string;
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { pickSshPort } from '../ssh-port.js';
+import { runRehearsalProcess, startRehearsalProcess } from './rehearsal-process.js';
+import { scratchFolder, SUBNET_OCTET } from './scratch.js';
+
+describe('the command cloud-tpu-rehearsal', function () {
+  this.timeout(60_000);
+  const scratch = scratchFolder('command');
+  const env = (...more: readonly string[]): ReturnType<typeof runRehearsalProcess> =>
+    runRehearsalProcess(['env', '--state-dir', scratch.path, ...more]);
+  after(() => scratch.remove());
+
+  it('prints its usage when asked, and after what it does not know', async () => {
+    const asked = await runRehearsalProcess(['--help']);
+    assert.deepEqual([asked.code, asked.stderr], [0, '']);
+    assert.match(asked.stdout, /^Usage: cloud-tpu-rehearsal /);
+    for (const wrong of [
+      ['--tpu-prot', '1'],
+      ['--seed', 'x'],
+      ['env', '--seed', '1'],
+    ]) {
+      const { code, stdout, stderr } = await runRehearsalProcess(wrong);
+      assert.deepEqual([code, stdout], [2, ''], wrong.join(' '));
+      assert.match(stderr, /^cloud-tpu-rehearsal: .*(--tpu-prot|--seed).*[^]*\nUsage: /);
+    }
+  });
+
+  it('gives a shell the variables of the rehearsal that serves, and says so if none does', async () => {
+    const before = await env();
+    assert.equal(before.code, 1);
+    assert.match(before.stderr, /no rehearsal serves from the state folder .*; start one: npx cloud-tpu-rehearsal /);
+    const sshPort = await pickSshPort(SUBNET_OCTET);
+    const served = await startRehearsalProcess(scratch.path, sshPort);
+    const { code, stdout } = await env('--project', "it's", '--zone', 'z');
+    const shown = 'echo "$CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU $CLOUDSDK_CORE_PROJECT $CLOUDSDK_COMPUTE_ZONE"';
+    const seen = execFileSync('bash', ['-c', `${stdout}\n${shown}`]).toString();
+    assert.deepEqual([code, seen], [0, `${served.endpoints.rest}/ it's z\n`]);
+    assert.equal(stdout.includes(`--ssh-flag='-p ${sshPort}'`), sshPort !== 22);
+    await served.end('SIGTERM');
+    assert.equal((await env()).code, 1);
+  });
+});

@@ -1,0 +1,62 @@
+/** Code that mutants judge, and the tests that must kill them. */
+export interface Area {
+  /** Also the row's name in docs/runs.md. */
+  readonly name: string;
+  /** Globs of the files that are changed, from the repository's root. */
+  readonly mutate: readonly string[];
+  /**
+   * Globs of fast unit and property tests, without braces: mocha splits its list of files at commas. A mutant runs the tests
+   * that reach it, so each may take tens of milliseconds.
+   */
+  readonly tests: readonly string[];
+  /** The run fails below this score, in percent. Raise it with the tests, never lower it. */
+  readonly leastScore: number;
+}
+
+/** Chosen because a wrong line here costs chips or bytes of a log, and because all of it is reachable without a server. */
+export const AREAS: readonly Area[] = [
+  {
+    name: 'quota/decision',
+    mutate: ['quota/decision/*.ts'],
+    tests: [
+      'test/quota/decision/*.test.ts',
+      'test/quota/decide*.test.ts',
+      'test/quota/tier-quota.property.test.ts',
+      'test/quota/verdict.test.ts',
+      'test/quota/explain.test.ts',
+      'test/quota/scenarios/fairness.test.ts',
+      'test/quota/scenarios/two-winners.test.ts',
+      'test/quota/scenarios/reservations-in-a-row.test.ts',
+      'test/quota/scenarios/without-chips.test.ts',
+      'test/quota/properties/one-request.property.test.ts',
+      'test/quota/properties/order.property.test.ts',
+      'test/quota/properties/safety.property.test.ts',
+    ],
+    leastScore: 85,
+  },
+  {
+    name: 'domain/recovery',
+    mutate: ['domain/recovery/*.ts'],
+    // Not page.test.ts: docs/recovery.md is written from the code that is changed.
+    tests: [
+      'test/domain/recovery/rows.test.ts',
+      'test/domain/recovery/host-ends.test.ts',
+      'test/domain/recovery/loop.test.ts',
+      'test/domain/recovery/slice-loss.test.ts',
+    ],
+    leastScore: 85,
+  },
+  {
+    name: 'workflows/quota: lease book',
+    mutate: ['workflows/quota/{lease-book,lease-row,lease-rows,freed-leases,columns,packed-book,packed-freed}.ts'],
+    tests: ['test/workflows/lease-*.test.ts', 'test/workflows/columns.test.ts', 'test/workflows/packed-book.test.ts'],
+    leastScore: 85,
+  },
+  {
+    name: 'activities/attempt: log stream',
+    mutate: ['activities/attempt/log-stream.ts'],
+    // Not log-stream.test.ts, which goes over the wire to a rehearsed store.
+    tests: ['test/activities/log-stream-cuts.property.test.ts'],
+    leastScore: 85,
+  },
+];

@@ -1,0 +1,107 @@
+import { FACTS, type Question } from '../domain/recovery/facts.js';
+import { type Decisions, type Row, ROWS } from '../domain/recovery/rows.js';
+
+const HEAD = `# How a job recovers
+
+This page answers, for users and operators: something happened to a job, what does it do next, and whose budget pays for it?
+It is written by \`npx tsx scripts/write-recovery.ts\` from \`domain/recovery/rows.ts\`, which is the code that decides; each row is a test.
+
+Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\` and \`retries.task\` of the job file; n retries are n more tries.
+A cancel is not in the tables: it stops the command with its grace and ends the job as cancelled, unless the outcome was known before.
+`;
+
+/** Heading and introduction of each question's table. */
+const TITLES: { readonly [Q in Question]: readonly [title: string, text: string] } = {
+  'slice seen': [
+    'A worker looks at a slice',
+    'A worker reads the slices of its attempts from a listing of their zone. Only a direct look reports a loss, and an unknown state is never a loss.',
+  ],
+  'command ended': [
+    'The command ends on its hosts',
+    'The first host that failed, by its own clock, counts; the other hosts are stopped. An exit of the command may be the first sign that its slice is taken away, so slices are looked at before a failure is reported: at once, or for two minutes where a shutdown may have ended it. An exit code 0 is believed at once where each host says that it was up as the command ended: its system ran, the runner itself got no SIGTERM, and its metadata server said that it is not preempted. `code 0, unwitnessed`: a host could not say. An API that does not answer for those two minutes counts as slices that are there (docs/adr/0040).',
+  ],
+  'worker failed': [
+    'A worker fails',
+    'The command lives under its on-host runner and does not notice. A sixth error in a row counts as too many; a call that worked for 10 minutes begins a new row. The pause doubles from 2 s. A store that refuses or does not answer is no error of a worker: it is waited for.',
+  ],
+  'set-up interrupted': [
+    'A set-up has to end early',
+    '`by`: the pool revoked the lease, a person asked, or `timeouts.setup` is over. `end`: how the set-up ended after it was told to.',
+  ],
+  'command interrupted': [
+    'A command has to end early',
+    '`by`: the pool revoked the lease, a person asked, `timeouts.run` or `timeouts.no_output` is over. `save` sends the notice and SIGTERM, waits for the grace, then sends SIGKILL. `end`: how the command ended after that.',
+  ],
+  'step due': [
+    'The pool or a person wants something',
+    'Looked at between two steps of a job. A command that may run is stopped first, on slices that are all ready.',
+  ],
+  'not ready': [
+    'A job waits for its lease or its slices',
+    "A refusal of the cloud reaches as far as its scope ([ADR 0042](adr/0042-refusals-have-a-scope.md)): capacity and quota are the zone's, rights and billing the installation's, a race or an internal error is a moment's. A type that a zone does not offer is refused there for good. What nobody has seen before is `refused, unknown`. After a round through all zones, and before the same zone is asked again, the job waits; the wait doubles from 15 s to 10 minutes, and `why`, `list` and `jobctl_slice_refusals_total` say for what. `zones`: those of the job that have not refused for good since its slices were last all ready. `refusals`: many are three in a row in one zone.",
+  ],
+  'attempt ended': [
+    'An attempt ends',
+    '`unwatched`: its worker is gone, or handed it over. `loop`: the job has `loop`, and starts again or gives up after ten quick ends in a row.',
+  ],
+};
+
+/** docs/recovery.md, before it is formatted. */
+export function recoveryPage(): string {
+  return [HEAD, ...(Object.keys(FACTS) as Question[]).map(section)].join('\n');
+}
+
+function section<Q extends Question>(question: Q): string {
+  const [title, text] = TITLES[question];
+  const facts = Object.entries<readonly string[]>(FACTS[question]).map(
+    ([name, values]) => `- \`${name}\`: ${values.join(' · ')}`,
+  );
+  const rows = ROWS[question].map(
+    (row) => `| ${row.name} | ${whenText(row)} | ${doText(row.decision)} | ${accountText(row.decision)} |`,
+  );
+  return [
+    `## ${title}\n`,
+    `${text}\n`,
+    `Facts of \`${question}\`:\n`,
+    ...facts,
+    '\n| row | if | then | account |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function whenText<Q extends Question>({ when }: Row<Q>): string {
+  return Object.entries(when as Readonly<Record<string, string | readonly string[]>>)
+    .map(([name, values]) => `\`${name}\`: ${typeof values === 'string' ? values : values.join(' or ')}`)
+    .join('; ');
+}
+
+function doText(decision: Decisions[Question]): string {
+  switch (decision.do) {
+    case 'report loss':
+      return 'cause' in decision
+        ? `report the slice as ${decision.cause === 'preempted' ? 'preempted' : 'failed'}`
+        : decision.do;
+    case 'ask again':
+      return 'ask again in the same zone, after a pause';
+    case 'look at slices':
+      return decision.patience === 'none' ? 'look at all slices once' : 'look at all slices for two minutes';
+    case 'other worker':
+      return decision.pause ? 'wait, then go on with another worker' : 'go on with another worker';
+    case 'give back':
+      return `give slices and lease back, then ${decision.next}`;
+    case 'retry':
+      return decision.replace === 'nothing' ? 'new attempt' : `replace ${decision.replace}, then new attempt`;
+    case 'fail':
+      return 'fail';
+    default:
+      return decision.do;
+  }
+}
+
+function accountText(decision: Decisions[Question]): string {
+  if (decision.do === 'retry') return `${decision.budget}, one retry`;
+  if (decision.do !== 'fail') return '';
+  return decision.spent ? `${decision.by}, spent` : decision.by;
+}

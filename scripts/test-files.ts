@@ -1,0 +1,49 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Prints the test files of a suite, for mocha, which gives them to its processes in this order: the files that take longest come
+ * first, so that none of them runs alone at the end.
+ *   tsx scripts/test-files.ts short      every file that is not under long/: `npm test`
+ *   tsx scripts/test-files.ts live       stacks that live through something: a step of .ci/run
+ */
+interface Suite {
+  readonly isMeant: (file: string) => boolean;
+  readonly first: readonly string[];
+}
+
+const SHORT: Suite = {
+  isMeant: (file) => !file.includes('test/long/'),
+  first: [
+    'test/end-to-end/job-life.test.ts',
+    'test/end-to-end/ending.test.ts',
+    'test/workflows/quota.test.ts',
+    'test/dev/stack.test.ts',
+    'test/end-to-end/pool-file.test.ts',
+  ],
+};
+
+const LIVE: Suite = {
+  isMeant: (file) => /^test\/long\/(jobs\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
+  first: [
+    'test/long/web-ui.test.ts',
+    'test/long/jobs/crash.test.ts',
+    'test/long/jobs/terminate-reset.test.ts',
+    'test/long/contract-examples.test.ts',
+    'test/long/contract-parents.test.ts',
+    'test/long/jobs/bundle.test.ts',
+  ],
+};
+
+function filesOf({ isMeant, first }: Suite): readonly string[] {
+  const files = ['test', 'rehearsal/test']
+    .flatMap((folder) => readdirSync(folder, { encoding: 'utf8', recursive: true }).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith('.test.ts') && isMeant(file));
+  const missing = first.filter((file) => !files.includes(file));
+  if (missing.length > 0) throw new Error(`scripts/test-files.ts names what is not there: ${missing.join(', ')}`);
+  return [...first, ...files.filter((file) => !first.includes(file)).sort()];
+}
+
+const [name] = process.argv.slice(2);
+if (name !== 'short' && name !== 'live') throw new Error(`the suite '${name ?? ''}' is none: short or live`);
+console.log(filesOf(name === 'short' ? SHORT : LIVE).join(' '));

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { awaitSlice, deleteUntilGone, sliceActivities } from '../../activities/slice.js';
+import { CloudUnavailable, type Machines, type RemoveAnswer } from '../../cloud/machines/port.js';
+import type { Installation } from '../../activities/dependencies.js';
+import type { Condition, Owner } from '../../domain/slice.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { ownership, slicePlan } from '../cloud/cloud-tpu-plan.js';
+
+const { ref } = slicePlan('jc-train-g1', 'queued-resources');
+const timings = { ...DEFAULT_TIMINGS, notFoundApartMs: 1 };
+
+const MISSING: Condition = { kind: 'missing' };
+const REQUEST_LEFT: Condition = { kind: 'missing', isRequestLeft: true };
+const WAITING: Condition = { kind: 'waiting', detail: 'WAITING_FOR_RESOURCES' };
+const READY: Condition = { kind: 'ready', uid: '1', hosts: [] };
+const FOREIGN: Condition = { kind: 'foreign', message: "somebody else's" };
+const AWAY = new CloudUnavailable('UNAVAILABLE');
+
+type Answer = Condition | Error;
+
+/** A provider that gives these answers, one a call, whichever way it is asked. A call too many fails the test. */
+class Scripted implements Machines {
+  readonly asked: (Owner & { readonly generation?: number })[] = [];
+  readonly removed: Owner[] = [];
+  readonly #answers: Answer[];
+  readonly #removal: RemoveAnswer;
+
+  constructor(answers: readonly Answer[], removal: RemoveAnswer = { kind: 'accepted' }) {
+    this.#answers = [...answers];
+    this.#removal = removal;
+  }
+  get left(): number {
+    return this.#answers.length;
+  }
+  async observe({ ownership: of }: Parameters<Machines['observe']>[0]): Promise<Condition> {
+    this.asked.push(of);
+    const answer = this.#answers.shift() ?? assert.fail('one look too many');
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+  watch(claim: Parameters<Machines['watch']>[0]): Promise<Condition> {
+    return this.observe(claim);
+  }
+  async remove(_ref: unknown, owner: Owner): Promise<RemoveAnswer> {
+    this.removed.push(owner);
+    return this.#removal;
+  }
+  create = () => assert.fail('nothing is created here');
+  listOwned = () => assert.fail('nothing is listed here');
+  close = async (): Promise<void> => undefined;
+}
+
+const inActivity = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+
+describe('waiting for a slice', function () {
+  this.timeout(15_000);
+  const waitWith = async (answers: readonly Answer[]): Promise<{ readonly end: Condition; readonly left: number }> => {
+    const machines = new Scripted(answers);
+    const end = await inActivity(() => awaitSlice(machines, { ref, ownership: ownership(), timings }));
+    return { end, left: machines.left };
+  };
+
+  const cases: Record<string, { answers: readonly Answer[]; want: Condition }> = {
+    'it ends when the slice is ready': { answers: [WAITING, WAITING, READY], want: READY },
+    'it ends at once with what belongs to somebody else': { answers: [FOREIGN], want: FOREIGN },
+    'it is missing after two direct looks, apart': { answers: [MISSING, MISSING, MISSING, MISSING], want: MISSING },
+    'a listing that misses it is not evidence': { answers: [MISSING, WAITING, MISSING, WAITING, READY], want: READY },
+    'one stray look in hours of waiting is not a loss': {
+      answers: [MISSING, MISSING, WAITING, WAITING, MISSING, MISSING, READY],
+      want: READY,
+    },
+    'an API that does not answer says nothing': { answers: [MISSING, MISSING, AWAY, MISSING, MISSING], want: MISSING },
+  };
+  for (const [name, { answers, want }] of Object.entries(cases)) {
+    it(name, async () => assert.deepEqual(await waitWith(answers), { end: want, left: 0 }));
+  }
+
+  it('a slice that is ready but for some hosts is waited for, and lost when they do not come', async () => {
+    const incomplete: Condition = { kind: 'waiting', detail: 'addresses of 3 of its 4 hosts', isIncomplete: true };
+    assert.deepEqual(await waitWith([incomplete, incomplete, READY]), { end: READY, left: 0 });
+    const machines = new Scripted([WAITING, incomplete, READY]);
+    const end = await inActivity(() => awaitSlice(machines, { ref, ownership: ownership(), timings }, 0));
+    assert.deepEqual(end, { kind: 'lost', cause: 'failed', message: 'addresses of 3 of its 4 hosts, for 0 min' });
+    assert.equal(machines.left, 1);
+  });
+});
+
+describe('deleting a slice until it is gone', function () {
+  this.timeout(15_000);
+  const owner = { owner: 'own-1', job: 'train-x1', run: 'run-1' };
+  const deleteWith = async (machines: Scripted, notBefore = 0): Promise<Scripted> => {
+    await inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore, timings }));
+    return machines;
+  };
+
+  const cases: Record<string, { answers: readonly Answer[]; removals: number }> = {
+    'missing twice, apart, is gone, and nothing is removed': { answers: [MISSING, MISSING], removals: 0 },
+    'what is there is removed until it is missing twice': { answers: [READY, WAITING, MISSING, MISSING], removals: 2 },
+    'a sign of life between two misses starts the count anew': {
+      answers: [MISSING, READY, MISSING, MISSING],
+      removals: 1,
+    },
+    'a failed look between two misses starts the count anew': {
+      answers: [MISSING, AWAY, MISSING, MISSING],
+      removals: 0,
+    },
+    'a request whose machines are gone is still removed': { answers: [REQUEST_LEFT, MISSING, MISSING], removals: 1 },
+    'what belongs to somebody else is left alone': { answers: [FOREIGN], removals: 0 },
+    'what turns out to be somebody else’s is left alone from then on': { answers: [READY, FOREIGN], removals: 1 },
+  };
+  for (const [name, { answers, removals }] of Object.entries(cases)) {
+    it(name, async () => {
+      const { left, removed, asked } = await deleteWith(new Scripted(answers));
+      assert.deepEqual([left, removed.length], [0, removals]);
+      // The job alone counts: a slice of an earlier generation under this name is its own too.
+      for (const asking of [...asked, ...removed]) assert.deepEqual(asking, owner);
+    });
+  }
+
+  it('missing counts only after the last create call can have taken effect', async () => {
+    const notBefore = Date.now() + 20;
+    const machines: Scripted = await deleteWith(new Scripted(Array.from({ length: 500 }, () => MISSING)), notBefore);
+    assert.ok(Date.now() >= notBefore);
+    assert.ok(machines.left < 498);
+  });
+
+  it('a refused or unanswered removal is asked again', async () => {
+    for (const kind of ['refused', 'unanswered'] as const) {
+      const { removed } = await deleteWith(
+        new Scripted([READY, READY, MISSING, MISSING], { kind, message: 'not now' }),
+      );
+      assert.equal(removed.length, 2);
+    }
+  });
+});
+
+describe("an input that names another installation's owner", () => {
+  const deletion = { ref, owner: { owner: 'own-2', job: 'train-x1', run: 'run-1' }, notBefore: 0, timings };
+  const plan = slicePlan('jc-train-g1', 'queued-resources', { ownership: ownership({ owner: 'own-2' }) });
+  const ofOwner = (owner: string, machines = new Scripted([])) =>
+    sliceActivities({ machinesOf: () => machines, installation: { owner } as Installation });
+
+  for (const owner of ['own-1', '']) {
+    it(`deletes nothing and looks at nothing, on a worker of owner '${owner}'`, async () => {
+      const machines = new Scripted([READY]);
+      await assert.rejects(
+        inActivity(() => ofOwner(owner, machines).deleteUntilGone(deletion)),
+        {
+          type: 'InvalidInput',
+          nonRetryable: true,
+          message: /names owner 'own-2', and this installation is '(own-1)?'/,
+        },
+      );
+      assert.deepEqual([machines.left, machines.removed], [1, []]);
+    });
+    it(`creates nothing, and is answered for good, on a worker of owner '${owner}'`, async () => {
+      const answer = await inActivity(() => ofOwner(owner).createSlice(plan));
+      assert.ok(answer.kind === 'refused' && answer.scope === 'request', JSON.stringify(answer));
+    });
+  }
+
+  it('deletes what is of its own owner', async () => {
+    const machines = new Scripted([READY, MISSING, MISSING]);
+    await inActivity(() => ofOwner('own-2', machines).deleteUntilGone(deletion));
+    assert.equal(machines.removed.length, 1);
+  });
+
+  // A worker whose store lost its owner id must not take every slice without labels for its own.
+  it('without an owner of its own a worker deletes nothing, whatever the input names', async () => {
+    const machines = new Scripted([READY]);
+    const nobodys = { ...deletion, owner: { ...deletion.owner, owner: '' } };
+    await assert.rejects(
+      inActivity(() => ofOwner('', machines).deleteUntilGone(nobodys)),
+      { type: 'InvalidInput' },
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readArguments } from '../../chaos/arguments.js';
+import { Draws } from '../../chaos/random.js';
+import { drawJobs } from '../../chaos/stack/jobs.js';
+import { DEED_KINDS, planDeeds } from '../../chaos/stack/plan.js';
+import { TIERS } from '../../chaos/stack/tier.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
+
+const kindsOf = (seed: number): readonly string[] => planDeeds(new Draws(seed), seed, 1_000).map(({ kind }) => kind);
+
+describe('what a seed of chaos draws', () => {
+  it('is the same for the same seed, and another for another', () => {
+    assert.deepEqual(kindsOf(7), kindsOf(7));
+    assert.notDeepEqual(kindsOf(7), kindsOf(8));
+  });
+
+  it('meets every kind of deed in ten seeds that follow one another', () => {
+    const met = new Set(Array.from({ length: 10 }, (_, index) => kindsOf(index + 1)).flat());
+    assert.deepEqual(
+      DEED_KINDS.filter((kind) => !met.has(kind)),
+      [],
+    );
+  });
+
+  it('is made of jobs that are valid', () => {
+    const jobs = drawJobs(new Draws(3), { seed: 3, count: 50, tier: TIERS.stack, port: 1 });
+    for (const { id, file } of jobs) {
+      const resolved = resolveJob(file);
+      assert.ok(resolved.ok, `${id}: ${JSON.stringify(resolved)}`);
+    }
+    assert.equal(new Set(jobs.map(({ id }) => id)).size, 50);
+  });
+});
+
+describe('the arguments of chaos', () => {
+  it('are a tier and seeds', () => {
+    assert.deepEqual(readArguments(['--tier', 'stack', '--seeds', '3..9', '--output', 'json']), {
+      ...{ tier: 'stack', first: 3, last: 9, jobs: 20, atOnce: 1, isJson: true },
+    });
+    assert.deepEqual(readArguments(['--tier', 'full', '--seeds', '4', '--jobs', '2']).last, 4);
+  });
+
+  const WRONG: Readonly<Record<string, readonly [argv: readonly string[], said: RegExp]>> = {
+    'no tier': [['--seeds', '1..2'], /--tier is missing: wanted model, stack or full/u],
+    'another tier': [['--tier', 'x', '--seeds', '1..2'], /--tier x: wanted/u],
+    'no seeds': [['--tier', 'model'], /--seeds is missing: wanted A\.\.B/u],
+    'seeds that fall': [['--tier', 'model', '--seeds', '3..2'], /--seeds 3\.\.2: wanted/u],
+    'a seed too great': [['--tier', 'model', '--seeds', '9999999999'], /--seeds 9999999999: wanted/u],
+    'no jobs': [['--tier', 'stack', '--seeds', '1', '--jobs', '0'], /--jobs 0: wanted/u],
+    'no stack at once': [['--tier', 'stack', '--seeds', '1', '--at-once', 'x'], /--at-once x: wanted/u],
+    'another output': [['--tier', 'stack', '--seeds', '1', '--output', 'xml'], /--output xml: wanted text or json/u],
+    'an unknown flag': [['--tier', 'stack', '--seeds', '1', '--sedes', '2'], /--sedes/u],
+  };
+  for (const [what, [argv, said]] of Object.entries(WRONG))
+    it(`are refused with ${what}`, () => {
+      assert.throws(() => readArguments(argv), said);
+    });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { refuseStranger, resolveContext } from '../../client/cli/context.js';
+import { withClient, withTemporal } from '../../client/cli/connect.js';
+import { ExitCode } from '../../client/cli/exit-codes.js';
+
+describe('where a command line talks to if nothing names a server', () => {
+  let folder: string;
+  const stack = { temporal: { address: '127.0.0.1:1', namespace: 'default', uiUrl: null }, store: {}, cloud: {} };
+
+  beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'jobctl-context-'))));
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const contextWith = (env: Record<string, string>, flags = {}) => resolveContext(flags, { HOME: folder, ...env });
+  const isRefused = (env: Record<string, string>, flags = {}): boolean =>
+    contextWith(env, flags).missingStack !== undefined;
+
+  it("a state folder that was named and has no stack is an error, not Temporal's default address", async () => {
+    const context = contextWith({ JOBCTL_HOME: folder });
+    assert.equal(context.missingStack, folder);
+    const refusal = {
+      exitCode: ExitCode.Unavailable,
+      message: new RegExp(`^there is no local stack in ${folder}`),
+    };
+    assert.throws(() => refuseStranger(context), refusal);
+    const mustNotConnect = async () => assert.fail('it connected');
+    await assert.rejects(withClient(context, mustNotConnect), refusal);
+    await assert.rejects(withTemporal(context, mustNotConnect), refusal);
+  });
+
+  it('so is a stack that was begun and whose context is lost, also in the folder that nobody named', () => {
+    const own = { XDG_STATE_HOME: folder };
+    assert.equal(isRefused(own), false, 'nobody began one');
+    mkdirSync(join(folder, 'jobctl'));
+    writeFileSync(join(folder, 'jobctl', 'stack.json'), '{}');
+    assert.equal(contextWith(own).missingStack, join(folder, 'jobctl'));
+  });
+
+  it('who names a server, or has a stack, is not refused', () => {
+    const home = { JOBCTL_HOME: folder };
+    assert.equal(isRefused(home, { temporalAddress: '127.0.0.1:2' }), false);
+    for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'])
+      assert.equal(isRefused({ ...home, [name]: 'x' }), false, name);
+    assert.equal(isRefused({ ...home, TEMPORAL_NAMESPACE: 'x' }), true, 'a namespace names no server');
+    writeFileSync(join(folder, 'context.json'), JSON.stringify(stack));
+    assert.equal(isRefused(home), false);
+    assert.equal(contextWith(home).temporal.address, '127.0.0.1:1');
+  });
+
+  it('without any of these it is as Temporal has it', () => {
+    const context = contextWith({});
+    assert.deepEqual([context.missingStack, context.temporal.address], [undefined, undefined]);
+  });
+});

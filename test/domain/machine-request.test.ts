@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { REQUEST_SECTIONS, resolveRequest } from '../../domain/job-file/machine-request.js';
+import { Report } from '../../domain/job-file/report.js';
+import type { RequestSection } from '../../domain/machine-kinds/kind.js';
+import type { MachineRequest } from '../../domain/machine-kinds/registry.js';
+
+/** The section of a kind that there is not. */
+const PODS = {
+  ...(REQUEST_SECTIONS[0] as RequestSection<MachineRequest>),
+  name: 'pods' as never,
+  least: 'chips',
+  resolve: (section: unknown) => ({
+    request: { pods: section } as never,
+    slice: { type: 'pods-4', hosts: 1 },
+    leftToPool: [],
+  }),
+};
+
+describe('the section of a job file that asks for machines, with a second kind', () => {
+  const TPU = { accelerator: 'v5litepod-8', zone: 'us-central1-a' };
+  function resolved(file: Record<string, unknown>, dropped: readonly string[] = []) {
+    const report = new Report(dropped.map((key) => [key]));
+    const found = resolveRequest(file, { slices: 1, pool: undefined }, report, [...REQUEST_SECTIONS, PODS]);
+    const problems = report.problems.map(({ path, message, hint }) => `${path.join('.')} ${message}: ${hint}`);
+    return { type: found?.slice.type, problems };
+  }
+
+  const cases: Record<string, [Record<string, unknown>, readonly string[], ReturnType<typeof resolved>]> = {
+    'is resolved by its own kind': [{ pods: { chips: 4 }, tpu: null }, [], { type: 'pods-4', problems: [] }],
+    'of the first kind too': [{ tpu: TPU }, [], { type: 'v5litepod-8', problems: [] }],
+    'that is missing is any of the kinds’': [
+      {},
+      [],
+      {
+        type: undefined,
+        problems: ['tpu is missing: a job needs the section tpu, with accelerator and zone, or pods, with chips'],
+      },
+    ],
+    'that was wrong is not missing as well': [{}, ['pods'], { type: undefined, problems: [] }],
+    'is one alone': [
+      { tpu: TPU, pods: { chips: 4 } },
+      [],
+      {
+        type: 'v5litepod-8',
+        problems: ['pods tpu and pods are both given: the slices of a job are of one kind: keep one section'],
+      },
+    ],
+  };
+  for (const [name, [file, dropped, want]] of Object.entries(cases))
+    it(name, () => assert.deepEqual(resolved(file, dropped), want));
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { memoryHostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
+import type { HostConnection, HostsPort } from '../../../cloud/hosts/port.js';
+import { createSshHosts } from '../../../cloud/hosts/ssh-fleet.js';
+import { CloudUnderTest } from '../../../rehearsal/test/cloud-under-test.js';
+import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
+import { ended, request } from '../../hosts/run.js';
+import { never } from '../../hosts/session.js';
+import { until } from '../../until.js';
+
+const ID = 'train-x1-a1';
+/** Says what its notice says, and that it ended well. */
+const SAVES = `trap 'echo told; cat "$JOBCTL_NOTICE_FILE" 2>/dev/null; exit 0' TERM; echo up; while :; do sleep 0.05; done`;
+
+describe('the on-host runner on a TPU VM: the exit record of a code 0', function () {
+  this.timeout(60_000);
+  const cloud = new CloudUnderTest();
+  let fleet: HostsPort;
+  before(async function () {
+    needsConfinement(this);
+    await cloud.start();
+    fleet = createSshHosts({ port: 2222, hostKeys: memoryHostKeyPins() });
+  });
+  after(async () => {
+    fleet?.release();
+    await cloud.stop();
+  });
+
+  interface Run {
+    readonly connection: HostConnection;
+    readonly output: () => string;
+    readonly warning: () => Promise<string>;
+  }
+
+  async function runOn(node: string, script: string): Promise<Run> {
+    await cloud.queue(node, cloud.nodeBody('v5litepod-8'));
+    await cloud.becomes(node, 'ACTIVE');
+    const { address, key, user = 'alice' } = await cloud.place(node);
+    const privateKey = readFileSync(key.privateFile, 'utf8');
+    const connection = await fleet.connect({ uid: node, slice: 0, index: 0, address, user }, { privateKey }, never);
+    await connection.startRun(request(script));
+    let output = '';
+    void connection.followOutput(ID, 0, (chunk) => void (output += chunk.toString()), never).catch(() => undefined);
+    const said = async (command: string): Promise<string> => {
+      let text = '';
+      const onStdout = (chunk: Buffer): void => void (text += chunk.toString());
+      await connection.exec(command, { onStdout, onStderr: () => undefined, signal: never });
+      return text;
+    };
+    await until('the command runs', () => output.includes('up'));
+    return { connection, output: () => output, warning: () => said(`cat ~/.jobctl/runs/${ID}/warning 2>/dev/null`) };
+  }
+  const exec = (connection: HostConnection, command: string) =>
+    connection.exec(command, { onStdout: () => undefined, onStderr: () => undefined, signal: never });
+
+  it('says up where the command ended by itself, or of a SIGTERM to it alone', async () => {
+    const { connection } = await runOn('alone', SAVES);
+    await exec(connection, `read -r _ pid _ < ~/.jobctl/runs/${ID}/begun; kill -TERM "$pid"`);
+    const { code, host, isStopped } = await ended(connection);
+    assert.deepEqual([code, host, isStopped], [0, 'up', false]);
+    const runId = 'train-x1-a2';
+    await connection.startRun(request('exit 0', { runId, epoch: 2 }));
+    assert.equal((await ended(connection, runId)).host, 'up', 'also of a command that ends at once');
+  });
+
+  it('says stopping where every process got SIGTERM, as its supervisor did', async () => {
+    const { connection, output } = await runOn('all', SAVES);
+    await exec(connection, 'kill -TERM -1').catch(() => undefined);
+    const status = await until('the end', () => ended(connection).catch(() => undefined));
+    assert.deepEqual([status.code, status.host], [0, 'stopping'], output());
+  });
+
+  it('says preempted where its VM is, and the command finds that in its notice', async () => {
+    const { connection, output } = await runOn('taken', SAVES);
+    await cloud.admin('preempt', { name: 'taken', mode: 'signal' });
+    const status = await until('the end', () => ended(connection).catch(() => undefined));
+    assert.deepEqual([status.code, status.host], [0, 'preempted'], output());
+    let log = '';
+    await connection.followOutput(ID, 0, (chunk) => void (log += chunk.toString()), never);
+    assert.match(log, /told\n\{"v":1,"cause":"preemption",.*"graceSeconds":30\}\n$/);
+  });
+
+  it('says up after a warning that has cleared, which came and went in its own file without a signal or a notice', async () => {
+    const { connection, output, warning } = await runOn('warned', SAVES);
+    await cloud.admin('maintenance', { name: 'warned', kind: 'announce' });
+    await until('the warning', async () => (await warning()).includes('"cause":"maintenance"'));
+    await cloud.admin('warn', { name: 'warned', clear: true });
+    await until('it to be taken back', async () => (await warning()) === '');
+    await connection.warnRun(ID, 'says the API');
+    assert.match(await warning(), /says the API/);
+    await connection.warnRun(ID, undefined);
+    assert.equal(await warning(), '');
+    assert.equal(output(), 'up\n');
+    await exec(connection, `read -r _ pid _ < ~/.jobctl/runs/${ID}/begun; kill -TERM "$pid"`);
+    assert.equal((await ended(connection)).host, 'up');
+    await until('its last words', () => output().endsWith('told\n'));
+  });
+});

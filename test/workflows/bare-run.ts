@@ -1,0 +1,43 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { WorkflowInfo } from '@temporalio/workflow';
+import { setActivator } from '@temporalio/workflow/lib/global-attributes.js';
+import { Activator } from '@temporalio/workflow/lib/internals.js';
+
+/**
+ * What code of workflows finds around it, without workflow, worker and server: the SDK's own machinery, which buffers, decodes
+ * and hands over signals and takes commands. One at a time; `end` it.
+ */
+export class BareRun {
+  readonly activator = new Activator({
+    info: {
+      workflowType: 'probe',
+      workflowId: 'probe-1',
+      firstExecutionRunId: 'run-1',
+      unsafe: { isReplaying: false, now: Date.now },
+    } as unknown as WorkflowInfo,
+    now: Date.now(),
+    randomnessSeed: [1],
+    registeredActivityNames: new Set<string>(),
+    showStackTraceSources: false,
+    stackTracesEnabled: false,
+    getTimeOfDay: () => 0n,
+  } as unknown as ConstructorParameters<typeof Activator>[0]);
+
+  constructor() {
+    setActivator(this.activator);
+  }
+
+  static end(): void {
+    setActivator(undefined);
+  }
+
+  /** Commands since the last call, as they would end a workflow task. */
+  commands(): ReturnType<Activator['concludeActivation']>['commands'] {
+    return this.activator.concludeActivation().commands;
+  }
+
+  send(signalName: string, ...args: readonly unknown[]): this {
+    this.activator.signalWorkflow({ signalName, input: args.map((each) => defaultPayloadConverter.toPayload(each)) });
+    return this;
+  }
+}

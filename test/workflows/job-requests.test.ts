@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { checkEdit } from '../../domain/job-file/edit.js';
+import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
+import { type Request, Requests } from '../../workflows/job/requests.js';
+
+const kindOf = (request: Request | undefined): string =>
+  request === undefined ? 'none' : request.kind === 'stop' && request.isRelease ? 'release' : request.kind;
+
+/** Each verb as it is noted: validators are not asked here. */
+const VERBS: Record<string, (requests: Requests) => void> = {
+  stop: (requests) => requests.stop('a', false),
+  release: (requests) => requests.stop('a', true),
+  requeue: (requests) => requests.requeue('a'),
+  restart: (requests) => requests.restart('a', undefined),
+  resume: (requests) => requests.resume(undefined),
+};
+const after = (...verbs: readonly string[]): string => {
+  const requests = new Requests();
+  for (const verb of verbs) VERBS[verb]?.(requests);
+  return kindOf(requests.current);
+};
+
+describe('what people asked of a job, when they asked for more than one thing', () => {
+  const cases: Record<string, { verbs: readonly string[]; want: string }> = {
+    'a stop and a resume leave nothing to do': { verbs: ['stop', 'resume'], want: 'none' },
+    'a restart goes on with what was being stopped': { verbs: ['stop', 'restart'], want: 'restart' },
+    'a stop holds what was being restarted': { verbs: ['restart', 'stop'], want: 'stop' },
+    'what was given back is not kept by a later stop': { verbs: ['release', 'stop'], want: 'release' },
+    'a stop of what is being requeued keeps no slices': { verbs: ['requeue', 'stop'], want: 'release' },
+    'a restart of what is being requeued leaves it requeued': { verbs: ['requeue', 'restart'], want: 'requeue' },
+    'a requeue gives back what was stopped': { verbs: ['stop', 'requeue'], want: 'requeue' },
+  };
+  for (const [name, { verbs, want }] of Object.entries(cases)) it(name, () => assert.equal(after(...verbs), want));
+
+  it('survives a continue-as-new at any point, the change of its file too', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...Object.keys(VERBS)), { maxLength: 8 }), fc.nat(8), (verbs, cut) => {
+        const whole = new Requests();
+        let carried = new Requests();
+        verbs.forEach((verb, at) => {
+          if (at === cut) carried = new Requests(JSON.parse(JSON.stringify(carried.carry() ?? {})) as object);
+          VERBS[verb]?.(whole);
+          VERBS[verb]?.(carried);
+        });
+        assert.deepEqual(carried.carry(), whole.carry());
+      }),
+    );
+  });
+
+  it('is done once: what was asked meanwhile stays', () => {
+    const requests = new Requests();
+    requests.restart('a', undefined);
+    const first = requests.current;
+    assert.ok(first);
+    requests.stop('b', false);
+    requests.fulfilled(first);
+    assert.equal(kindOf(requests.current), 'stop');
+  });
+});
+
+describe('another file for an open job', () => {
+  const TPU = { accelerator: 'v5litepod-16', zone: 'us-central1-a' };
+  const FILE = { name: 'train', priority: 3, tpu: TPU, command: { run: 'python3 train.py' } };
+  const id = 'train-7f3k';
+  const resolved = resolveJob(FILE);
+  assert.ok(resolved.ok);
+  const spec = { ...bindJobName(resolved.spec, id), priority: 1 as const };
+  const inPool = { ...spec, tpu: { ...spec.tpu, network: 'from-the-pool' } };
+  const edit = (request: Parameters<typeof checkEdit>[1]) => checkEdit({ id, job: FILE, spec: inPool }, request);
+  const refusalOf = (request: Parameters<typeof checkEdit>[1]): string => {
+    const checked = edit(request);
+    assert.ok(!checked.ok);
+    return checked.message;
+  };
+
+  it('changes command, environment and times, and keeps what its slices were made from', () => {
+    const checked = edit({
+      job: { ...FILE, name: 'other', priority: 5, env: { LR: 0.1 }, command: { run: 'echo ${tpu.name}' }, grace: 60 },
+    });
+    assert.ok(checked.ok);
+    const { command, env, graceSeconds, name, priority, tpu } = checked.spec;
+    assert.deepEqual([command?.run, env, graceSeconds], ['echo jc-train-7f3k', { LR: '0.1' }, 60]);
+    assert.deepEqual([name, priority, tpu.network], ['train', 1, 'from-the-pool'], 'its own, and its pool’s');
+  });
+
+  it('single values change the file in force', () => {
+    const checked = edit({ set: [{ path: ['command', 'workers'], value: [0] }] });
+    assert.ok(checked.ok);
+    assert.deepEqual(checked.spec.command, { run: 'python3 train.py', hosts: [0] });
+    assert.match(refusalOf({ set: [{ path: ['name', 'first'], value: 1 }] }), /^name\.first: 'train' stands where/);
+  });
+
+  const refused: Record<string, { request: Parameters<typeof checkEdit>[1]; want: RegExp }> = {
+    'another accelerator, with both values': {
+      request: { job: { ...FILE, tpu: { ...TPU, accelerator: 'v6e-8' } } },
+      want: /^tpu\.accelerator: 'v6e-8' cannot take the place of 'v5litepod-16'/m,
+    },
+    'another zone': {
+      request: { set: [{ path: ['tpu', 'zone'], value: 'us-west4-a' }] },
+      want: /^tpu\.zones: \["us-west4-a"\] cannot take the place of \["us-central1-a"\]/m,
+    },
+    'more slices': {
+      request: { set: [{ path: ['slices'], value: 2 }] },
+      want: /^slices: 2 cannot take the place of 1/m,
+    },
+    'another pool': {
+      request: { set: [{ path: ['pool'], value: 'b' }] },
+      want: /^pool: 'b' cannot take .* 'default'/m,
+    },
+    'another key': {
+      request: { set: [{ path: ['ssh'], value: { private_key: '~/.ssh/other' } }] },
+      want: /^ssh\.private_key: '~\/\.ssh\/other' cannot take the place of nothing/m,
+    },
+    'a file that submit would refuse, with its words': {
+      request: { set: [{ path: ['tpu', 'acelerator'], value: 'v6e-8' }] },
+      want: /tpu\.acelerator: no such key in tpu\n {2}did you mean accelerator\?/,
+    },
+  };
+  for (const [name, { request, want }] of Object.entries(refused))
+    it(`refuses ${name}`, () => assert.match(refusalOf(request), want));
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { RefusalScope } from '../../domain/slice.js';
+import { REFUSALS } from '../../domain/recovery/slice-loss.js';
+import { Refusals } from '../../workflows/job/refusals.js';
+import { GOOGLE_REFUSALS } from '../cloud/google-refusals.js';
+
+const TIMINGS = { zoneBackoffMs: 15_000, zoneBackoffMaxMs: 600_000 };
+const ZONES = ['a', 'b', 'c'];
+
+/** A job that asks for slices, and gets these answers one after the other, wherever it asks. */
+interface Story {
+  readonly answers: readonly RefusalScope[];
+  readonly zones: number;
+  readonly allowed: number;
+  readonly command: 'never ran' | 'ran before';
+}
+
+interface End {
+  readonly at: number;
+  readonly zonesLeft: boolean;
+  readonly retriesLeft: boolean;
+  readonly scope: RefusalScope;
+}
+
+/** As `Recovery.afterLoss` carries decisions out. Undefined: it goes on after the last answer. */
+function play({ answers, zones: count, allowed, command }: Story): End | undefined {
+  const zones = ZONES.slice(0, count);
+  const refusals = new Refusals(TIMINGS);
+  const all: Retries = { preemption: 0, infrastructure: allowed, task: 0 };
+  let spent: Retries = { preemption: 0, infrastructure: 0, task: 0 };
+  let at = 0;
+  for (const [index, scope] of answers.entries()) {
+    refusals.note(zones[at % count] as string, scope);
+    const isLeft = refusals.isLeft(zones);
+    const decision = decide('not ready', {
+      because: REFUSALS[scope],
+      zones: isLeft ? 'left' : 'none',
+      refusals: refusals.areMany ? 'many' : 'few',
+      command,
+      ...budgetLeft(spent, all),
+    });
+    if (decision.do === 'fail')
+      return { at: index, zonesLeft: isLeft, retriesLeft: spent.infrastructure < allowed, scope };
+    if (decision.do === 'retry') {
+      spent = charge(spent, decision.budget);
+      refusals.newRound();
+    }
+    if (decision.do !== 'ask again') {
+      at += 1;
+      refusals.leftZone();
+    }
+  }
+  return undefined;
+}
+
+const story = (scopes: readonly RefusalScope[]): fc.Arbitrary<Story> =>
+  fc.record({
+    answers: fc.array(fc.constantFrom(...scopes), { minLength: 1, maxLength: 60 }),
+    zones: fc.integer({ min: 1, max: ZONES.length }),
+    allowed: fc.nat(3),
+    command: fc.constantFrom('never ran', 'ran before'),
+  });
+
+describe('a job that is refused its slices', () => {
+  it('no text of Google’s that is on record ends one that has run, or has a zone or a retry left', () => {
+    const scopes = [...new Set(Object.values(GOOGLE_REFUSALS).map(({ scope }) => scope))];
+    let ends = 0;
+    fc.assert(
+      fc.property(story(scopes), (told) => {
+        const end = play(told);
+        if (end === undefined) return;
+        ends += 1;
+        assert.equal(told.command, 'never ran');
+        assert.deepEqual([end.zonesLeft, end.retriesLeft], [false, false]);
+      }),
+      { numRuns: 2_000 },
+    );
+    assert.ok(ends > 100, `${ends} ended: the property must be able to fail`);
+  });
+
+  it('capacity, quota, moments and missing rights end none, however long they last', () => {
+    const scopes = ['zone', 'moment', 'installation'] as const;
+    fc.assert(
+      fc.property(story(scopes), (told) => assert.equal(play(told), undefined)),
+      { numRuns: 500 },
+    );
+  });
+
+  it('a request that every zone refuses ends it at once, if it never ran', () => {
+    const answers = Array.from({ length: 9 }, () => 'request' as const);
+    assert.deepEqual(play({ answers, zones: 3, allowed: 3, command: 'never ran' })?.at, 2);
+    assert.equal(play({ answers, zones: 3, allowed: 3, command: 'ran before' }), undefined);
+  });
+
+  it('is asked again at growing distances: after each round of zones, and in one zone', () => {
+    const refusals = new Refusals(TIMINGS);
+    const rounds = Array.from({ length: 9 }, () => {
+      refusals.note('a', 'zone');
+      refusals.leftZone();
+      return refusals.pauseMs(2) / 1000;
+    });
+    assert.deepEqual(rounds, [0, 15, 0, 30, 0, 60, 0, 120, 0]);
+    const here = new Refusals(TIMINGS, { count: 20, here: 0, zones: [] });
+    const pauses = Array.from({ length: 8 }, () => {
+      here.note('a', 'installation');
+      return here.pauseHereMs / 1000;
+    });
+    assert.deepEqual(pauses, [15, 30, 60, 120, 240, 480, 600, 600]);
+    here.note('a', 'unknown');
+    here.clear();
+    assert.equal(here.isLeft(['a']), true);
+    here.note('a', 'zone');
+    assert.equal(here.pauseHereMs / 1000, 15, 'slices that were ready end the row');
+  });
+
+  it('goes on as it was after a continue-as-new', () => {
+    const before = new Refusals(TIMINGS);
+    before.note('a', 'unknown');
+    before.note('b', 'zone');
+    const after = new Refusals(TIMINGS, before.carry());
+    assert.deepEqual(after.carry(), { count: 2, here: 2, zones: ['a'] });
+    assert.deepEqual([after.isLeft(['a']), after.isLeft(['a', 'b'])], [false, true]);
+  });
+});

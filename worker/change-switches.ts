@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { type Change, CHANGES, type ChangeSwitch, type ChangeSwitches } from '../contract/changes.js';
+import { isInForce, isSwitchedOn, NO_SWITCHES, olderThan, readSwitches } from '../contract/changes.js';
+import type { StoreReader } from '../cloud/store/port.js';
+import { changesObject } from '../domain/store-layout.js';
+
+/** Where the workflows of an installation are listed. */
+export interface InstallationWorkflows {
+  readonly connection: Pick<NativeConnection, 'workflowService'>;
+  readonly namespace: string;
+  readonly taskQueue: string;
+}
+
+/**
+ * The installation's switches for changes of workflow code, as one worker knows them (docs/adr/0037). Read before the worker
+ * takes work and every `REREAD_MS` after that; between two readings the last one counts.
+ */
+export class WorkerChanges {
+  static readonly REREAD_MS = 30_000;
+  readonly #store: Pick<StoreReader, 'read'>;
+  readonly #known: Readonly<Record<string, Change>>;
+  #switches: ChangeSwitches = NO_SWITCHES;
+
+  /** @param known of this build */
+  constructor(store: Pick<StoreReader, 'read'>, known: Readonly<Record<string, Change>> = CHANGES) {
+    this.#store = store;
+    this.#known = known;
+  }
+
+  /**
+   * For the SDK's `patchActivationCallback`: may a workflow that is live write the marker of this change?
+   * @throws Error if the change is not registered: then nobody could ever switch it on
+   */
+  readonly isActive = ({ patchId }: { readonly patchId: string }): boolean => {
+    if (!Object.hasOwn(this.#known, patchId)) throw new Error(`change '${patchId}' is not in contract/changes.ts`);
+    return isInForce(this.#switches, patchId, Date.now());
+  };
+
+  /**
+   * Reads the switches, and says why this build may not take work: one sentence for each change that it does not know and
+   * whose marker an open workflow carries, or may get, and for each whose old way it no longer has and an open workflow may
+   * need. Empty: it may.
+   */
+  async refusals(place: InstallationWorkflows): Promise<readonly string[]> {
+    const stored = await this.#store.read(changesObject);
+    this.#switches = readSwitches(stored?.toString('utf8'));
+    const open = (query: string) => openWorkflows(place, query);
+    const { changes } = this.#switches;
+    const unknown = Object.entries(changes).filter(([id]) => !Object.hasOwn(this.#known, id));
+    const required = Object.entries(this.#known).filter(([, { phase }]) => phase === 'required');
+    const sentences = await Promise.all([
+      ...unknown.map(([id, state]) => whyUnknown(id, state, open)),
+      ...required.map(([id, change]) => whyRequired(id, change, changes[id], open)),
+    ]);
+    return sentences.filter((sentence) => sentence !== undefined);
+  }
+
+  /** Reads again and again until the build may take no more work, and says why; empty once `stop` is given. */
+  async untilRefused(place: InstallationWorkflows, stop: AbortSignal): Promise<readonly string[]> {
+    for (;;) {
+      await sleep(WorkerChanges.REREAD_MS, undefined, { signal: stop }).catch(() => undefined);
+      if (stop.aborted) return [];
+      // A store or a Temporal that is away stops no job: what was read last counts.
+      const refusals = await this.refusals(place).catch(() => []);
+      if (refusals.length > 0) return refusals;
+    }
+  }
+}
+
+type CountOpen = (query: string) => Promise<{ readonly count: number; readonly example: string | undefined }>;
+
+async function whyUnknown(id: string, state: ChangeSwitch, open: CountOpen): Promise<string | undefined> {
+  const carriers = await open(`TemporalChangeVersion = '${id}'`);
+  const carried =
+    carriers.count === 0 ? '' : ` ${carriers.count} open workflows carry it, such as ${carriers.example}.`;
+  if (isSwitchedOn(state))
+    return `this build does not know change '${id}', active since ${timeOf(state.activeFrom)}.${carried} Update it`;
+  if (carriers.count === 0) return undefined;
+  return `this build does not know change '${id}'.${carried} Update it, or wait until they have ended`;
+}
+
+/** For a change whose old way this build no longer has. */
+async function whyRequired(
+  id: string,
+  change: Change,
+  state: ChangeSwitch | undefined,
+  open: CountOpen,
+): Promise<string | undefined> {
+  const only = `this build has only the new way of change '${id}'`;
+  if (state === undefined || !isSwitchedOn(state))
+    return `${only}, which is not active: run 'jobctl setup server --activate ${id}'`;
+  if (Date.now() < state.activeFrom) return `${only}, which comes into force at ${timeOf(state.activeFrom)}`;
+  const older = await open(olderThan(change, state));
+  if (older.count === 0) return undefined;
+  const began = `${older.count} open workflows began before it was active (${timeOf(state.activeFrom)})`;
+  return `${only}, and ${began}, such as ${older.example}. Go back to a version that has both ways until they have ended`;
+}
+
+async function openWorkflows({ connection, namespace, taskQueue }: InstallationWorkflows, query: string) {
+  const { workflowService } = connection;
+  const open = `ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}' AND ${query}`;
+  const { count } = await workflowService.countWorkflowExecutions({ namespace, query: open });
+  if (Number(count) === 0) return { count: 0, example: undefined };
+  const { executions } = await workflowService.listWorkflowExecutions({ namespace, query: open, pageSize: 1 });
+  return { count: Number(count), example: executions?.[0]?.execution?.workflowId ?? undefined };
+}
+
+const timeOf = (at: number): string => new Date(at).toISOString();

@@ -1,0 +1,27 @@
+import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
+import type { MachineAdapters } from '../cloud/machines/port.js';
+import type { WorkerConfig } from './config.js';
+import type { WorkerMeter } from './metrics.js';
+
+/** The adapter of each kind of machines, as the worker's configuration has it. Each connects at its first call. */
+export function openMachines(
+  { cloud }: WorkerConfig,
+  meter: WorkerMeter,
+): MachineAdapters & { readonly 'cloud-tpu': CloudTpuMachines } {
+  return {
+    'cloud-tpu': createCloudTpu({
+      onCall: meter.cloudCalls('tpu'),
+      ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
+      ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
+      ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
+    }),
+  };
+}
+
+/** Bursts of four seconds' worth, as the adapter's own rate has. */
+const callRate = (callsPerSecond: number) => ({ callsPerSecond, burst: callsPerSecond * 4 });
+
+function endpointOf(address: string, insecure: boolean) {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)), insecure };
+}

@@ -1,0 +1,167 @@
+import { isCancellation } from '@temporalio/workflow';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import type { HostPlace } from '../../domain/recovery/host-ends.js';
+import type { EpochMs } from '../../domain/units.js';
+import { unreadyText } from '../../domain/unready-hosts.js';
+import { attemptRecord } from '../activity-options.js';
+import { count, durationText, utc } from '../markdown.js';
+import type { AttemptResult } from './attempt.js';
+import { reasonOf } from './claimed-worker.js';
+import type { JobStory } from './story.js';
+
+export interface AttemptFacts {
+  readonly input: AttemptInput;
+  readonly startedAt: EpochMs;
+  /** How it ended; absent: it runs. */
+  readonly end?: string;
+  /** Text of its job file, if it differs from that of the attempt before. */
+  readonly source?: string;
+}
+
+/** Stores where an attempt ran and how it ended. If the store does not take the record, the job's story says so; no more. */
+export async function recordAttempt({ input, startedAt, end, source }: AttemptFacts, story: JobStory): Promise<void> {
+  const { job, attempt, slices } = input;
+  const record = {
+    attempt,
+    zone: slices[0]?.ref.zone ?? '',
+    nodes: slices.map(({ ref, uid, hosts }) => ({ name: ref.name, uid, hosts })),
+    startedAt,
+    ...(end === undefined ? {} : { end, endedAt: Date.now() }),
+  };
+  try {
+    const summary = `store where attempt ${attempt} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
+    await attemptRecord(summary).recordAttempt({
+      job,
+      record,
+      events: story.events,
+      ...(source === undefined ? {} : { source }),
+    });
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    story.note(`the record of attempt ${attempt} could not be stored: ${reasonOf(error)}`);
+  }
+}
+
+// Words --------------------------------------------------------------------------------------------------------------
+
+export const watchSummary = (input: AttemptInput): string =>
+  input.spec.command === undefined
+    ? `hold the slices, attempt ${input.attempt} on ${hostsOf(input)}`
+    : `run and watch the command, attempt ${input.attempt} on ${hostsOf(input)}`;
+
+/** `4 hosts of jc-train-7f3k-g1`. */
+export const hostsOf = (input: AttemptInput): string =>
+  `${hostCount(input)} of ${input.slices.map(({ ref }) => ref.name).join(', ')}`;
+
+/** `4 hosts`. */
+export const hostCount = ({ slices }: AttemptInput): string =>
+  count(
+    slices.reduce((sum, { hosts }) => sum + hosts.length, 0),
+    'host',
+  );
+
+export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
+  slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;
+
+/** `its command printed nothing for 30 min on any of its hosts (timeouts.no_output); the last output was host 2's, at 2026-11-22 07:14:20 UTC`. */
+export function silenceText(
+  { last }: Extract<AttemptEnd, { kind: 'no-output' }>,
+  { timeouts, slices }: Pick<JobSpec, 'timeouts' | 'slices'>,
+): string {
+  const sign = { output: 'the last output was', start: 'the last to begin was', end: 'the last to end was' }[last.what];
+  const whose = `${placeName(last, slices)}${last.what === 'output' ? "'s" : ''}`;
+  const silence = `its command printed nothing for ${durationText(timeouts?.noOutput ?? 0)} on any of its hosts`;
+  return `${silence} (timeouts.no_output); ${sign} ${whose}, at ${utc(last.at)}`;
+}
+
+/** How an attempt ended: one sentence, with the place and the exit code of the failure if there are any. */
+export interface EndText {
+  readonly text: string;
+  readonly at?: HostPlace;
+  readonly exitCode?: number;
+}
+
+export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): EndText {
+  switch (result.kind) {
+    case 'slices-lost': {
+      const [first] = result.slices;
+      const how = first?.cause === 'preempted' ? 'preempted by the provider' : 'lost';
+      return { text: `slice ${first?.index ?? 0} was ${how}: ${first?.message ?? ''}` };
+    }
+    case 'ended-before':
+      return { text: 'it has ended before, says the store; Temporal was set back to an earlier time' };
+    case 'exited': {
+      const { code, signal, at } = result;
+      if (code === 0 && result.isStopped)
+        return { text: `the command ended with code 0 on ${placeName(at, slices)} because it was told to end` };
+      const by = signal === undefined ? '' : ` (${signal})`;
+      return { text: `the command exited with code ${code}${by} on ${placeName(at, slices)}`, at, exitCode: code };
+    }
+    case 'timed-out': {
+      const allowed = durationText(timeouts?.run ?? 0);
+      return { text: `the command ran for ${allowed}, as long as timeouts.run allows` };
+    }
+    case 'no-output':
+      return { text: silenceText(result, { timeouts, slices } as JobSpec) };
+    case 'set-up-timed-out': {
+      const slow = result.unready === undefined ? '' : `: ${unreadyText(result.unready, slices)}`;
+      const allowed = durationText(timeouts?.setup ?? 0);
+      return { text: `its hosts were not set up within ${allowed} (timeouts.setup)${slow}` };
+    }
+    case 'run-lost':
+      return { text: `${placeName(result.at, slices)}: ${result.message}` };
+    case 'module-failed': {
+      const { at, module, message } = result;
+      return { text: `setup of ${module} failed on ${placeName(at, slices)}: ${message}`, at };
+    }
+    case 'host-bad': {
+      const { at, module, message } = result;
+      return { text: `setup of ${module} did not work on ${placeName(at, slices)}: ${message}` };
+    }
+    case 'worker-failed':
+      return { text: result.message };
+    case 'unwatched':
+    case 'revoked':
+    case 'stopped':
+    case 'requeued':
+    case 'restarted':
+      return { text: result.kind };
+  }
+}
+
+/** The same as a fact for `decide`. Of several lost slices the first one counts. */
+export function endFact(result: AttemptResult): Fact<'attempt ended', 'end'> {
+  switch (result.kind) {
+    case 'unwatched':
+      return 'unwatched';
+    case 'revoked':
+    case 'stopped':
+    case 'requeued':
+    case 'restarted':
+      return 'interrupted';
+    case 'slices-lost':
+      return result.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed';
+    case 'ended-before':
+      return 'ended before';
+    case 'exited':
+      // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
+      if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
+      return 'another code';
+    case 'timed-out':
+      return 'run time over';
+    case 'no-output':
+      return 'silent';
+    case 'set-up-timed-out':
+      return 'set-up time over';
+    case 'run-lost':
+      return 'run lost';
+    case 'module-failed':
+      return 'module failed';
+    case 'host-bad':
+      return 'host bad';
+    case 'worker-failed':
+      return 'worker failed';
+  }
+}

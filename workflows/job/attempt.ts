@@ -1,0 +1,163 @@
+import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
+import type { JobSettings } from '../../contract/job.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { UnreadyHosts } from '../../domain/unready-hosts.js';
+import type { InterruptedEnd } from './interruption.js';
+import type { JobFile } from './job-file.js';
+
+/** How far the attempts of a job are. `startedAt`: when the command of the attempt was started. */
+export type AttemptState =
+  /** No attempt is under way. `startedAt`: of the last one, if its command was started. */
+  | { readonly kind: 'closed'; readonly startedAt?: EpochMs }
+  | { readonly kind: 'setting-up' }
+  /** All hosts are set up. Nobody was told yet to start the command. */
+  | { readonly kind: 'starting'; readonly startedAt: EpochMs }
+  /** The command may run, also while nobody watches it. It has to be stopped before its slices go. */
+  | { readonly kind: 'running'; readonly startedAt: EpochMs }
+  /** The command was told to end, and its end is not recorded yet. */
+  | { readonly kind: 'stopped'; readonly startedAt: EpochMs };
+
+export interface AttemptCarry {
+  readonly number: number;
+  readonly state: AttemptState;
+  /** When the job's command was first started. */
+  readonly firstStartedAt?: EpochMs;
+  /** How the attempt before ended. */
+  readonly previousEnd?: string;
+}
+
+/** Of a job that was accepted. */
+export const NO_ATTEMPT: AttemptCarry = { number: 0, state: { kind: 'closed' } };
+
+/** The pool, a person or a clock ended the attempt: its command was stopped, or had not begun. */
+export interface Interrupted {
+  readonly kind: Exclude<InterruptedEnd, 'no-output'>;
+  /** Hosts that were not set up in time, if their worker could tell. */
+  readonly unready?: UnreadyHosts;
+}
+
+/** How an attempt ended, as the job decides on it. `unwatched`: nothing ended; the job may continue as new here. */
+export type AttemptResult =
+  | Exclude<AttemptEnd, { kind: 'handed-over' | 'still-running' | 'fenced' }>
+  | Extract<SetUpEnd, { kind: 'module-failed' | 'host-bad' }>
+  | { readonly kind: 'worker-failed'; readonly message: string }
+  | Interrupted
+  | { readonly kind: 'unwatched' };
+
+/** The attempts of a job, one at a time. State only: `Attempts` sets up, starts and watches. */
+export class Attempt {
+  #number: number;
+  #state: AttemptState;
+  #firstStartedAt: EpochMs | undefined;
+  #previousEnd: string | undefined;
+
+  constructor({ number, state, firstStartedAt, previousEnd }: AttemptCarry = NO_ATTEMPT) {
+    this.#number = number;
+    this.#state = state;
+    this.#firstStartedAt = firstStartedAt;
+    this.#previousEnd = previousEnd;
+  }
+
+  /** Of the attempt that is under way, or of the last one. The first is 1; 0: there was none. */
+  get number(): number {
+    return this.#number;
+  }
+
+  get state(): AttemptState {
+    return this.#state;
+  }
+
+  get isOpen(): boolean {
+    return this.#state.kind !== 'closed';
+  }
+
+  get isRunning(): boolean {
+    return this.#state.kind === 'running';
+  }
+
+  /** When the command of this attempt, or of the last one, was started. */
+  get startedAt(): EpochMs | undefined {
+    return 'startedAt' in this.#state ? this.#state.startedAt : undefined;
+  }
+
+  /** How long this attempt, or the last one, has been under way, in ms. */
+  get lastedMs(): number {
+    return this.startedAt === undefined ? 0 : Date.now() - this.startedAt;
+  }
+
+  /** When the job's command was first started. */
+  get firstStartedAt(): EpochMs | undefined {
+    return this.#firstStartedAt;
+  }
+
+  get previousEnd(): string | undefined {
+    return this.#previousEnd;
+  }
+
+  /** A new attempt begins, unless one is under way. */
+  open(): void {
+    if (this.isOpen) return;
+    this.#number += 1;
+    this.#state = { kind: 'setting-up' };
+  }
+
+  /** Its hosts are set up. Of a command that may run already nothing changes. */
+  setUp(): void {
+    const startedAt = Date.now();
+    this.#firstStartedAt ??= startedAt;
+    this.#state = { kind: 'starting', startedAt };
+  }
+
+  /** From now on its command may run. @param number of a later attempt that the hosts run, in a job that was reset */
+  runs(number = this.#number): void {
+    this.#number = number;
+    this.#state = { kind: 'running', startedAt: this.startedAt ?? Date.now() };
+  }
+
+  stopped(): void {
+    this.#state = { kind: 'stopped', startedAt: this.startedAt ?? Date.now() };
+  }
+
+  /** @param end how it ended; without it the end is not this attempt's */
+  close(end?: string): void {
+    if (this.isOpen && end !== undefined) this.#previousEnd = end;
+    const { startedAt } = this;
+    this.#state = { kind: 'closed', ...(startedAt === undefined ? {} : { startedAt }) };
+  }
+
+  carry(): AttemptCarry {
+    return {
+      number: this.#number,
+      state: this.#state,
+      ...(this.#firstStartedAt === undefined ? {} : { firstStartedAt: this.#firstStartedAt }),
+      ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
+    };
+  }
+}
+
+/** What an attempt is made of, apart from its slices. */
+export interface AttemptParts {
+  readonly job: JobRef;
+  readonly file: JobFile;
+  readonly settings: JobSettings;
+  readonly attempt: Attempt;
+}
+
+/** What the hosts of these slices are set up for, and run. */
+export function attemptInput(
+  { job, file, settings, attempt }: AttemptParts,
+  slices: readonly ReadySlice[],
+): AttemptInput {
+  const { previousEnd } = attempt;
+  return {
+    job,
+    spec: file.spec,
+    settings,
+    attempt: attempt.number,
+    slices,
+    files: file.files,
+    ...(file.identityKeys && { identityKeys: file.identityKeys }),
+    ...(previousEnd === undefined ? {} : { previousEnd }),
+  };
+}

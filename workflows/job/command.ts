@@ -1,0 +1,162 @@
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import type { StopNotice } from '../../domain/stop-notice.js';
+import { stopping } from '../activity-options.js';
+import type { Attempt, Interrupted } from './attempt.js';
+import { hostsOf, silenceText, watchSummary } from './attempt-record.js';
+import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
+import { bySilence, type Interruption, type Interruptions, type Met, runClock } from './interruption.js';
+import type { JobStory } from './story.js';
+
+export interface CommandParts {
+  readonly story: JobStory;
+  readonly attempt: Attempt;
+  readonly interruptions: Interruptions;
+}
+
+/** How a supervision ended. Undefined: its worker is gone. */
+type Watched = AttemptEnd | undefined;
+
+/**
+ * The command of an attempt. One activity on the claimed worker starts and watches it. It is stopped by another activity, at once,
+ * while the supervision goes on, ships the last lines and then ends by itself.
+ */
+export class Command {
+  readonly #worker: ClaimedWorker;
+  readonly #parts: CommandParts;
+
+  constructor(worker: ClaimedWorker, parts: CommandParts) {
+    this.#worker = worker;
+    this.#parts = parts;
+  }
+
+  /** Starts the command, or attaches to it, and watches it. @throws a cancellation, after the command was stopped */
+  async untilEnded(input: AttemptInput): Promise<AttemptEnd | Interrupted | undefined> {
+    const { attempt, interruptions } = this.#parts;
+    attempt.runs();
+    const watching = this.#watch(input);
+    const cancelled = CancellationScope.current().cancelRequested;
+    const clock = runClock(input.spec.timeouts?.run, attempt.lastedMs);
+    let first: Watched | Met;
+    try {
+      first = await Promise.race([watching, cancelled, interruptions.met(), ...clock.late]);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      await CancellationScope.nonCancellable(() => this.#stop(input, watching, CANCELLED));
+      throw error;
+    } finally {
+      clock.stop();
+    }
+    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return first;
+    const interruption = first.kind === 'no-output' ? bySilence(silenceText(first, input.spec)) : first.interruption;
+    const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
+    if (end !== undefined) return end;
+    return first.kind === 'no-output' ? first : interrupted(interruption);
+  }
+
+  /** Stops a command that nobody watches, with its grace, and ships its last lines. To be called in a nonCancellable scope. */
+  async stopUnwatched(input: AttemptInput): Promise<void> {
+    await this.#stop(input, this.#watch(input), CANCELLED);
+  }
+
+  /** @returns the command's own end, if that counts */
+  async #interrupt(
+    input: AttemptInput,
+    watching: Promise<Watched>,
+    { by, phase, why, notice }: Interruption,
+  ): Promise<AttemptEnd | undefined> {
+    const { attempt, story } = this.#parts;
+    const { graceSeconds } = input.spec;
+    const command = input.spec.command === undefined ? 'none' : 'given';
+    story.move(phase, `${why}${command === 'none' ? '' : `; its command has ${graceSeconds} s to save`}`);
+    const isSaved = decide('command interrupted', { by, command, end: 'not awaited' }).do === 'save';
+    const end = isSaved ? await this.#stop(input, watching, notice) : undefined;
+    attempt.stopped();
+    this.#worker.giveUp();
+    const decision = decide('command interrupted', { by, command, end: endFact(end) });
+    return decision.do === 'believe end' ? end : undefined;
+  }
+
+  #watch(input: AttemptInput): Promise<Watched> {
+    return this.#worker.call(input.attempt, watchSummary(input), (worker) => worker.superviseAttempt(input));
+  }
+
+  /** Bounded by the grace, what dead hosts may cost, and `LAST_LINES_MS`. @returns the attempt's end, if it was seen in time */
+  async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
+    await this.#stopOnHosts(input, notice);
+    const end = await Promise.race([
+      this.#shipLastLines(input, watching),
+      sleep(LAST_LINES_MS, { summary: 'time for the last lines' }).then(() => 'late' as const),
+    ]);
+    this.#parts.attempt.stopped();
+    if (end !== 'late') return end;
+    // Its supervision goes on while its worker and its hosts last.
+    const text = `the last lines of attempt ${input.attempt} were not all stored within ${LAST_LINES_MS / 1000} s of its stop`;
+    this.#parts.story.note(`${text}: its logs may lack what its hosts printed at the end`);
+    return undefined;
+  }
+
+  async #stopOnHosts(input: AttemptInput, notice: StopNotice): Promise<void> {
+    const { graceSeconds } = input.spec;
+    const summary = `stop the command of attempt ${input.attempt} on ${hostsOf(input)}, grace ${graceSeconds} s`;
+    try {
+      const stop = stopping(graceSeconds * 1000, input.settings.timings.heartbeatTimeoutMs);
+      await stop(summary).stopAttempt({ ...input, notice });
+    } catch (error) {
+      // Hosts that cannot be reached lose their processes with their slice.
+      this.#parts.story.note(`the command could not be stopped on every host: ${reasonOf(error)}`);
+    }
+  }
+
+  async #shipLastLines(input: AttemptInput, watching: Promise<Watched>): Promise<AttemptEnd | undefined> {
+    try {
+      let end = await watching;
+      while (end === undefined || isUnderWay(end)) end = await this.#watch(withoutSilence(input));
+      return end;
+    } catch (error) {
+      this.#parts.story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
+      return undefined;
+    }
+  }
+}
+
+function interrupted({ end }: Interruption): Interrupted {
+  if (end === 'no-output') throw new TypeError('silence has an end of its own');
+  return { kind: end };
+}
+
+/** Lost slices and lost runs say nothing about a command that was told to end: their hosts go anyway. */
+function endFact(end: Watched): Fact<'command interrupted', 'end'> {
+  switch (end?.kind) {
+    case 'exited':
+      return end.isStopped ? 'answer to the stop' : 'own exit';
+    case 'fenced':
+      return 'later attempt';
+    case 'ended-before':
+      return 'ended before';
+    case 'slices-lost':
+    case 'run-lost':
+      return 'lost';
+    default:
+      return 'no news';
+  }
+}
+
+/** The command has not ended yet. A silence may have come before the stop. */
+const isUnderWay = ({ kind }: AttemptEnd): boolean =>
+  kind === 'still-running' || kind === 'handed-over' || kind === 'no-output';
+
+/** A command that is being stopped may be silent. */
+function withoutSilence(input: AttemptInput): AttemptInput {
+  const { noOutput, ...timeouts } = input.spec.timeouts ?? {};
+  return noOutput === undefined ? input : { ...input, spec: { ...input.spec, timeouts } };
+}
+
+/**
+ * How long the supervision may take to ship what was printed before the stop. After a silence it is a new one, which connects
+ * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.test.ts).
+ */
+const LAST_LINES_MS = 60_000;
+const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };

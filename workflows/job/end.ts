@@ -1,0 +1,56 @@
+import { condition, getExternalWorkflowHandle, log, workflowInfo } from '@temporalio/workflow';
+import type { JobNotice } from '../../contract/job.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
+import type { NotifyTarget } from '../../domain/job-spec.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { lastRecord } from '../activity-options.js';
+import { chainRunId, type JobStory } from './story.js';
+
+/** Stores the outcome, then tells who is named, so that they find it. To be called in a nonCancellable scope. */
+export async function tellEnd(targets: readonly NotifyTarget[], outcome: Outcome, story: JobStory): Promise<void> {
+  const job = { id: workflowInfo().workflowId, run: chainRunId() };
+  const isStored = await store(job, outcome, story);
+  const notice = { v: 1, job: job.id, run: job.run, result: outcome.result, outcome } as const;
+  for (const line of await tellOfEnd(targets, notice)) story.note(line);
+  // Once more, for the lines that say who was told.
+  if (targets.length > 0 && isStored) await store(job, outcome, story);
+}
+
+/** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. False: it was not. */
+async function store(job: JobRef, outcome: Outcome, { events }: JobStory): Promise<boolean> {
+  try {
+    await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events });
+    return true;
+  } catch (error) {
+    log.error(`the outcome could not be stored: ${String(error)}`);
+    return false;
+  }
+}
+
+/** A server that does not say whether the signal was taken must not keep a job open that has ended. */
+const NOTIFY_TIMEOUT = '60s';
+
+/**
+ * Tells these workflows how the job ended, each by one signal, and says in one line each what became of it. Never throws. Call
+ * it in a nonCancellable scope: the server keeps the signal with the job's history, so no crash repeats or loses it.
+ */
+export async function tellOfEnd(targets: readonly NotifyTarget[], notice: JobNotice): Promise<readonly string[]> {
+  if (targets.length === 0) return [];
+  const became: (string | undefined)[] = targets.map(() => undefined);
+  targets.forEach(({ workflow: { id, signal } }, index) => {
+    getExternalWorkflowHandle(id)
+      .signal(signal, notice)
+      .then(
+        () => (became[index] = 'told'),
+        (error: unknown) => (became[index] = `could not be told: ${messageOf(error)}`),
+      );
+  });
+  // No cancel of the signals instead: one that was handed to the server cannot be taken back, and is waited for.
+  await condition(() => became.every((end) => end !== undefined), NOTIFY_TIMEOUT);
+  return targets.map(({ workflow: { id, signal } }, index) => {
+    const end = became[index] ?? `not known to be told: the server did not answer within ${NOTIFY_TIMEOUT}`;
+    return `notify: workflow ${id} (signal ${signal}) ${end}`;
+  });
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

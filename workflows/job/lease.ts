@@ -1,0 +1,288 @@
+import { condition, workflowInfo } from '@temporalio/workflow';
+import type { Demand, LeaseId, LeaseMessageBody } from '../../domain/lease.js';
+import type { MachineRef } from '../../domain/machines.js';
+import type { TierPurchase } from '../../domain/slice.js';
+import { formatUnits } from '../../domain/units.js';
+import { quotaMail } from '../activity-options.js';
+import { grantedForm, restateForm, revokedForm } from '../../contract/job-forms.js';
+import {
+  grantedSignal,
+  type LeaseGrant,
+  type LeaseNews,
+  type LeaseRevocation,
+  restateSignal,
+  revokedSignal,
+} from '../../contract/job.js';
+import type { Inbox } from '../inbox.js';
+import { OneAtATime } from '../one-at-a-time.js';
+import { Sequence } from '../sequence.js';
+import type { Revocation } from './interruption.js';
+import { chainRunId } from './story.js';
+
+/**
+ * The job's side of its lease: asks, holds, hears that it is revoked, says again to a new epoch, gives back and asks under the
+ * next number, lets go. It moves nothing else of the job: who uses the lease looks at `isHeld` and `revocation`.
+ */
+export class LeaseHold {
+  #number: number;
+  #held: Held;
+  #epoch: number;
+  #askedAt: number | undefined;
+  #revocation: Revocation | undefined;
+  #hasLetGo = false;
+  /** Given back until it is asked for again: the pool is to hear nothing of the next number before. */
+  #isResting: boolean;
+  #demand: Demand;
+  /** Messages to the pool that nobody waits for and that are not acknowledged yet. */
+  #unacknowledged = 0;
+  readonly #pool: string;
+  readonly #slices: PresentSlices;
+  readonly #sequence = new Sequence();
+  readonly #restating = new OneAtATime(() => this.#say());
+
+  constructor(pool: string, demand: Demand, slices: PresentSlices, carry: LeaseCarry = FIRST_LEASE) {
+    const { number, epoch, askedAt, revocation, isResting, ...held } = carry;
+    this.#pool = pool;
+    this.#demand = demand;
+    this.#slices = slices;
+    this.#number = number;
+    this.#epoch = epoch;
+    this.#askedAt = askedAt;
+    this.#revocation = revocation;
+    this.#isResting = isResting ?? false;
+    this.#held = held;
+  }
+
+  /** What the pool says from now on. */
+  listen(inbox: Inbox): void {
+    inbox.on(grantedSignal, grantedForm, (grant) => this.#onGranted(grant));
+    inbox.on(revokedSignal, revokedForm, (revoked) => this.#onRevoked(revoked));
+    inbox.on(restateSignal, restateForm, ({ epoch }) => this.#restate(epoch));
+  }
+
+  get isHeld(): boolean {
+    return this.#held.heldSince !== undefined;
+  }
+
+  /** The pool wants it back, whatever the job does with it: to be answered by `giveBack`. */
+  get revocation(): Revocation | undefined {
+    return this.#revocation;
+  }
+
+  get id(): LeaseId {
+    return { pool: this.#pool, job: workflowInfo().workflowId, run: chainRunId(), number: this.#number };
+  }
+
+  get demand(): Demand {
+    return this.#demand;
+  }
+
+  /** Absent: the grant did not say. */
+  get tier(): number | undefined {
+    return this.#held.tier;
+  }
+
+  /** What slices under this lease are bought as. */
+  get bought(): TierPurchase {
+    return this.#held.bought ?? {};
+  }
+
+  /** The pool knows already: it is the pool that says so. */
+  reprioritize(priority: number): void {
+    this.#demand = { ...this.#demand, priority };
+  }
+
+  get isParked(): boolean {
+    return this.#held.isParked ?? false;
+  }
+
+  /** It is held, or waited for. */
+  get isWanted(): boolean {
+    return this.isHeld || this.#askedAt !== undefined;
+  }
+
+  /**
+   * Resolves when the lease is held, revoked before the job heard of its grant, or no longer wanted.
+   * @returns false: none of these, and `timeoutMs` is over
+   */
+  async acquire(isUnwanted: () => boolean = () => false, timeoutMs?: number): Promise<boolean> {
+    if (this.isHeld) return true;
+    this.#isResting = false;
+    await this.#ask();
+    const isAnswered = (): boolean => this.isHeld || this.#revocation !== undefined || isUnwanted();
+    if (timeoutMs !== undefined) return condition(isAnswered, timeoutMs, { summary: 'timeouts.queue' });
+    await condition(isAnswered);
+    return true;
+  }
+
+  /** Tells the pool that nothing runs on its chips, or that something does again; it is the first to be asked for them. */
+  async park(isParked: boolean): Promise<void> {
+    const { isParked: wasParked = false } = this.#held;
+    if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || isParked === wasParked) return;
+    const { isParked: _, ...held } = this.#held;
+    this.#held = { ...held, ...(isParked ? { isParked } : {}) };
+    const what = isParked ? 'that nothing runs on its chips' : 'that its chips are used again';
+    await this.#send(`tell quota pool ${this.#pool} ${what}`, { kind: 'parked', isParked });
+  }
+
+  /** A slice was told that its lease does not stand: a quota workflow without memory did not know of it. */
+  lost(): void {
+    this.#held = {};
+  }
+
+  /** Tells the pool where all slices are ready, or that some are lost again. Nobody waits until it knows; see `settled`. */
+  chips(zone: string | undefined): void {
+    if (!this.isHeld || this.#hasLetGo || this.#revocation !== undefined || zone === this.#held.chipsIn) return;
+    const { chipsIn: _, ...held } = this.#held;
+    this.#held = { ...held, ...(zone === undefined ? {} : { chipsIn: zone }) };
+    this.#tellOfChips();
+  }
+
+  /** Resolves once the pool has acknowledged every message. A run that ended before would drop what is still on its way. */
+  async settled(): Promise<void> {
+    await condition(() => this.#unacknowledged === 0);
+  }
+
+  /**
+   * Gives it back, revoked or not, once no slice of the job is left. The job asks again under the next number.
+   * @param isResting not before somebody says so
+   */
+  async giveBack(isResting = false): Promise<void> {
+    const given = this.id;
+    this.#isResting = isResting;
+    this.#number += 1;
+    this.#held = {};
+    this.#askedAt = undefined;
+    this.#revocation = undefined;
+    await this.#release(given);
+  }
+
+  /** For good: free once all slices that are left are seen gone. Repeating is safe. */
+  async letGo(): Promise<void> {
+    this.#hasLetGo = true;
+    this.#held = {};
+    await this.#release(this.id);
+  }
+
+  // What the pool says ---------------------------------------------------------------------------------------------
+
+  #isNews({ run, number, epoch }: LeaseNews): boolean {
+    return run === chainRunId() && number === this.#number && epoch >= this.#epoch && !this.#hasLetGo;
+  }
+
+  #onGranted(grant: LeaseGrant): void {
+    if (!this.#isNews(grant)) return;
+    const { epoch, tier, pricing, reservation } = grant;
+    this.#epoch = epoch;
+    // The first grant of a lease counts, because its slices were bought by it. Its tier may have another place in the files since.
+    this.#held = {
+      heldSince: Date.now(),
+      bought: { ...(pricing === undefined ? {} : { pricing }), ...(reservation === undefined ? {} : { reservation }) },
+      ...this.#held,
+      ...(tier === undefined ? {} : { tier }),
+    };
+  }
+
+  #onRevoked(revoked: LeaseRevocation): void {
+    if (!this.#isNews(revoked)) return;
+    const { epoch, reason, cause } = revoked;
+    this.#epoch = epoch;
+    // Said until it is answered: what the command was told first stays true.
+    this.#revocation ??= { reason, cause };
+  }
+
+  #restate(epoch: number): void {
+    if (epoch < this.#epoch) return;
+    this.#epoch = epoch;
+    this.#post(this.#restating.ask());
+  }
+
+  async #say(): Promise<void> {
+    if (this.#hasLetGo) await this.#release(this.id);
+    else if (!this.#isResting) await this.#ask();
+  }
+
+  // What the pool is told ------------------------------------------------------------------------------------------
+
+  #ask(): Promise<void> {
+    this.#askedAt ??= Date.now();
+    const { heldSince, tier, chipsIn, isParked } = this.#held;
+    const units = formatUnits(this.#demand.units);
+    const summary = this.isHeld
+      ? `tell quota pool ${this.#pool} again that the job holds ${units}`
+      : `ask quota pool ${this.#pool} for ${units} of project ${this.#demand.project}`;
+    return this.#send(summary, {
+      kind: 'request',
+      demand: this.#demand,
+      slices: this.#slices.present,
+      askedAt: this.#askedAt,
+      ...(heldSince === undefined ? {} : { heldSince }),
+      ...(tier === undefined ? {} : { tier }),
+      ...(chipsIn === undefined ? {} : { zone: chipsIn }),
+      ...(isParked === undefined ? {} : { isParked }),
+    });
+  }
+
+  #tellOfChips(): void {
+    const { chipsIn: zone } = this.#held;
+    const what = zone === undefined ? 'that some of its chips are lost' : `that all of its chips are there, in ${zone}`;
+    const chips = { kind: 'chips', ...(zone === undefined ? {} : { zone }) } as const;
+    this.#post(this.#send(`tell quota pool ${this.#pool} ${what}`, chips));
+  }
+
+  /** Nobody waits for this message; see `settled`. */
+  #post(sending: Promise<void>): void {
+    this.#unacknowledged += 1;
+    // Only a cancel ends it, and then the lease goes back anyway.
+    void sending.catch(() => undefined).finally(() => (this.#unacknowledged -= 1));
+  }
+
+  #release(lease: LeaseId): Promise<void> {
+    const body = { kind: 'release', slices: this.#slices.present } as const;
+    return this.#send(`let the lease of quota pool ${this.#pool} go`, body, lease);
+  }
+
+  #send(summary: string, body: LeaseMessageBody, lease = this.id): Promise<void> {
+    return quotaMail(summary).sendLease({ lease, sender: 'job', sequence: this.#sequence.next(), body });
+  }
+
+  carry(): LeaseCarry {
+    return {
+      number: this.#number,
+      epoch: this.#epoch,
+      ...this.#held,
+      ...(this.#askedAt === undefined ? {} : { askedAt: this.#askedAt }),
+      ...(this.#revocation === undefined ? {} : { revocation: this.#revocation }),
+      ...(this.#isResting ? { isResting: true } : {}),
+    };
+  }
+}
+
+/** Slices of the job that are not seen gone. */
+interface PresentSlices {
+  readonly present: readonly MachineRef[];
+}
+
+/** What is known of the present lease, while it is held. */
+interface Held {
+  readonly heldSince?: number;
+  readonly tier?: number;
+  readonly bought?: TierPurchase;
+  /** All slices are ready, in this zone. */
+  readonly chipsIn?: string;
+  /** Nothing runs on its chips. */
+  readonly isParked?: true;
+}
+
+export interface LeaseCarry extends Held {
+  readonly number: number;
+  readonly epoch: number;
+  /** When it was first asked for. */
+  readonly askedAt?: number;
+  readonly revocation?: Revocation;
+  /** Given back, and not asked for again. Absent: no. */
+  readonly isResting?: true;
+}
+
+/** Of a job that was accepted. */
+export const FIRST_LEASE: LeaseCarry = { number: 1, epoch: 0 };

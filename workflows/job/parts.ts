@@ -1,0 +1,148 @@
+import { setHandler, workflowInfo } from '@temporalio/workflow';
+import { priorityNewsForm } from '../../contract/job-forms.js';
+import {
+  describeQuery,
+  type JobInput,
+  type JobSettings,
+  type PriorityNews,
+  prioritySignal,
+} from '../../contract/job.js';
+import type { JobRef } from '../../contract/workflow-ids.js';
+import { contentHash } from '../../domain/content-hash.js';
+import { askedMachines, formatSlices } from '../../domain/machines.js';
+import type { Priority } from '../../domain/job-spec.js';
+import { Inbox } from '../inbox.js';
+import { Attempt } from './attempt.js';
+import { Attempts } from './attempts.js';
+import { jobDetails } from './details.js';
+import { Gang } from './gang.js';
+import { Interruptions } from './interruption.js';
+import { JobFile } from './job-file.js';
+import { SliceKeeper } from './keep-slices.js';
+import { LeaseHold } from './lease.js';
+import { Recovery } from './recovery.js';
+import { Requests } from './requests.js';
+import { RequestedSetUp } from './set-up.js';
+import { Slices } from './slices.js';
+import { demandOf, type JobCarry } from './state.js';
+import { chainRunId, JobStory } from './story.js';
+import { takeUpdates } from './updates.js';
+import { jobFacts, jobView } from './views.js';
+
+/** All parts of an open job. */
+export interface Job {
+  readonly carried: JobCarry;
+  readonly job: JobRef;
+  readonly settings: JobSettings;
+  readonly inbox: Inbox;
+  // What the job knows.
+  readonly file: JobFile;
+  readonly story: JobStory;
+  readonly requests: Requests;
+  readonly slices: Slices;
+  readonly attempt: Attempt;
+  // What acts on it.
+  readonly lease: LeaseHold;
+  readonly interruptions: Interruptions;
+  readonly gang: Gang;
+  readonly requestedSetUp: RequestedSetUp;
+  readonly attempts: Attempts;
+  readonly recovery: Recovery;
+  readonly keeper: SliceKeeper;
+}
+
+/**
+ * Makes the parts of a job from what the run before left, or from what was accepted: first what it knows, then what acts on
+ * that. Messages come in only when all of it is there (`Inbox`).
+ */
+export function openJob(carried: JobCarry, input: JobInput): Job {
+  const { settings } = carried;
+  const known = {
+    carried,
+    settings,
+    job: { id: workflowInfo().workflowId, run: chainRunId() },
+    inbox: new Inbox(carried.kept),
+    file: new JobFile(carried.spec, input, carried.edited),
+    story: new JobStory(carried.story),
+    requests: new Requests(carried.requests),
+    slices: new Slices(carried.spec.slices, carried.gang.slices),
+    attempt: new Attempt(carried.attempt),
+  };
+  const { spec } = known.file;
+  const lease = new LeaseHold(spec.pool, demandOf(carried), known.slices, carried.lease);
+  const held = { ...known, lease, interruptions: new Interruptions(lease, known.requests) };
+  const gang = new Gang({ ...held, spec }, carried.gang.zoneTry);
+  const ready = { ...held, gang, requestedSetUp: new RequestedSetUp(known.story) };
+  const job: Job = {
+    ...ready,
+    attempts: new Attempts(ready),
+    recovery: new Recovery(ready, carried),
+    keeper: new SliceKeeper(ready),
+  };
+  if (!workflowInfo().continuedFromExecutionRunId) begin(job, input);
+  listen(job);
+  job.story.describeBy(() => jobDetails(jobFacts(job)));
+  return job;
+}
+
+/** What the next run continues from. */
+export function carryOf({ carried, ...job }: Job): JobCarry {
+  const requests = job.requests.carry();
+  const { kept } = job.inbox;
+  return {
+    v: 1,
+    settings: carried.settings,
+    submittedAt: carried.submittedAt,
+    ...job.file.carry(),
+    ...(requests === undefined ? {} : { requests }),
+    story: job.story.carry(),
+    ...job.recovery.carry(),
+    lease: job.lease.carry(),
+    gang: { slices: job.slices.carry(), zoneTry: job.gang.zoneTry },
+    attempt: job.attempt.carry(),
+    ...(kept.length === 0 ? {} : { kept }),
+  };
+}
+
+function listen(job: Job): void {
+  const { inbox } = job;
+  setHandler(describeQuery, () => jobView(job));
+  takeUpdates(job);
+  inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
+  job.lease.listen(inbox);
+  job.gang.listen(inbox);
+  job.attempts.listen(inbox);
+  inbox.open();
+}
+
+/** Once, when the job was accepted. */
+function begin({ settings, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
+  story.begin(
+    {
+      JobProject: settings.project,
+      JobUser: settings.user,
+      JobAccelerator: askedMachines(spec).accelerator,
+      JobPool: spec.pool,
+    },
+    {
+      // As JobClient sets them at the start: a job that another service started has the same row.
+      name: spec.name,
+      slice: formatSlices(spec),
+      contentHash: contentHash({ job, files }),
+      ...(settings.label === undefined ? {} : { label: settings.label }),
+      attempts: 0,
+      run: chainRunId(),
+      ...(spec.keep === undefined ? {} : { keeps: true }),
+    },
+  );
+  story.note(settings.quotaNote);
+}
+
+function reprioritize({ file, lease, story }: Job, { run, priority }: PriorityNews): void {
+  const before = file.spec.priority;
+  if (run !== chainRunId() || priority === before) return;
+  // From 1 to 5: the form saw to it.
+  file.reprioritize(priority as Priority);
+  lease.reprioritize(priority);
+  story.note(`its priority is ${priority} from now on; it was ${before}`);
+}

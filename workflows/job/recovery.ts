@@ -1,0 +1,310 @@
+import { condition } from '@temporalio/workflow';
+import type { JobSettings } from '../../contract/job.js';
+import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
+import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
+import type { EpochMs } from '../../domain/units.js';
+import { askedMachines } from '../../domain/machines.js';
+import type { RefusalScope } from '../../domain/slice.js';
+import { durationText } from '../markdown.js';
+import { meter } from '../meter.js';
+import type { Attempt, AttemptResult } from './attempt.js';
+import { endFact, type EndText, endText } from './attempt-record.js';
+import type { Gang } from './gang.js';
+import type { Interruptions } from './interruption.js';
+import type { JobFile } from './job-file.js';
+import type { LeaseHold } from './lease.js';
+import { REFUSALS } from '../../domain/recovery/slice-loss.js';
+import { Refusals } from './refusals.js';
+import type { Requests } from './requests.js';
+import type { SliceLoss, Slices } from './slices.js';
+import type { JobCarry } from './state.js';
+import type { JobStory } from './story.js';
+
+export interface RecoveryParts {
+  readonly file: JobFile;
+  readonly story: JobStory;
+  readonly requests: Requests;
+  readonly slices: Slices;
+  readonly settings: JobSettings;
+  readonly lease: LeaseHold;
+  readonly gang: Gang;
+  readonly attempt: Attempt;
+  readonly interruptions: Interruptions;
+}
+
+/**
+ * Asks `domain/recovery` what the end of an attempt, or the loss of a slice, means for the job, and carries it out: a new
+ * attempt while the budgets last, or the outcome.
+ */
+export class Recovery {
+  #spent: Retries;
+  #quotaPreemptions: number;
+  #quickEnds: QuickEnds;
+  readonly #refusals: Refusals;
+  readonly #submittedAt: EpochMs;
+  readonly #parts: RecoveryParts;
+
+  constructor(
+    parts: RecoveryParts,
+    carry: Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals' | 'submittedAt'>,
+  ) {
+    this.#parts = parts;
+    this.#refusals = new Refusals(parts.settings.timings, carry.refusals);
+    this.#spent = carry.spent;
+    this.#quotaPreemptions = carry.quotaPreemptions ?? 0;
+    this.#quickEnds = carry.quickEnds ?? 0;
+    this.#submittedAt = carry.submittedAt;
+  }
+
+  get spent(): Retries {
+    return this.#spent;
+  }
+
+  get quotaPreemptions(): number {
+    return this.#quotaPreemptions;
+  }
+
+  notePreemptionByQuota(): void {
+    this.#quotaPreemptions += 1;
+  }
+
+  /** All slices of the job are ready. */
+  slicesReady(): void {
+    this.#refusals.clear();
+  }
+
+  /** While the gang was brought up, or waited for. Undefined: the job goes on. */
+  async afterLoss(loss: SliceLoss): Promise<Outcome | undefined> {
+    const { gang, lease } = this.#parts;
+    if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
+    const decision = decide('not ready', { because: lossFact(loss), ...this.#refusalFacts, ...this.#budgets });
+    const what = lossText(loss, gang.zone);
+    switch (decision.do) {
+      case 'retry':
+        if (decision.replace === 'lost slices') return this.#retry(decision.budget, what, [loss.index]);
+        await this.#retry(decision.budget, what, this.#allSlices);
+        if (loss.cause === 'refused') this.#refusals.newRound();
+        return this.#nextZone(what, loss.cause === 'refused');
+      case 'next zone':
+        this.#parts.story.setBack(what);
+        this.#parts.story.move(JobPhase.Evicting, what);
+        // A gang lies in one zone: its slices that are here already go too.
+        await gang.evict('another zone is asked for the whole gang');
+        return this.#nextZone(what, true);
+      case 'ask again':
+        this.#parts.story.setBack(what);
+        await gang.evict(what, this.#parts.slices.refused);
+        return this.#pause(what, this.#refusals.pauseHereMs);
+      case 'ask for lease':
+        this.#parts.story.move(JobPhase.Evicting, what);
+        await gang.evict(what);
+        lease.lost();
+        return undefined;
+      case 'fail':
+        if (decision.spent) return this.#outOf(decision.by, what);
+        return this.outcome('failed', { by: decision.by, message: what, slice: loss.index });
+    }
+  }
+
+  /** `timeouts.queue` is over. */
+  waitedInVain(): Outcome {
+    const { timeouts } = this.#parts.file.spec;
+    const text = `its pool granted nothing for ${durationText(timeouts?.queue ?? 0)} (timeouts.queue)`;
+    const decision = decide('not ready', {
+      because: 'queue time over',
+      ...this.#refusalFacts,
+      ...this.#budgets,
+    });
+    if (decision.do !== 'fail') throw new TypeError(`recovery: '${decision.do}' without a lease`);
+    return this.#failed(decision.by, { text });
+  }
+
+  /** Undefined: the job goes on. */
+  async afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
+    const { file, story, lease, gang, requests, attempt } = this.#parts;
+    if (result.kind === 'slices-lost') gang.markLost(result.slices);
+    const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
+    const decision = decide('attempt ended', {
+      end: endFact(result),
+      lease: lease.revocation === undefined ? 'stands' : 'revoked',
+      restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
+      loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
+      ...this.#budgets,
+    });
+    const end = endText(result, file.spec);
+    switch (decision.do) {
+      case 'keep':
+        return undefined;
+      case 'succeed':
+        return { ...this.outcome('succeeded'), exitCode: 0 };
+      case 'stored outcome':
+        if (result.kind !== 'ended-before')
+          throw new TypeError(`recovery: no outcome is stored after '${result.kind}'`);
+        story.note(end.text);
+        return result.outcome;
+      case 'loop':
+        this.#quickEnds = quickEnds;
+        return this.#startAgain(end.text, pauseMs ?? 0);
+      case 'retry':
+        return this.#retry(decision.budget, end.text, this.#replaced(decision.replace, result));
+      case 'fail':
+        if (decision.spent) return this.#outOf(decision.by, end.text);
+        return this.#failed(decision.by, decision.loop ? { ...end, text: gaveUpText(end.text) } : end);
+    }
+  }
+
+  outcome(result: Outcome['result'], cause?: OutcomeCause): Outcome {
+    const { number, firstStartedAt } = this.#parts.attempt;
+    return {
+      result,
+      ...(cause ? { cause } : {}),
+      attempts: number,
+      preemptions: this.#spent.preemption,
+      ...this.takenByQuota,
+      submittedAt: this.#submittedAt,
+      ...(firstStartedAt === undefined ? {} : { startedAt: firstStartedAt }),
+      endedAt: Date.now(),
+    };
+  }
+
+  cancelledOutcome(): Outcome {
+    return this.outcome('cancelled', { by: 'user', message: `cancelled while ${this.#parts.story.phase}` });
+  }
+
+  /** Left out of a job that quota never preempted. */
+  get takenByQuota(): { readonly quotaPreemptions?: number } {
+    return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
+  }
+
+  carry(): Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals'> {
+    const refusals = this.#refusals.carry();
+    return {
+      ...(refusals.count === 0 ? {} : { refusals }),
+      spent: this.#spent,
+      ...this.takenByQuota,
+      ...(this.#quickEnds === 0 ? {} : { quickEnds: this.#quickEnds }),
+    };
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  get #budgets() {
+    return budgetLeft(this.#spent, this.#parts.file.spec.retries);
+  }
+
+  get #zones(): readonly string[] {
+    return askedMachines(this.#parts.file.spec).zones;
+  }
+
+  get #refusalFacts() {
+    return {
+      zones: this.#refusals.isLeft(this.#zones) ? 'left' : 'none',
+      refusals: this.#refusals.areMany ? 'many' : 'few',
+      command: this.#parts.attempt.firstStartedAt === undefined ? 'never ran' : 'ran before',
+    } as const;
+  }
+
+  #noteRefusal(scope: RefusalScope): void {
+    meter.refused(scope);
+    this.#refusals.note(this.#parts.gang.zone, scope);
+  }
+
+  /** The next slices are asked for in the next zone; after a round of refusals from all of them not at once. */
+  async #nextZone(what: string, mayPause: boolean): Promise<undefined> {
+    this.#parts.gang.leaveZone();
+    this.#refusals.leftZone();
+    if (mayPause) await this.#pause(what, this.#refusals.pauseMs(this.#zones.length));
+    return undefined;
+  }
+
+  /** Says what it waits for, in `why` and lists. */
+  async #pause(what: string, ms: number): Promise<undefined> {
+    const { story, gang, interruptions } = this.#parts;
+    if (ms === 0) return undefined;
+    story.move(JobPhase.Provisioning, `${what}; ${gang.zone} is asked again in ${durationText(ms / 1000)}`);
+    await condition(interruptions.isUnwanted, ms, { summary: 'before slices are asked for again' });
+    return undefined;
+  }
+
+  get #allSlices(): readonly number[] {
+    return this.#parts.slices.views.map(({ index }) => index);
+  }
+
+  #replaced(
+    replace: Extract<ReturnType<typeof decide<'attempt ended'>>, { do: 'retry' }>['replace'],
+    result: AttemptResult,
+  ): readonly number[] {
+    switch (replace) {
+      case 'nothing':
+        return [];
+      case 'lost slices':
+        return result.kind === 'slices-lost' ? result.slices.map(({ index }) => index) : [];
+      case 'its slice':
+        return 'at' in result ? [result.at.slice] : [];
+      case 'all, next zone':
+        return this.#allSlices;
+    }
+  }
+
+  /** Takes one retry from a budget and gives these slices up. */
+  async #retry(budget: Budget, what: string, slices: readonly number[]): Promise<undefined> {
+    const { file, story, gang } = this.#parts;
+    this.#spent = charge(this.#spent, budget);
+    const note = `${what}; trying again (${this.#spent[budget]} of ${file.spec.retries[budget]})`;
+    story.setBack(note);
+    if (slices.length === 0) {
+      story.note(note);
+      return undefined;
+    }
+    story.move(JobPhase.Evicting, note);
+    await gang.evict(what, slices);
+    return undefined;
+  }
+
+  /** The next start of a command that loops. */
+  async #startAgain(what: string, pauseMs: number): Promise<undefined> {
+    const { story, interruptions } = this.#parts;
+    story.move(JobPhase.Running, `${what}; loop: it starts again in ${pauseMs / 1000} s`);
+    await condition(interruptions.isUnwanted, pauseMs, { summary: 'before the command starts again' });
+    return undefined;
+  }
+
+  #outOf(budget: Budget, what: string): Outcome {
+    const allowed = this.#parts.file.spec.retries[budget];
+    return this.#failed(budget, { text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
+  }
+
+  #failed(by: Budget, { text, at, exitCode }: EndText): Outcome {
+    const outcome = this.outcome('failed', { by, message: text, ...at });
+    return exitCode === undefined ? outcome : { ...outcome, exitCode };
+  }
+}
+
+function lossFact(loss: SliceLoss): Fact<'not ready', 'because'> {
+  switch (loss.cause) {
+    case 'refused':
+      return REFUSALS[loss.scope];
+    case 'lease':
+      return 'lease lost';
+    default:
+      return loss.cause;
+  }
+}
+
+function lossText({ index, cause, message }: SliceLoss, zone: string): string {
+  switch (cause) {
+    case 'preempted':
+      return `slice ${index} was preempted by the provider: ${message}`;
+    case 'failed':
+      return `slice ${index} failed: ${message}`;
+    case 'late':
+      return `slice ${index} is not ready in ${zone}: ${message}`;
+    case 'lease':
+      return message;
+    case 'refused':
+      return `Cloud TPU refused slice ${index} in ${zone}: ${message}`;
+  }
+}

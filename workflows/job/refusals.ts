@@ -1,0 +1,82 @@
+import type { RefusalScope } from '../../domain/slice.js';
+import type { Timings } from '../../domain/timings.js';
+
+/** Refusals in a row, since the slices of the job were last all ready. */
+export interface RefusalsCarry {
+  readonly count: number;
+  /** Of these the last, in one zone. */
+  readonly here: number;
+  /** Zones that will not accept the request soon: they refused it for another reason than capacity, quota or a moment. */
+  readonly zones: readonly string[];
+}
+
+export const NO_REFUSALS: RefusalsCarry = { count: 0, here: 0, zones: [] };
+
+/** How often, and where, the provider has refused a job's slices since they were last all ready. State only. */
+export class Refusals {
+  #count: number;
+  #here: number;
+  #zones: Set<string>;
+  readonly #timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>;
+
+  constructor(timings: Pick<Timings, 'zoneBackoffMs' | 'zoneBackoffMaxMs'>, carry: RefusalsCarry = NO_REFUSALS) {
+    this.#timings = timings;
+    this.#count = carry.count;
+    this.#here = carry.here;
+    this.#zones = new Set(carry.zones);
+  }
+
+  note(zone: string, scope: RefusalScope): void {
+    this.#count += 1;
+    this.#here += 1;
+    if (scope === 'request' || scope === 'zone-lasting' || scope === 'unknown') this.#zones.add(zone);
+  }
+
+  /** One of these zones has not refused for good. */
+  isLeft(zones: readonly string[]): boolean {
+    return zones.some((zone) => !this.#zones.has(zone));
+  }
+
+  /** More than a moment explains. */
+  get areMany(): boolean {
+    return this.#here >= MANY_HERE;
+  }
+
+  /** The next request goes to another zone. */
+  leftZone(): void {
+    this.#here = 0;
+  }
+
+  /** All zones are asked again. */
+  newRound(): void {
+    this.#zones.clear();
+  }
+
+  /** All slices are ready. */
+  clear(): void {
+    this.#count = 0;
+    this.#here = 0;
+    this.#zones.clear();
+  }
+
+  /** Before the same zone is asked again, in ms. */
+  get pauseHereMs(): number {
+    return this.#backoff(this.#here);
+  }
+
+  /** Before the next of `zones` zones is asked, in ms: 0 until each has been asked once more. */
+  pauseMs(zones: number): number {
+    return this.#count % zones === 0 ? this.#backoff(this.#count / zones) : 0;
+  }
+
+  #backoff(times: number): number {
+    const { zoneBackoffMs, zoneBackoffMaxMs } = this.#timings;
+    return Math.min(zoneBackoffMs * 2 ** Math.max(0, times - 1), zoneBackoffMaxMs);
+  }
+
+  carry(): RefusalsCarry {
+    return { count: this.#count, here: this.#here, zones: [...this.#zones] };
+  }
+}
+
+const MANY_HERE = 3;

@@ -1,0 +1,193 @@
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
+import { setUpProgressForm } from '../../contract/job-forms.js';
+import { setUpProgressSignal } from '../../contract/job.js';
+import { JobPhase } from '../../domain/job-state.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import { setUpCounts } from '../../domain/setup-record.js';
+import { settingUpAgain } from '../activity-options.js';
+import type { Inbox } from '../inbox.js';
+import type { Attempt, AttemptResult, Interrupted } from './attempt.js';
+import { hostCount, hostsOf, placeName } from './attempt-record.js';
+import { type ClaimedWorker, reasonOf } from './claimed-worker.js';
+import { type Clock, type Interruption, type Interruptions, type Met, setUpClock } from './interruption.js';
+import type { JobStory } from './story.js';
+
+export interface SetUpParts {
+  readonly story: JobStory;
+  readonly attempt: Attempt;
+  readonly requestedSetUp: RequestedSetUp;
+  readonly interruptions: Interruptions;
+}
+
+/** The set-up of an attempt's hosts by its claimed worker, before its command is started. */
+export class AttemptSetUp {
+  readonly #worker: ClaimedWorker;
+  readonly #parts: SetUpParts;
+
+  constructor(worker: ClaimedWorker, parts: SetUpParts) {
+    this.#worker = worker;
+    this.#parts = parts;
+  }
+
+  /** How far the worker is, for those who look at the job. */
+  listen(inbox: Inbox): void {
+    const { story } = this.#parts;
+    inbox.on(setUpProgressSignal, setUpProgressForm, ({ attempt, ...news }) => {
+      if (attempt === this.#parts.attempt.number) story.progress(JobPhase.SettingUp, setUpCounts(news));
+    });
+  }
+
+  /** Undefined: all hosts are ready. */
+  async untilReady(input: AttemptInput): Promise<AttemptResult | undefined> {
+    const { requestedSetUp, interruptions } = this.#parts;
+    // No two set-ups are at one host. The wait takes none of this attempt's time.
+    await requestedSetUp.settled(interruptions);
+    const clock = setUpClock(input.spec.timeouts?.setup);
+    return this.#tries(input, clock).finally(() => clock.stop());
+  }
+
+  /** One try per worker that takes it. */
+  async #tries(input: AttemptInput, clock: Clock): Promise<AttemptResult | undefined> {
+    const { interruptions, story } = this.#parts;
+    for (;;) {
+      const interruption = interruptions.current;
+      if (interruption) return interrupted(interruption);
+      story.move(JobPhase.SettingUp, `modules ${input.spec.modules.join(', ')} on ${hostCount(input)}`);
+      const end = await this.#try(input, clock);
+      if (end === undefined || end.kind === 'handed-over') continue;
+      return end.kind === 'ready' ? undefined : end;
+    }
+  }
+
+  async #try(input: AttemptInput, clock: Clock): Promise<SetUpEnd | Interrupted | undefined> {
+    const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
+    const settingUp = this.#worker.call(input.attempt, summary, (worker) => worker.setUpHosts(input));
+    const cancelled = CancellationScope.current().cancelRequested;
+    let end: SetUpEnd | Met | undefined;
+    try {
+      end = await Promise.race([settingUp, cancelled, this.#parts.interruptions.met(), ...clock.late]);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      // The slices of a cancelled job go, so nobody waits for its set-up.
+      this.#worker.giveUp();
+      await CancellationScope.nonCancellable(() => this.#worker.endSetUp(input));
+      throw error;
+    }
+    return end?.kind === 'interrupted' ? this.#interrupt(input, settingUp, end.interruption) : end;
+  }
+
+  /** Modules have nothing to save: what they did is done again. */
+  async #interrupt(
+    input: AttemptInput,
+    settingUp: Promise<SetUpEnd | undefined>,
+    interruption: Interruption,
+  ): Promise<SetUpEnd | Interrupted> {
+    const by = byOf(interruption);
+    if (decide('set-up interrupted', { by, end: 'not awaited' }).do === 'interrupt') {
+      this.#worker.giveUp();
+      return interrupted(interruption);
+    }
+    this.#parts.story.note(`${interruption.why}; its set-up is ended`);
+    await this.#worker.endSetUp(input);
+    const late = await settingUp;
+    if (late && decide('set-up interrupted', { by, end: endFact(late) }).do === 'believe end') return late;
+    const unready = by === 'clock' && late?.kind === 'handed-over' ? late.unready : undefined;
+    return { ...interrupted(interruption), ...(unready && { unready }) };
+  }
+}
+
+const byOf = ({ by }: Interruption): Fact<'set-up interrupted', 'by'> => (by === 'silence' ? 'clock' : by);
+
+function interrupted({ end }: Interruption): Interrupted {
+  if (end === 'no-output') throw new TypeError('a set-up is not interrupted by silence');
+  return { kind: end };
+}
+
+function endFact(end: SetUpEnd): Fact<'set-up interrupted', 'end'> {
+  switch (end.kind) {
+    case 'ready':
+      return 'ready';
+    case 'module-failed':
+    case 'host-bad':
+      return 'failed';
+    case 'handed-over':
+      return 'handed over';
+    case 'slices-lost':
+      return 'slices lost';
+    case 'ended-before':
+      return 'ended before';
+  }
+}
+
+// Asked for by people ------------------------------------------------------------------------------------------------
+
+/** Which modules, and whether those that are found unchanged are done too. */
+export interface SetUpRequest {
+  readonly modules: readonly string[];
+  readonly isForced: boolean;
+}
+
+/**
+ * Modules that are set up once more because a person asked, beside whatever the job does on its hosts; one such set-up at a
+ * time. It decides nothing: its end is a note, and the loss of a slice is reported by those who watch the slices.
+ */
+export class RequestedSetUp {
+  readonly #story: JobStory;
+  #underWay: Promise<void> | undefined;
+
+  constructor(story: JobStory) {
+    this.#story = story;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#underWay !== undefined;
+  }
+
+  /** Returns at once. */
+  begin(input: AttemptInput, request: SetUpRequest, by: string): void {
+    const { modules, isForced } = request;
+    this.#story.note(`${by} asked for the set-up of ${modules.join(', ')}${isForced ? ', whatever is there' : ''}`);
+    this.#underWay = this.#perform(input, request).finally(() => {
+      this.#underWay = undefined;
+    });
+  }
+
+  /** Resolves when no such set-up is under way, or something else is wanted. */
+  async settled(interruptions: Interruptions): Promise<void> {
+    if (!this.isUnderWay || interruptions.isUnwanted()) return;
+    this.#story.move(JobPhase.SettingUp, 'waits for the end of the set-up that was asked for');
+    // An interruption may have been taken back.
+    while (this.isUnderWay && !interruptions.isUnwanted()) await Promise.race([this.#underWay, interruptions.met()]);
+  }
+
+  async #perform(input: AttemptInput, { modules, isForced }: SetUpRequest): Promise<void> {
+    const summary = `set up ${modules.join(', ')} again on ${hostsOf(input)}`;
+    try {
+      const end = await settingUpAgain(input.settings.timings.heartbeatTimeoutMs)(summary).setUpAgain({
+        ...input,
+        again: { modules, isForced },
+      });
+      this.#story.note(endText(input, end));
+    } catch (error) {
+      // Of a cancelled job too: nothing waits for it.
+      this.#story.note(`the set-up that was asked for failed: ${reasonOf(error)}`);
+    }
+  }
+}
+
+function endText({ spec }: AttemptInput, end: SetUpEnd): string {
+  switch (end.kind) {
+    case 'ready':
+      return 'the set-up that was asked for is done on all hosts';
+    case 'module-failed':
+    case 'host-bad':
+      return `the set-up that was asked for failed: ${end.module} on ${placeName(end.at, spec.slices)}: ${end.message}`;
+    case 'handed-over':
+      return 'the set-up that was asked for ended with its worker; ask again';
+    case 'slices-lost':
+    case 'ended-before':
+      return 'the set-up that was asked for ended with its slices';
+  }
+}

@@ -1,0 +1,54 @@
+import type { KeptMessage } from '../inbox.js';
+import type { JobSettings } from '../../contract/job.js';
+import { askedMachines, askedSize } from '../../domain/machines.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { Demand } from '../../domain/lease.js';
+import type { Retries } from '../../domain/recovery/budgets.js';
+import type { QuickEnds } from '../../domain/recovery/loop.js';
+import type { EpochMs } from '../../domain/units.js';
+import type { AttemptCarry } from './attempt.js';
+import type { EditedFile } from './job-file.js';
+import type { LeaseCarry } from './lease.js';
+import type { RefusalsCarry } from './refusals.js';
+import type { RequestsCarry } from './requests.js';
+import type { SliceCarry } from './slices.js';
+import type { StoryCarry } from './story.js';
+
+/** The state of a job that its next run continues from. Plain JSON; another version needs an upgrader. */
+export interface JobCarry {
+  readonly v: 1;
+  readonly spec: JobSpec;
+  readonly settings: JobSettings;
+  readonly submittedAt: EpochMs;
+  readonly story: StoryCarry;
+  /** Retries used up, by budget. */
+  readonly spent: Retries;
+  /** How often quota took the job's chips back. No budget limits it. Absent: never. */
+  readonly quotaPreemptions?: number;
+  /** Of its slices, since they were last all ready. Absent: none. */
+  readonly refusals?: RefusalsCarry;
+  /** Of a job that loops. Absent: none. */
+  readonly quickEnds?: QuickEnds;
+  /** The job file in force, if it is not the submitted one. */
+  readonly edited?: EditedFile;
+  /** Requests of people that are not fulfilled yet. */
+  readonly requests?: RequestsCarry;
+  readonly lease: LeaseCarry;
+  readonly gang: { readonly slices: readonly SliceCarry[]; readonly zoneTry: number };
+  readonly attempt: AttemptCarry;
+  /** Messages of a version that this worker does not know. Absent: none. */
+  readonly kept?: readonly KeptMessage[];
+}
+
+/** What a job asks of its pool, as long as it lives. */
+export function demandOf({ spec, settings, submittedAt }: Pick<JobCarry, 'spec' | 'settings' | 'submittedAt'>): Demand {
+  return {
+    project: settings.project,
+    user: settings.user,
+    priority: spec.priority,
+    submittedAt,
+    units: askedSize(spec).units,
+    ...(spec.namedPricing === undefined ? {} : { pricing: spec.namedPricing }),
+    zones: askedMachines(spec).zones,
+  };
+}

@@ -1,0 +1,139 @@
+import { workflowInfo } from '@temporalio/workflow';
+import { JobPhase, type Outcome } from '../../domain/job-state.js';
+import { decide } from '../../domain/recovery/decide.js';
+import type { Fact } from '../../domain/recovery/facts.js';
+import { askedMachines } from '../../domain/machines.js';
+import { meter } from '../meter.js';
+import { type InterruptedEnd, isPreemptionByQuota, revocationText } from './interruption.js';
+import type { Job } from './parts.js';
+import { type Request, requestText } from './requests.js';
+import { holdsSlices } from './updates.js';
+
+/**
+ * One step of an open job (docs/recovery.md, "The pool or a person wants something").
+ * @returns an outcome, or undefined: the job goes on
+ */
+export async function nextStep(job: Job): Promise<Outcome | undefined> {
+  const { slices, requests, keeper } = job;
+  const request = requests.current;
+  const step = stepDue(job);
+  switch (step.do) {
+    case 'wait for lease':
+      return waitForLease(job);
+    case 'use lease':
+      return slices.isWhole ? runAttempt(job) : provision(job);
+    case 'save':
+      // The attempt hears of it, stops its command and ends.
+      return runAttempt(job);
+    case 'give back':
+      if (step.to === 'pool') await giveBackToPool(job);
+      else await giveBackFor(job, request, step.next === 'rest');
+      return undefined;
+    case 'pause':
+      if (request) await keeper.pause(request);
+      return undefined;
+    case 'rest':
+      if (request) await keeper.rest(request);
+      return undefined;
+    case 'start anew':
+      if (request) requests.fulfilled(request);
+      return undefined;
+  }
+}
+
+const stepDue = (job: Job) =>
+  decide('step due', {
+    lease: job.lease.revocation === undefined ? 'stands' : 'revoked',
+    request: requestFact(job.requests.current),
+    command: job.attempt.isRunning && job.slices.isWhole ? 'may run' : 'ended',
+    holds: holdsFact(job),
+  });
+
+function requestFact(request: Request | undefined): Fact<'step due', 'request'> {
+  if (request === undefined) return 'none';
+  return request.kind === 'stop' && request.isRelease ? 'stop --release' : request.kind;
+}
+
+function holdsFact(job: Job): Fact<'step due', 'holds'> {
+  const { lease, slices } = job;
+  if (holdsSlices(job)) return 'lease and all slices';
+  if (lease.isHeld) return 'lease';
+  return lease.isWanted || slices.present.length > 0 ? 'something' : 'nothing';
+}
+
+// Getting --------------------------------------------------------------------------------------------------------------
+
+async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
+  const again = recovery.quotaPreemptions > 0 || attempt.number > 0 ? ' again, with its first submit time' : '';
+  story.move(JobPhase.Queued, `waits for quota of project ${settings.project}${again}`);
+  const askedAt = Date.now();
+  const { queue } = file.spec.timeouts ?? {};
+  const isUnwanted = (): boolean => requests.current !== undefined;
+  const isAnswered = await lease.acquire(isUnwanted, queue === undefined ? undefined : queue * 1000);
+  if (lease.isHeld) meter.queued(file.spec.pool, Date.now() - askedAt);
+  return isAnswered ? undefined : recovery.waitedInVain();
+}
+
+async function provision({ file: { spec }, story, slices, gang, interruptions, recovery }: Job) {
+  story.move(JobPhase.Provisioning, `${spec.slices} x ${askedMachines(spec).accelerator} in ${gang.zone}`);
+  const loss = await gang.bringUp(interruptions.isUnwanted, spec.timeouts?.provision);
+  if (slices.isWhole) recovery.slicesReady();
+  if (interruptions.isUnwanted() || loss === undefined) return undefined;
+  return recovery.afterLoss(loss);
+}
+
+/** Set-up and command. */
+async function runAttempt(job: Job): Promise<Outcome | undefined> {
+  const { lease, slices, attempt, attempts, recovery } = job;
+  if (lease.isParked) await lease.park(false);
+  if (!attempt.isOpen) putEditInForce(job);
+  return recovery.afterAttempt(await attempts.run(slices.ready));
+}
+
+function putEditInForce({ requests, attempt, file, story }: Job): void {
+  const edit = requests.takeEdit();
+  if (edit === undefined) return;
+  const next = attempt.number + 1;
+  file.change(edit, next);
+  if (edit.spec.keep !== undefined) story.keeps();
+  story.note(`from attempt ${next} on it runs by the changed job file`);
+}
+
+// Giving back --------------------------------------------------------------------------------------------------------
+
+/** For good, at the job's end. Slices are told to go; nobody waits for them. */
+export async function giveBack({ gang, lease }: Job, { result }: Outcome): Promise<void> {
+  await gang.dismiss(`job ${workflowInfo().workflowId} ${result}`);
+  await lease.letGo();
+}
+
+/** The slices go, then the lease: its pool counts it until both are gone. */
+async function giveBackToPool(job: Job): Promise<void> {
+  const { story, recovery, gang, lease } = job;
+  const { revocation } = lease;
+  if (revocation === undefined) throw new TypeError('a lease that was not revoked is not given back to the pool');
+  const why = revocationText(revocation);
+  story.setBack(why);
+  if (isPreemptionByQuota(revocation)) recovery.notePreemptionByQuota();
+  await letSlicesGo(job, why, 'revoked');
+  // The zone that gave nothing cools down: another comes first.
+  if (revocation.cause === 'asking') gang.leaveZone();
+  // Somebody may have stopped the job meanwhile.
+  const due = stepDue(job);
+  await lease.giveBack(due.do === 'give back' && due.next === 'rest');
+}
+
+async function giveBackFor(job: Job, request: Request | undefined, isResting: boolean): Promise<void> {
+  if (request === undefined) throw new TypeError('nobody asked for the slices to be given back');
+  await letSlicesGo(job, requestText(request), isResting ? 'stopped' : 'requeued');
+  await job.lease.giveBack(isResting);
+  if (!isResting) job.requests.fulfilled(request);
+}
+
+async function letSlicesGo({ attempt, slices, story, gang }: Job, why: string, end: InterruptedEnd): Promise<void> {
+  if (attempt.isOpen) attempt.close(end);
+  if (slices.present.length > 0) {
+    story.move(JobPhase.Evicting, why);
+    await gang.evict(why);
+  } else story.note(why);
+}

@@ -1,0 +1,238 @@
+import { setHandler } from '@temporalio/workflow';
+import { filesNotGiven } from '../../domain/modules/set-up.js';
+import { checkEdit } from '../../domain/job-file/edit.js';
+import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import { isDone, JobPhase } from '../../domain/job-state.js';
+import { withFiles } from '../../domain/local-files.js';
+import { formatPath } from '../../domain/problem.js';
+import { editForm, requeueForm, setUpForm, stopForm } from '../../contract/job-forms.js';
+import { mustBeForm, refusal } from '../human-call.js';
+import type { HumanCall } from '../../contract/define.js';
+import {
+  type EditCall,
+  requeueUpdate,
+  restartUpdate,
+  resumeUpdate,
+  type SetUpCall,
+  setUpUpdate,
+  type StopCall,
+  stopUpdate,
+} from '../../contract/job.js';
+import { durationText } from '../markdown.js';
+import { attemptInput, type AttemptParts } from './attempt.js';
+import type { JobEdit } from './job-file.js';
+import type { LeaseHold } from './lease.js';
+import type { Requests } from './requests.js';
+import type { RequestedSetUp } from './set-up.js';
+import type { Slices } from './slices.js';
+import type { JobStory } from './story.js';
+
+/** The parts of a job that people's updates look at, or change. */
+export interface UpdatedParts extends AttemptParts {
+  readonly story: JobStory;
+  readonly requests: Requests;
+  readonly lease: LeaseHold;
+  readonly slices: Slices;
+  readonly requestedSetUp: RequestedSetUp;
+}
+
+/** All slices are there, under a lease that is held. */
+export const holdsSlices = ({ slices, lease }: Pick<UpdatedParts, 'slices' | 'lease'>): boolean =>
+  slices.isWhole && lease.isHeld;
+
+/**
+ * The updates that people send to a job: `stop`, `resume`, `requeue`, `restart`, `setUp` (docs/job-states.md). A validator refuses
+ * a call that makes no sense in the state of the job, so that a refusal leaves no trace. An accepted call is noted and will be
+ * done, whatever else happens.
+ */
+export function takeUpdates(job: UpdatedParts): void {
+  setHandler(stopUpdate, (call) => stop(job, call), {
+    validator: (call: StopCall) => {
+      mustBeForm(stopForm, call);
+      mustBeOpen(job);
+    },
+  });
+  setHandler(resumeUpdate, (call) => resume(job, call), {
+    validator: (call: EditCall) => {
+      mustBeForm(editForm, call);
+      mustBeOpen(job);
+      mustBeStopped(job);
+      editOf(job, call);
+    },
+  });
+  setHandler(requeueUpdate, (call) => requeue(job, call), {
+    validator: (call: HumanCall) => {
+      mustBeForm(requeueForm, call);
+      mustBeOpen(job);
+      mustHaveSomething(job);
+    },
+  });
+  setHandler(setUpUpdate, (call) => setUp(job, call), {
+    validator: (call: SetUpCall) => {
+      mustBeForm(setUpForm, call);
+      mustBeReadyForSetUp(job);
+      modulesOf(job, call);
+    },
+  });
+  setHandler(restartUpdate, (call) => restart(job, call), {
+    validator: (call: EditCall) => {
+      mustBeForm(editForm, call);
+      mustBeOpen(job);
+      mustBeRestartable(job, call);
+      editOf(job, call);
+    },
+  });
+}
+
+interface Answer {
+  readonly message: string;
+}
+
+function stop(job: UpdatedParts, call: StopCall): Answer {
+  const { id } = job.job;
+  const { requests, story, attempt, file } = job;
+  const before = requests.current;
+  if (before?.kind === 'stop' && (before.isRelease || call.release !== true))
+    return { message: `job ${id} is ${stoppedPhase(story.phase)} already; \`jobctl resume ${id}\` goes on with it` };
+  requests.stop(call.by, call.release === true);
+  const { graceSeconds, command, timeouts } = file.spec;
+  const grace = attempt.isRunning && command !== undefined ? `its command has ${graceSeconds} s to save, then ` : '';
+  const isKept = holdsSlices(job) && requests.current?.kind === 'stop' && !requests.current.isRelease;
+  const kept = `its slices are kept for ${durationText(timeouts?.stop ?? DEFAULT_STOP_SECONDS)} at most, and cost what they cost`;
+  const then = isKept ? kept : 'it gives back what it has and asks for nothing';
+  return { message: `job ${id} is being stopped: ${grace}${then}, until \`jobctl resume ${id}\`` };
+}
+
+function resume(job: UpdatedParts, call: EditCall): Answer {
+  const edit = editOf(job, call);
+  const isHeld = job.story.phase !== JobPhase.Released && holdsSlices(job);
+  job.requests.resume(edit);
+  const where = isHeld ? 'on the slices that it has' : 'as soon as its pool grants it, with its first submit time';
+  return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
+}
+
+function requeue({ job: { id }, requests }: UpdatedParts, { by }: HumanCall): Answer {
+  if (requests.current?.kind === 'requeue') return { message: `job ${id} is being requeued already` };
+  requests.requeue(by);
+  return { message: `job ${id} gives slices and lease back and asks again, with its first submit time` };
+}
+
+function restart(job: UpdatedParts, call: EditCall): Answer {
+  const edit = editOf(job, call);
+  job.requests.restart(call.by, edit);
+  const { graceSeconds, command } = job.file.spec;
+  const how =
+    job.attempt.isRunning && command !== undefined
+      ? `its command has ${graceSeconds} s to save, then it starts again on the same slices`
+      : 'its next attempt starts anew';
+  return { message: `job ${job.job.id} is being restarted: ${how}${changedText(edit)}` };
+}
+
+function setUp(job: UpdatedParts, call: SetUpCall): Answer {
+  const modules = modulesOf(job, call);
+  const { id } = job.job;
+  const input = attemptInput(job, job.slices.ready);
+  job.requestedSetUp.begin(input, { modules, isForced: call.force === true }, call.by);
+  const how = call.force === true ? 'whatever is there' : 'what is unchanged stays as it is';
+  return {
+    message: `job ${id}: ${modules.join(', ')} on all hosts, ${how}; \`jobctl logs ${id} --job -f\` shows its end`,
+  };
+}
+
+const changedText = (edit: JobEdit | undefined): string => (edit === undefined ? '' : ', by the changed job file');
+
+/** What is to be set up. `command` has nothing to set up. */
+function modulesOf({ job: { id }, file }: UpdatedParts, { modules }: SetUpCall): readonly string[] {
+  const known = file.spec.modules.filter((module) => module !== 'command');
+  if (known.length === 0) throw refusal(`job ${id} has no modules: there is nothing to set up`);
+  if (modules === undefined) return known;
+  const unknown = modules.filter((module) => !known.includes(module));
+  if (unknown.length > 0) throw refusal(`job ${id} has no module ${unknown.join(', ')}: it has ${known.join(', ')}`);
+  return known.filter((module) => modules.includes(module));
+}
+
+// Refusals -----------------------------------------------------------------------------------------------------------
+
+function mustBeOpen({ job: { id }, story: { phase: now } }: UpdatedParts): void {
+  if (now === JobPhase.Holding)
+    throw refusal(
+      `job ${id} has ended, and only keeps its slices: its outcome is final\n\`jobctl delete ${id}\` gives them back; submit the job again to run it again`,
+    );
+  if (now === JobPhase.Finishing || isDone(now))
+    throw refusal(`job ${id} has ended: its outcome is final; submit it again to run it again`);
+}
+
+const READY_FOR_SET_UP: readonly JobPhase[] = [JobPhase.Running, JobPhase.Paused, JobPhase.Holding];
+
+function mustBeReadyForSetUp(job: UpdatedParts): void {
+  const { id } = job.job;
+  const now = job.story.phase;
+  if (!READY_FOR_SET_UP.includes(now) || !holdsSlices(job))
+    throw refusal(
+      `job ${id} is ${now}: its hosts can be set up again while it is ${READY_FOR_SET_UP.slice(0, -1).join(', ')} or ${READY_FOR_SET_UP.at(-1)}`,
+    );
+  if (job.requestedSetUp.isUnderWay)
+    throw refusal(`job ${id} is being set up again already; \`jobctl logs ${id} --job -f\` shows its end`);
+}
+
+function mustBeStopped({ job: { id }, requests, story }: UpdatedParts): void {
+  if (requests.current?.kind === 'stop') return;
+  throw refusal(`job ${id} is ${story.phase}, and nobody stopped it: there is nothing to resume`);
+}
+
+function mustHaveSomething({ job: { id }, requests, story }: UpdatedParts): void {
+  if (story.phase === JobPhase.Released)
+    throw refusal(`job ${id} holds nothing and asks for nothing: \`jobctl resume ${id}\` lets it ask again`);
+  if (story.phase === JobPhase.Queued && requests.current === undefined)
+    throw refusal(`job ${id} waits in line already; \`jobctl why ${id}\` says for what`);
+}
+
+function mustBeRestartable({ job: { id }, story: { phase: now } }: UpdatedParts, call: EditCall): void {
+  if (now === JobPhase.Released)
+    throw refusal(
+      `job ${id} has no slices to start on: \`jobctl resume ${id}\` asks for some, and takes the same changes`,
+    );
+  if ((now === JobPhase.Queued || now === JobPhase.Provisioning) && !isEdit(call))
+    throw refusal(`job ${id} is ${now}: nothing of it runs yet that could be started again`);
+}
+
+const isEdit = ({ job, set }: EditCall): boolean => (job ?? undefined) !== undefined || (set?.length ?? 0) > 0;
+
+/** @throws refusal that lists every problem of the edited file */
+function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: EditCall): JobEdit | undefined {
+  if (!isEdit(call)) return undefined;
+  const { job: file, set, source } = call;
+  // An edit that waits to be put in force is what the next one changes.
+  const present = requests.edit ?? inForce;
+  const request = {
+    ...(file === undefined || file === null ? {} : { job: file }),
+    ...(set === undefined ? {} : { set }),
+  };
+  const checked = checkEdit({ id, job: present.job, spec: inForce.spec }, request);
+  if (!checked.ok) throw refusal(checked.message);
+  const files = withFiles(present.files, call.files ?? {});
+  const identityKeys = { ...present.identityKeys, ...call.identityKeys };
+  mustHaveFiles(checked.spec, files);
+  return {
+    job: checked.job,
+    spec: checked.spec,
+    files,
+    ...(Object.keys(identityKeys).length === 0 ? {} : { identityKeys }),
+    source: source ?? `${JSON.stringify(checked.job, undefined, 2)}\n`,
+  };
+}
+
+/** Set-up would find out, on slices that are paid for. */
+function mustHaveFiles(spec: JobSpec, files: Readonly<Record<string, string>>): void {
+  const missing = filesNotGiven(spec, files);
+  if (missing.length === 0) return;
+  const lines = missing.map(({ path, at }) => `${formatPath(at)}: ${path} was not given with the job`);
+  const byFlag = missing.every(({ kind }) => kind === 'bundle') ? ', or the bundle alone (--bundle DIR)' : '';
+  throw refusal(
+    [...lines, `  name the whole job file (--file), which brings the files that it names${byFlag}`].join('\n'),
+  );
+}
+
+const stoppedPhase = (phase: JobPhase): string =>
+  phase === JobPhase.Paused || phase === JobPhase.Released ? phase : 'being stopped';

@@ -1,0 +1,79 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { JobInput, JobView } from '../../contract/job.js';
+import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
+import { JobPhase } from '../../domain/job-state.js';
+import type { Waiting } from './accept.js';
+import type { Attempt } from './attempt.js';
+import type { JobFacts } from './details.js';
+import type { JobFile } from './job-file.js';
+import type { Recovery } from './recovery.js';
+import type { Slices } from './slices.js';
+import type { JobCarry } from './state.js';
+import type { JobStory } from './story.js';
+
+/** The parts of a job that somebody looks at. */
+export interface ShownParts {
+  readonly carried: JobCarry;
+  readonly file: JobFile;
+  readonly story: JobStory;
+  readonly slices: Slices;
+  readonly attempt: Attempt;
+  readonly recovery: Recovery;
+}
+
+/** What the query `describe` answers. */
+export function jobView({ carried, file, story, slices, attempt, recovery }: ShownParts): JobView {
+  const { settings, submittedAt } = carried;
+  return {
+    id: workflowInfo().workflowId,
+    spec: file.spec,
+    project: settings.project,
+    ...(settings.label === undefined ? {} : { label: settings.label }),
+    submittedAt,
+    attempt: attempt.number,
+    preemptions: recovery.spent.preemption,
+    ...recovery.takenByQuota,
+    slices: slices.views,
+    login: { user: settings.loginUser, publicKey: settings.publicKey },
+    ...story.view(),
+  };
+}
+
+/**
+ * What `describe` answers before a worker has accepted the job.
+ * @throws Error for a job file that is wrong, which fails the query alone
+ */
+export function viewBeforeAccepted(input: JobInput, waiting: Waiting): JobView {
+  const { workflowId, startTime } = workflowInfo();
+  const resolved = resolveJob(input.job);
+  if (!resolved.ok) throw new Error(`job ${workflowId} is being checked: its job file is wrong`);
+  const submittedAt = startTime.getTime();
+  return {
+    id: workflowId,
+    spec: bindJobName(resolved.spec, workflowId),
+    project: resolved.spec.project ?? '',
+    phase: JobPhase.Queued,
+    phaseSince: submittedAt,
+    why: waiting.why ?? 'waits for a worker that checks it',
+    submittedAt,
+    attempt: 0,
+    preemptions: 0,
+    slices: [],
+    events: [{ at: submittedAt, text: 'submitted' }],
+  };
+}
+
+/** What Current Details are made from. */
+export function jobFacts({ carried, file, story, slices, attempt, recovery }: ShownParts): JobFacts {
+  return {
+    id: workflowInfo().workflowId,
+    spec: file.spec,
+    settings: carried.settings,
+    attempt: attempt.number,
+    spent: recovery.spent,
+    ...recovery.takenByQuota,
+    slices: slices.views,
+    ...(story.setback === undefined ? {} : { setback: story.setback }),
+    ...story.view(),
+  };
+}

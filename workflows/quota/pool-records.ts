@@ -1,0 +1,261 @@
+import type { Admission, Deliveries, GrantedLease, PoolFacts, SameFacts } from '../../contract/quota-activities.js';
+import { leaseKey, type LeaseMessage } from '../../domain/lease.js';
+import type { EpochMs } from '../../domain/units.js';
+import { afterChips } from '../../quota/decision/cool-downs.js';
+import { decide } from '../../quota/decide.js';
+import type { PoolSnapshot, Rebuilding } from '../../quota/published-state.js';
+import { NO_MEMORY, type Pool, type Preemption, type QuotaConfig, type QuotaMemory } from '../../quota/quota-config.js';
+import { meter } from '../meter.js';
+import { moveMemory, type TierMoves, tierMoves } from '../../quota/tier-moves.js';
+import type { PoolCarry, SettingsCarry } from './carried-state.js';
+import { HistoryLog, lineOf } from './history-log.js';
+import { type BookEvent, LeaseBook } from './lease-book.js';
+import { toLease, toRequest } from './lease-row.js';
+
+/**
+ * All that a run of the quota workflow knows of its pool: the book, the files in force, what decisions remember, an admin's
+ * word. What enters: messages, files, an admin's word, the time. What leaves: deliveries. It starts nothing and waits for
+ * nothing.
+ */
+export class PoolRecords {
+  readonly pool: string;
+  readonly book: LeaseBook;
+  readonly history: HistoryLog;
+  #facts: PoolFacts | undefined;
+  #memory: QuotaMemory;
+  #admission: Admission;
+  #nextAt: EpochMs | undefined;
+  #rebuilding: Rebuilding | undefined;
+  /** Of what is published: grows with each change. */
+  #changes = 0;
+  #changedAt: EpochMs;
+
+  constructor(pool: string, carry: PoolCarry & SettingsCarry, now: EpochMs) {
+    this.pool = pool;
+    this.book = new LeaseBook(carry.book, (event) => this.#onEvent(event));
+    this.history = new HistoryLog(pool, carry.book.epoch, now, carry.history);
+    this.#facts = carry.facts;
+    this.#memory = carry.memory;
+    this.#admission = carry.admission ?? { kind: 'open' };
+    this.#changedAt = now;
+  }
+
+  get facts(): PoolFacts | undefined {
+    return this.#facts;
+  }
+
+  get admission(): Admission {
+    return this.#admission;
+  }
+
+  /** To be carried over as they are. */
+  get settings(): SettingsCarry {
+    return { ...(this.#facts === undefined ? {} : { facts: this.#facts }), admission: this.#admission };
+  }
+
+  get memory(): QuotaMemory {
+    return this.#memory;
+  }
+
+  /** When time alone may change the decision. */
+  get nextAt(): EpochMs | undefined {
+    return this.#nextAt;
+  }
+
+  /** Nobody waits, nobody holds: only a message changes that. */
+  get isIdle(): boolean {
+    return this.book.waiting.length === 0 && this.book.leased.length === 0;
+  }
+
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** What is published is of another time from now on. */
+  touch(now: EpochMs): void {
+    this.#changes += 1;
+    this.#changedAt = now;
+  }
+
+  apply(messages: readonly LeaseMessage[], now: EpochMs): void {
+    for (const message of messages) this.book.apply(message, now);
+    this.touch(now);
+  }
+
+  /** A file that is wrong changes nothing: the last good one stays in force, and its problem is shown. */
+  takeFiles(read: PoolFacts | SameFacts, now: EpochMs): PoolFacts {
+    this.touch(now);
+    if ('same' in read) return this.#factsOfMark(read.same);
+    const before = this.#facts?.config;
+    // What comes beside a problem is what a worker knows to have been good last: for a run that knows nothing.
+    this.#facts = before && read.problem !== undefined ? { ...read, config: before } : read;
+    this.#moveTiers(tierMoves(before, this.#facts.config));
+    return this.#facts;
+  }
+
+  #moveTiers(moves: TierMoves): void {
+    if (moves.size === 0) return;
+    this.book.moveTiers(moves);
+    this.#memory = moveMemory(this.#memory, moves);
+  }
+
+  #factsOfMark(mark: string): PoolFacts {
+    if (this.#facts?.mark === mark) return this.#facts;
+    throw new TypeError(
+      `pool ${this.pool}: files of mark '${mark}' were not read, those of '${this.#facts?.mark}' were`,
+    );
+  }
+
+  /** @returns a sentence for who called */
+  admit(admission: Admission, by: string, now: EpochMs): string {
+    this.#admission = admission;
+    this.touch(now);
+    const { kind, reason } = admission;
+    this.history.add({ at: now, kind: 'admission', by, reason: reason === undefined ? kind : `${kind}: ${reason}` });
+    return admissionSentence(this.pool, kind, this.book);
+  }
+
+  /** As it was published before this run lost its memory. */
+  restoreAdmission(admission: Admission): void {
+    this.#admission = admission;
+  }
+
+  /** Undefined: it knows who holds what. */
+  get rebuilding(): Rebuilding | undefined {
+    return this.#rebuilding;
+  }
+
+  /** @param rebuilding undefined: it has ended */
+  noteRebuilding(rebuilding: Rebuilding | undefined, now: EpochMs): void {
+    this.#rebuilding = rebuilding;
+    this.touch(now);
+  }
+
+  /**
+   * Decides, and puts the decision down in the book, which then owes it to the jobs (`takeDeliveries`).
+   * @returns whether to decide again at once: what drains from now on lies on nobody's nominal quota
+   */
+  decide(now: EpochMs): boolean {
+    if (this.#admission.kind === 'draining') this.#drainAll(now);
+    const config = this.#facts?.config;
+    this.#nextAt = undefined;
+    if (!config) return false;
+    if (config.kind === 'limited') this.book.revokeUnconfirmed(config.tiers, now);
+    const { grants, preemptions, memory, nextAt } = decide(this.view(config, now), now);
+    this.#memory = memory;
+    this.#nextAt = nextAt;
+    for (const grant of grants) this.book.grant(grant, now);
+    for (const preemption of preemptions) this.book.revoke(preemption, this.#reasonOf(preemption), now);
+    if (grants.length + preemptions.length > 0) this.touch(now);
+    for (const { cause } of preemptions) meter.revoked(this.pool, cause);
+    for (let granted = 0; granted < grants.length; granted++) meter.granted(this.pool);
+    return preemptions.length > 0;
+  }
+
+  /** What the book owes to jobs and slices, at most so many of all kinds together; undefined: nothing. */
+  takeDeliveries(most: number): Deliveries | undefined {
+    if (!this.book.hasPending) return undefined;
+    const pending = this.book.takePending(most);
+    const isEmpty = Object.values(pending).every((list: readonly unknown[]) => list.length === 0);
+    if (isEmpty) return undefined;
+    const { grants, ...others } = pending;
+    return {
+      pool: this.pool,
+      epoch: this.book.epoch,
+      grants: grants.map((grant) => this.#withPurchase(grant)),
+      ...others,
+      restate: [],
+    };
+  }
+
+  view(config: QuotaConfig, now: EpochMs): Pool {
+    return {
+      config,
+      requests: this.book.waiting.map(toRequest),
+      leases: this.book.leased.map((row) => toLease(row, now)),
+      memory: this.#memory,
+      isFrozen: this.#admission.kind !== 'open',
+    };
+  }
+
+  /** As of the last change. */
+  snapshot(): PoolSnapshot {
+    const { config = NOTHING_TO_GIVE, source, problem } = this.#facts ?? {};
+    const { kind, reason } = this.#admission;
+    return {
+      pool: this.pool,
+      at: this.#changedAt,
+      epoch: this.book.epoch,
+      admission: kind,
+      ...(reason === undefined ? {} : { admissionReason: reason }),
+      ...(source === undefined ? {} : { source }),
+      ...(problem === undefined ? {} : { problem }),
+      ...(this.#rebuilding === undefined ? {} : { rebuilding: this.#rebuilding }),
+      view: this.view(config, this.#changedAt),
+    };
+  }
+
+  carry(): PoolCarry {
+    return { book: this.book.carry(), memory: this.#memory, history: this.history.carry() };
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  #onEvent(event: BookEvent): void {
+    this.history.add(lineOf(event));
+    const { kind, row } = event;
+    if (kind === 'chips' && row.zone !== undefined)
+      this.#memory = afterChips(this.#memory, { units: row.demand.units, tier: row.tier }, row.zone);
+  }
+
+  #drainAll(now: EpochMs): void {
+    const reason = `pool ${this.pool} is drained by an admin${this.#admission.reason ? `: ${this.#admission.reason}` : ''}`;
+    for (const { lease, state } of this.book.leased) {
+      if (state === 'draining') continue;
+      this.book.revoke({ id: leaseKey(lease), cause: 'quota' }, reason, now);
+      meter.revoked(this.pool, 'drain');
+    }
+  }
+
+  #withPurchase(grant: GrantedLease): GrantedLease {
+    const config = this.#facts?.config;
+    const tier = config?.kind === 'limited' ? config.rules?.tiers[grant.tier] : undefined;
+    return { ...grant, ...tier };
+  }
+
+  /** For the job's user, in one sentence. */
+  #reasonOf({ id, for: winner, cause }: Preemption): string {
+    const [loser, taker] = [this.book.get(id), this.book.get(winner)];
+    const who = taker ? `job ${taker.lease.job} of project ${taker.demand.project}` : 'another job';
+    switch (cause) {
+      case 'asking':
+        return `it got no chips in time, and ${who} waits for them`;
+      case 'parked':
+        return `it is paused, and ${who} waits for its chips`;
+      case 'quota':
+        return `project ${loser?.demand.project ?? ''} borrowed these chips, and ${who} has them in its quota`;
+    }
+  }
+}
+
+/** Shown while no file could be read: nothing is granted. */
+const NOTHING_TO_GIVE: QuotaConfig = { kind: 'limited', tiers: [], projects: [] };
+
+/** Of a run without memory. */
+export const emptyCarry = (epoch: number): PoolCarry => ({
+  book: { epoch, rows: [], freed: [], isRebuilding: true },
+  memory: NO_MEMORY,
+});
+
+function admissionSentence(pool: string, kind: Admission['kind'], book: LeaseBook): string {
+  const held = book.leased.filter(({ state }) => state !== 'draining').length;
+  const waiting = `${book.waiting.length} waiting`;
+  switch (kind) {
+    case 'open':
+      return `pool ${pool} is open: ${waiting} are looked at again`;
+    case 'frozen':
+      return `pool ${pool} is frozen: nothing new is granted, ${held} with a lease go on, ${waiting}`;
+    case 'draining':
+      return `pool ${pool} is drained: ${held} with a lease are asked to give it back and wait then, ${waiting}`;
+  }
+}

@@ -1,0 +1,135 @@
+import { condition, setHandler } from '@temporalio/workflow';
+import type { ApplyAnswer } from '../../contract/quota-activities.js';
+import type { QuotaConfig } from '../../quota/quota-config.js';
+import { admissionForm, applyForm, priorityCallForm } from '../../contract/quota-forms.js';
+import { mustBeForm, refusal } from '../human-call.js';
+import {
+  type AdmissionCall,
+  admissionUpdate,
+  type ApplyCall,
+  applyUpdate,
+  type PriorityCall,
+  priorityUpdate,
+} from '../../contract/quota.js';
+import type { PoolRecords } from './pool-records.js';
+
+/** What people's calls need of the workflow. */
+export interface UpdateContext {
+  /** True while the run hands over to the next one: what is changed now would be lost. */
+  readonly isEnding: () => boolean;
+  /** True once it knows who holds what. */
+  readonly isReady: () => boolean;
+  /** Checks and keeps the files. */
+  readonly applyFiles: (call: ApplyCall) => Promise<ApplyAnswer>;
+  /** Reads the files again; resolves when what was read is in force. */
+  readonly readFiles: () => Promise<void>;
+  readonly wake: () => void;
+}
+
+/**
+ * People's calls of a pool: `apply`, `admission`, `priority` (docs/quota.md). Who calls is told by the caller's own word
+ * (DESIGN.md 3, "Trust"). A validator refuses what the run can judge at once, and leaves no trace in its history; the rest
+ * is refused by a failed update. Both carry the same sentences.
+ */
+export function handleUpdates(records: PoolRecords, context: UpdateContext): void {
+  setHandler(applyUpdate, (call) => apply(records, context, call), {
+    validator: (call: ApplyCall) => {
+      mustBeOpen(context);
+      mustBeForm(applyForm, call);
+      mustBeAdmin(records, call.by, 'apply files to it');
+    },
+  });
+  setHandler(admissionUpdate, (call) => admit(records, context, call), {
+    validator: (call: AdmissionCall) => {
+      mustBeOpen(context);
+      mustBeForm(admissionForm, call);
+      mustBeAdmin(records, call.by, 'freeze, drain or thaw it');
+    },
+  });
+  setHandler(priorityUpdate, (call) => setPriority(records, context, call), {
+    validator: (call: PriorityCall) => {
+      mustBeOpen(context);
+      mustBeForm(priorityCallForm, call);
+      mustBeAllowedPriority(records, context, call);
+    },
+  });
+}
+
+async function apply(records: PoolRecords, context: UpdateContext, call: ApplyCall): Promise<{ message: string }> {
+  // A pool that has just begun does not know yet who its admins are.
+  await condition(context.isReady);
+  mustBeAdmin(records, call.by, 'apply files to it');
+  const wasAnybody = isWithoutAdmins(records);
+  const { isApplied, message } = await context.applyFiles(call);
+  if (!isApplied) throw refusal(message);
+  const names = [call.quotaFile?.name, call.poolFile?.name].filter((name) => name !== undefined).join(' and ');
+  // Who reads the history sees that nobody vouched for it: the first files of a pool may come from anybody.
+  const reason = wasAnybody ? `${names} (no admins were named)` : names;
+  records.history.add({ at: Date.now(), kind: 'applied', by: call.by, reason });
+  await context.readFiles();
+  return { message: isWithoutAdmins(records) ? `${message}\n${openToAll(records)}` : message };
+}
+
+const openToAll = ({ pool }: PoolRecords): string =>
+  `warning: pool ${pool} has no admins, so anybody may apply files to it, freeze and drain it: name them in the pool file ([quota] admins)`;
+
+async function admit(records: PoolRecords, context: UpdateContext, call: AdmissionCall): Promise<{ message: string }> {
+  await condition(context.isReady);
+  mustBeAdmin(records, call.by, 'freeze, drain or thaw it');
+  const reason = call.reason === undefined ? {} : { reason: call.reason };
+  const message = records.admit({ kind: call.admission, ...reason }, call.by, Date.now());
+  context.wake();
+  // What a worker reads it publishes: an idle pool would go on being shown as it was.
+  await context.readFiles();
+  return { message };
+}
+
+function setPriority(
+  records: PoolRecords,
+  context: UpdateContext,
+  { job, priority, by }: PriorityCall,
+): { message: string } {
+  const now = Date.now();
+  if (!records.book.setPriority(job, priority, now, by)) throw refusal(notHere(records, job));
+  records.touch(now);
+  context.wake();
+  return { message: `job ${job} has priority ${priority} of 1 (first) to 5 from now on` };
+}
+
+// Refusals -----------------------------------------------------------------------------------------------------------
+
+function mustBeOpen({ isEnding }: UpdateContext): void {
+  if (isEnding()) throw refusal('the pool is just handing over to its next run: repeat in a moment');
+}
+
+function mustBeAdmin(records: PoolRecords, by: string, what: string): void {
+  if (isAdmin(records.facts?.config, by)) return;
+  throw refusal(`'${by}' is no admin of pool ${records.pool} and may not ${what}; ${adminsOf(records)}`);
+}
+
+function mustBeAllowedPriority(records: PoolRecords, { isReady }: UpdateContext, { job, by }: PriorityCall): void {
+  if (!isReady()) throw refusal(`pool ${records.pool} is being rebuilt: repeat in a moment`);
+  const row = records.book.ofJob(job);
+  if (!row) throw refusal(notHere(records, job));
+  if (row.demand.user === by || isAdmin(records.facts?.config, by)) return;
+  throw refusal(
+    `job ${job} is of user '${row.demand.user}', and '${by}' is no admin of pool ${records.pool}; ${adminsOf(records)}`,
+  );
+}
+
+/** Where nobody is named, everybody is one. */
+function isAdmin(config: QuotaConfig | undefined, by: string): boolean {
+  const admins = adminNames(config);
+  return admins.length === 0 || admins.includes(by);
+}
+
+const isWithoutAdmins = ({ facts }: PoolRecords): boolean => adminNames(facts?.config).length === 0;
+
+const adminNames = (config: QuotaConfig | undefined): readonly string[] =>
+  config?.kind === 'limited' ? (config.rules?.admins ?? []) : [];
+
+const adminsOf = ({ facts }: PoolRecords): string =>
+  `its admins are ${adminNames(facts?.config).join(', ')} (pool file, admins)`;
+
+const notHere = ({ pool }: PoolRecords, job: string): string =>
+  `no job ${job} waits in pool ${pool} or holds a lease of it`;
