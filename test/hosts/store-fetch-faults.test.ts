@@ -260,6 +260,7 @@ describe('a large file of a module that its host cannot read from the store', ()
             const file = await store.file('lost.bin', { bytes: 4_000_000, endpoint });
             cutter.holdAnswerAfter(2_000_000);
             const applied = applyModule(await another({ port: ssh.port }), file.module);
+            await until('the answer to be held', cutter.holds);
             await partOf(host, 1_000_000);
             ssh.cut();
             const { kind, output } = await applied;

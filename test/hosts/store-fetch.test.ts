@@ -8,6 +8,7 @@ import type { HostSession } from './session.js';
 import { never, withHost } from './session.js';
 import { asWorker, MAY_NOT, MAY_READ, partOf, StoreWithRights } from './store-with-rights.js';
 import { startTcpCutter } from './tcp-cutter.js';
+import { until } from '../until.js';
 
 const NOT_ALLOWED = /the VM's service account may not read gs:\/\/jobs\/\S+ \(HTTP 403\)/;
 
@@ -112,6 +113,7 @@ describe('a large file of a module', () => {
         const file = await store.file('cut.bin', { bytes: 4_000_000, endpoint });
         cutter.holdAnswerAfter(2_000_000);
         const applied = applyModule(connection, file.module);
+        await until('the answer to be held', cutter.holds);
         await partOf(host, 1_000_000);
         cutter.cut();
         const { kind, output } = await applied;

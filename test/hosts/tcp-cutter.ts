@@ -11,6 +11,8 @@ export interface TcpCutter {
   cutAfter(bytesToHost: number | undefined): void;
   /** Passes no more on, and closes nothing, on the first connection to which so many bytes came from the host. */
   holdAnswerAfter(bytesFromHost: number): void;
+  /** Whether a connection has been held so. */
+  holds(): boolean;
   /** Bytes that came from the host so far, on all connections. */
   bytesFromHost(): number;
   /** Passes nothing on any more, and closes nothing: the other end seems to be gone. */
@@ -24,6 +26,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   let limit: number | undefined;
   let answerLimit: number | undefined;
   let answered = 0;
+  let holds = false;
   const server = createServer((near) => {
     accepted += 1;
     const far = connect(target, '127.0.0.1');
@@ -38,6 +41,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
       answered += chunk.length;
       if (answerLimit === undefined || fromHost < answerLimit) return;
       answerLimit = undefined;
+      holds = true;
       far.unpipe().pause();
     });
     near.pipe(far).pipe(near);
@@ -62,6 +66,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
     cut,
     cutAfter: (bytes) => void (limit = bytes),
     holdAnswerAfter: (bytes) => void (answerLimit = bytes),
+    holds: () => holds,
     bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
     close: async () => {
