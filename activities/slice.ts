@@ -29,22 +29,22 @@ export function sliceActivities({
 // The owner of this worker is the one that counts: whoever reaches Temporal can start a slice workflow with any input, and
 // can read the labels of other installations (docs/adr/0044).
 
-const isOther = ({ owner }: Pick<Installation, 'owner'>, named: string): boolean => owner === '' || named !== owner;
-
-const otherOwner = ({ owner }: Pick<Installation, 'owner'>, named: string, name: string): string =>
-  `${name}: the input names owner '${named}', and this installation is '${owner}'. It creates and deletes nothing of another`;
+/** What is wrong with the owner that an input names; undefined: it is this installation. */
+function otherOwner({ owner }: Pick<Installation, 'owner'>, named: string, name: string): string | undefined {
+  if (owner !== '' && named === owner) return undefined;
+  return `${name}: the input names owner '${named}', and this installation is '${owner}'. It creates and deletes nothing of another`;
+}
 
 /** An answer and no failure: a create call without an answer would be made again and again. */
 function refusalOfOther(installation: Installation, { ref, ownership }: MachinePlan): CreateAnswer | undefined {
-  if (!isOther(installation, ownership.owner)) return undefined;
   const message = otherOwner(installation, ownership.owner, ref.name);
-  return { kind: 'refused', scope: 'request', message };
+  return message === undefined ? undefined : { kind: 'refused', scope: 'request', message };
 }
 
 /** @throws ApplicationFailure InvalidInput, never retried: the workflow fails, and reports no lease as free. */
 function refuseOther(installation: Installation, { ref, owner: { owner } }: DeleteSliceInput): void {
-  if (!isOther(installation, owner)) return;
   const message = otherOwner(installation, owner, ref.name);
+  if (message === undefined) return;
   throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
 }
 

@@ -1,10 +1,9 @@
-import { cancellationSignal, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { outcomeObject } from '../../domain/store-layout.js';
 import type { AttemptInput, EndedBefore } from '../../contract/job-activities.js';
-import { beating } from './activity-end.js';
-import { StorePatience, tellJobOfTrouble } from './store-patience.js';
+import { readPatiently } from './store-patience.js';
 
 /**
  * Acts, unless the store holds the job's outcome: Temporal was then set back to an earlier time (a database from a backup, a
@@ -16,16 +15,9 @@ export async function unlessEnded<End>(
   act: () => Promise<End>,
 ): Promise<End | EndedBefore> {
   const { job } = input;
-  const stored = await storedOutcome(store, input);
+  const stored = await readPatiently(input, () => store.read(outcomeObject(job.id)));
   if (!stored) return act();
   const outcome = JSON.parse(stored.toString('utf8')) as Outcome;
   log.warn(`job ${job.id} has ${outcome.result} before, says its outcome in the store: nothing is run again`);
   return { kind: 'ended-before', outcome };
-}
-
-/** Nothing is begun while the store does not say. */
-async function storedOutcome(store: StorePort, input: AttemptInput): Promise<Buffer | undefined> {
-  const beat = beating();
-  const patience = new StorePatience(cancellationSignal(), tellJobOfTrouble(input));
-  return patience.through(() => store.read(outcomeObject(input.job.id))).finally(() => clearInterval(beat));
 }

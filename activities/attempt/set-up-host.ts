@@ -7,7 +7,7 @@ import {
   RunnerFailed,
   type SetUpListener,
 } from '../../cloud/hosts/port.js';
-import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
+import { isOfStore } from '../../cloud/store/port.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
@@ -90,12 +90,8 @@ export class HostSetUp {
 
   /** What is wrong with the host or on the way of a file, not with the connection: it may pass, and the job shall not die of it. */
   #hostFailure(error: unknown): FailedModule {
-    const isOfHost =
-      error instanceof HostFileError ||
-      error instanceof RunnerFailed ||
-      error instanceof StoreUnavailable ||
-      error instanceof StoreRefused;
-    if (!isOfHost || this.#context.signal.aborted) throw error;
+    const isOfHost = error instanceof HostFileError || error instanceof RunnerFailed;
+    if (!(isOfHost || isOfStore(error)) || this.#context.signal.aborted) throw error;
     const { journal } = this.#context;
     const { number } = this.#host;
     const module = this.#arriving ?? journal.firstUnready(number) ?? CONNECT;

@@ -1,4 +1,3 @@
-import { cancellationSignal, Context, log } from '@temporalio/activity';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
@@ -6,15 +5,15 @@ import { connectingKey } from '../connecting-key.js';
 import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
-import { messageOf } from '../failures.js';
 import { submittersKeys } from '../set-up-inputs.js';
-import { ActivityEnd, beating } from './activity-end.js';
+import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
 import { HostSilent, Patience } from './host-patience.js';
+import { jobTeller } from './job-teller.js';
 import { HostSetUp } from './set-up-host.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
-import { StorePatience, tellJobOfTrouble } from './store-patience.js';
+import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { submittedFiles } from './submitted-files.js';
 
 /**
@@ -29,11 +28,7 @@ export async function setUpHosts(
 ): Promise<SetUpEnd> {
   const { installation, store, machinesOf } = dependencies;
   const keys = await submittersKeys(installation, input.spec, input.identityKeys);
-  const beat = beating();
-  const tell = tellJobOfTrouble(input);
-  const files = await new StorePatience(cancellationSignal(), tell)
-    .through(() => submittedFiles(store, input.files))
-    .finally(() => clearInterval(beat));
+  const files = await readPatiently(input, () => submittedFiles(store, input.files));
   const all = modulePlans(input.spec, { files, keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
   const key = await connectingKey(installation, input.spec.ssh);
@@ -50,7 +45,7 @@ export async function setUpHosts(
     modules: plans.map(({ name }) => name),
     tell: tellWorkflow(input),
   });
-  const shipping = { ...dependencies, patience: new StorePatience(end.signal, tell) };
+  const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
   const context = { shipping, input, caller, plans, journal, patience, signal: end.signal };
   const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
   let ended: SetUpEnd | undefined;
@@ -94,13 +89,7 @@ function firstFailure(work: readonly Promise<SetUpEnd>[]): Promise<SetUpEnd> {
   });
 }
 
-/** Best effort: it is for those who look. */
-function tellWorkflow({ job, attempt }: AttemptInput): (news: SetUpNews) => void {
-  const { client } = Context.current();
-  return (news) => {
-    const handle = client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
-    handle.signal(setUpProgressSignal, { v: 1, attempt, ...news }).catch((error: unknown) => {
-      log.warn(`the job was not told how far its set-up is: ${messageOf(error)}`);
-    });
-  };
+function tellWorkflow(input: AttemptInput): (news: SetUpNews) => void {
+  const tell = jobTeller(input, setUpProgressSignal, 'how far its set-up is');
+  return (news) => tell({ v: 1, attempt: input.attempt, ...news });
 }

@@ -20,7 +20,7 @@ export class SliceGuard {
   readonly #warnings = new Map<number, string>();
   readonly lost: Promise<readonly LostSlice[]>;
   /** Hears when the provider begins to warn of a slice that still serves, warns of something else, or no more. */
-  onWarning: (slice: number, text: string | undefined) => void = () => undefined;
+  onWarning: (slice: number) => void = () => undefined;
   #report: (lost: readonly LostSlice[]) => void = () => undefined;
   #isLost = false;
 
@@ -100,7 +100,13 @@ export class SliceGuard {
     if (this.#warnings.get(slice) === warning) return;
     if (warning === undefined) this.#warnings.delete(slice);
     else this.#warnings.set(slice, warning);
-    this.onWarning(slice, warning && `the provider says ${warning} of this slice`);
+    this.onWarning(slice);
+  }
+
+  /** What the provider warns of now. */
+  warningOf(slice: number): string | undefined {
+    const warning = this.#warnings.get(slice);
+    return warning && `the provider says ${warning} of this slice`;
   }
 
   /** A direct look, which no lag of a listing can mislead. */

@@ -1,8 +1,9 @@
-import { Context, log } from '@temporalio/activity';
-import { StoreRefused, StoreUnavailable } from '../../cloud/store/port.js';
+import { cancellationSignal, log } from '@temporalio/activity';
+import { isOfStore, StoreUnavailable } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
-import { messageOf } from '../failures.js';
+import { beating } from './activity-end.js';
+import { jobTeller } from './job-teller.js';
 import { pause } from './pause.js';
 
 /**
@@ -32,8 +33,7 @@ export class StorePatience {
         try {
           return await call();
         } catch (error) {
-          const isOfStore = error instanceof StoreUnavailable || error instanceof StoreRefused;
-          if (!isOfStore || this.#signal.aborted) throw error;
+          if (!isOfStore(error) || this.#signal.aborted) throw error;
           log.warn(`waiting for the store: ${error.message}`);
           this.#waits(id, error, Date.now() - since);
           await pause(pauseMs, this.#signal);
@@ -63,13 +63,15 @@ export class StorePatience {
 const LONGEST_PAUSE_MS = 15_000;
 const TELL_AFTER_MS = 10_000;
 
-/** Best effort: it is for those who look. */
-export function tellJobOfTrouble({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
-  return (what) => {
-    const handle = Context.current().client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
-    const news = { v: 1, attempt, ...(what === undefined ? {} : { what }) } as const;
-    handle.signal(attemptTroubleSignal, news).catch((error: unknown) => {
-      log.warn(`the job was not told of its store: ${messageOf(error)}`);
-    });
-  };
+/** For the patience of one attempt: the job is told of its store. */
+export function tellJobOfTrouble(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
+  const tell = jobTeller(input, attemptTroubleSignal, 'of its store');
+  return (what) => tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what }) });
+}
+
+/** Reads what an activity begins with, and beats meanwhile: nothing is begun while the store does not say. */
+export function readPatiently<T>(input: Pick<AttemptInput, 'job' | 'attempt'>, read: () => Promise<T>): Promise<T> {
+  const beat = beating();
+  const patience = new StorePatience(cancellationSignal(), tellJobOfTrouble(input));
+  return patience.through(read).finally(() => clearInterval(beat));
 }

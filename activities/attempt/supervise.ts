@@ -1,7 +1,7 @@
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { log } from '@temporalio/activity';
 import { commandContainer, commandScript } from '../../domain/modules/command.js';
-import type { HostConnection, HostTarget, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
 import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -17,7 +17,9 @@ import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
+import { isOver, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
+import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
 import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
@@ -37,7 +39,7 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
   );
   const callerUntil = (signal: AbortSignal): HostCaller => new HostCaller(dependencies.hosts, key, signal, guard);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
-  guard.onWarning = (slice, text) => supervision.warn(slice, text);
+  guard.onWarning = (slice) => supervision.warn(slice);
   const ended = supervision.run();
   ended.catch(() => undefined);
   let result: AttemptEnd | undefined;
@@ -73,8 +75,6 @@ class Supervision {
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
   /** What hosts have said of their ends, also while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
-  /** By slice: what the provider warns of. */
-  readonly #warnings = new Map<number, string>();
   readonly #silence: SilenceWatch | undefined;
   #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
@@ -107,11 +107,9 @@ class Supervision {
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
-    return 'kind' in ends ? this.#report(silenceEnd(ends), 'silent', []) : this.#reportEnds(ends);
-  }
-
-  #reportEnds(ends: readonly HostEnd[]): Promise<AttemptEnd> {
-    return this.#report(commandEnd(ends), hostsFact(ends), ends);
+    return 'kind' in ends
+      ? this.#report(silenceEnd(ends), 'silent', [])
+      : this.#report(commandEnd(ends), hostsFact(ends), ends);
   }
 
   /** The end of the attempt. It never resolves if a slice is found to be lost: then the guard's report is the attempt's end. */
@@ -167,21 +165,19 @@ class Supervision {
     const cut = [...this.#streams].filter(([host]) => !this.#stored.has(host));
     const said = cut.map(([host, stream]) => {
       const knownUntil = stream.heldSince ?? this.#heardAt.get(host) ?? 0;
-      return stream.lostTail(lostTailText(knownUntil - ON_ITS_WAY_MS, end));
+      return stream.lostTail(lostTailText(knownUntil, end));
     });
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
     await Promise.race([Promise.allSettled(said), patience]);
   }
 
-  /** What the provider warns of in this slice from now on, for the command; undefined: it has cleared. */
-  warn(slice: number, text: string | undefined): void {
-    if (text === undefined) this.#warnings.delete(slice);
-    else this.#warnings.set(slice, text);
+  /** What the provider warns of in this slice, or that it warns no more, for the command. */
+  warn(slice: number): void {
     for (const host of this.#running.keys()) if (host.target.slice === slice) void this.#tellWarning(host);
   }
 
   async #tellWarning({ target }: AttemptHost): Promise<void> {
-    const reason = this.#warnings.get(target.slice);
+    const reason = this.#guard.warningOf(target.slice);
     try {
       await this.#caller.on(target, (connection) => connection.warnRun(this.#runId, reason));
     } catch (error) {
@@ -234,7 +230,7 @@ class Supervision {
       return { kind: 'fenced', at, epoch: started.epoch };
     }
     this.#silence?.reading(host, started, () => stream.position);
-    if (this.#warnings.has(target.slice)) void this.#tellWarning(host);
+    if (this.#guard.warningOf(target.slice) !== undefined) void this.#tellWarning(host);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
       this.#heardAt.set(host, Date.now());
@@ -289,18 +285,6 @@ class Supervision {
   }
 }
 
-/** Nobody goes on with this supervision. */
-const isOver = ({ kind }: AttemptEnd): boolean => kind === 'slices-lost' || kind === 'exited' || kind === 'run-lost';
-
-/** Output is read on a host at most so long after it was printed, and before it came in here. */
-const ON_ITS_WAY_MS = 5_000;
-
-function lostTailText(since: EpochMs, end: AttemptEnd): string {
-  const why = end.kind === 'slices-lost' ? `: ${end.slices.map(({ message }) => message).join('; ')}` : '';
-  const bound = Math.ceil((Date.now() - since) / 1000);
-  return `what this host may have printed after ${new Date(since).toISOString()} is not stored; that is ${bound} s at most${why}`;
-}
-
 function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
   return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }
@@ -312,46 +296,6 @@ function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
     return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
   });
 }
-
-/** What is starting may yet come to nothing (an accelerator that stays busy), and is then started by whoever asks next. */
-function hasBegun({ kind }: RunStatus): boolean {
-  return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
-}
-
-function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
-  switch (status.kind) {
-    case 'starting':
-    case 'running':
-      return undefined;
-    case 'exited': {
-      const { code, signal, startedAt, endedAt, isStopped, host } = status;
-      const exit = {
-        at,
-        code,
-        startedAt,
-        endedAt,
-        isStopped,
-        ...(signal === undefined ? {} : { signal }),
-        ...(host === undefined ? {} : { host }),
-      };
-      return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
-    }
-    case 'lost':
-      return { kind: 'run-lost', at, message: 'the command is gone without an exit code (the host was restarted)' };
-    case 'orphaned':
-      return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
-    case 'blocked':
-      return { kind: 'run-lost', at, message: status.message };
-    case 'absent':
-      return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
-  }
-}
-
-const isShutDown = (
-  end: HostEnd,
-): end is Extract<HostEnd, { readonly kind: 'done' | 'failed' }> & { readonly host: 'stopping' | 'preempted' } =>
-  'host' in end && (end.host === 'stopping' || end.host === 'preempted');
-const isGood = (end: HostEnd): boolean => end.kind === 'done' && !isShutDown(end);
 
 /**
  * How long the API is asked about the slices of a command that a shutdown may have ended: 30 s of a Spot VM's shutdown, 60 s in

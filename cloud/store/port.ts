@@ -63,6 +63,10 @@ export class StoreUnavailable extends Error {
 export class StoreRefused extends Error {
   override readonly name = 'StoreRefused';
 }
+/** Not to be had from the store now, whyever. */
+export const isOfStore = (error: unknown): error is StoreUnavailable | StoreRefused =>
+  error instanceof StoreUnavailable || error instanceof StoreRefused;
+
 /** What was read for an upload is not what its source said: its message continues a sentence that begins with the source. */
 export class SourceChanged extends Error {
   override readonly name = 'SourceChanged';

@@ -1,0 +1,23 @@
+import { Context, log } from '@temporalio/activity';
+import type { SignalDefinition } from '@temporalio/common';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { messageOf } from '../failures.js';
+
+/**
+ * Signals the job of this activity. Best effort: it is for those who look.
+ * @param ofWhat for the log, where it fails: "the job was not told .."
+ */
+export function jobTeller<News>(
+  { job }: Pick<AttemptInput, 'job'>,
+  signal: SignalDefinition<[News]>,
+  ofWhat: string,
+): (news: News) => void {
+  // Looked up now: whoever tells may be called by a connection that another activity opened.
+  const { client } = Context.current();
+  return (news) => {
+    const handle = client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
+    handle.signal(signal, news).catch((error: unknown) => {
+      log.warn(`the job was not told ${ofWhat}: ${messageOf(error)}`);
+    });
+  };
+}

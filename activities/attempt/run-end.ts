@@ -1,0 +1,44 @@
+import type { RunStatus } from '../../cloud/hosts/port.js';
+import type { HostEnd } from '../../domain/recovery/host-ends.js';
+
+/** What is starting may yet come to nothing (an accelerator that stays busy), and is then started by whoever asks next. */
+export function hasBegun({ kind }: RunStatus): boolean {
+  return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
+}
+
+/** Undefined: it goes on. */
+export function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
+  switch (status.kind) {
+    case 'starting':
+    case 'running':
+      return undefined;
+    case 'exited': {
+      const { code, signal, startedAt, endedAt, isStopped, host } = status;
+      const exit = {
+        at,
+        code,
+        startedAt,
+        endedAt,
+        isStopped,
+        ...(signal === undefined ? {} : { signal }),
+        ...(host === undefined ? {} : { host }),
+      };
+      return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
+    }
+    case 'lost':
+      return { kind: 'run-lost', at, message: 'the command is gone without an exit code (the host was restarted)' };
+    case 'orphaned':
+      return { kind: 'run-lost', at, message: 'the runner that held the command was killed' };
+    case 'blocked':
+      return { kind: 'run-lost', at, message: status.message };
+    case 'absent':
+      return { kind: 'run-lost', at, message: 'the host knows nothing of the command that was started on it' };
+  }
+}
+
+/** A preemption, or a shutdown of its system, may have ended it. */
+export const isShutDown = (
+  end: HostEnd,
+): end is Extract<HostEnd, { readonly kind: 'done' | 'failed' }> & { readonly host: 'stopping' | 'preempted' } =>
+  'host' in end && (end.host === 'stopping' || end.host === 'preempted');
+export const isGood = (end: HostEnd): boolean => end.kind === 'done' && !isShutDown(end);
