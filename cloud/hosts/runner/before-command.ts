@@ -30,7 +30,7 @@ await_devices() {
   done
 }
 
-blocked() { printf '%s\\n' "$*" > "$run/blocked.new" && mv -f "$run/blocked.new" "$run/blocked"; }
+blocked() { put_line "$run/blocked" "$*"; }
 
 # libtpu refuses to start beside this file where it may not open it. Locked by nobody, open nowhere: nobody's any more.
 clear_lock_files() {
