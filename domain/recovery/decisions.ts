@@ -42,6 +42,12 @@ export interface Decisions {
     | Failure;
 }
 
+/**
+ * `patience: 'shutdown'`: how long the API is asked about the slices of a command that a shutdown may have ended. 30 s of a Spot
+ * VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
+ */
+export const SHUTDOWN_PATIENCE_MS = 120_000;
+
 type Interruption =
   /** Stopped with notice and grace, and its end is awaited. */
   | { readonly do: 'save' }
