@@ -1,5 +1,7 @@
+import type { Decisions } from '../domain/recovery/decisions.js';
 import { FACTS, type Question } from '../domain/recovery/facts.js';
-import { type Decisions, type Row, ROWS } from '../domain/recovery/rows.js';
+import type { Row } from '../domain/recovery/row.js';
+import { ROWS } from '../domain/recovery/rows.js';
 
 const HEAD = `# How a job recovers
 

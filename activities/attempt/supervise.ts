@@ -4,6 +4,7 @@ import { commandContainer, commandScript } from '../../domain/modules/command.js
 import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
 import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
+import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { commandEnd, type HostEnd, hostsFact, preemptedSlices, shutDownEnd } from '../../domain/recovery/host-ends.js';
 import { logPrefix } from '../../domain/store-layout.js';
@@ -296,12 +297,6 @@ function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
     return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
   });
 }
-
-/**
- * How long the API is asked about the slices of a command that a shutdown may have ended: 30 s of a Spot VM's shutdown, 60 s in
- * which its node may still be READY, and as much again as its shutdown. Then nothing speaks against the end (docs/adr/0040).
- */
-const SHUTDOWN_PATIENCE_MS = 120_000;
 
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
 const SHUTDOWN_GRACE_MS = 30_000;

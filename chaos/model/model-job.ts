@@ -1,16 +1,15 @@
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
+import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { commandEnd, type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { conditionFact, REFUSALS } from '../../domain/recovery/slice-loss.js';
 import type { Ownership } from '../../domain/slice.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import type { AskedJob, Told } from '../oracle/evidence.js';
 import type { VirtualCloud } from './virtual-cloud.js';
 
-/** As long as `activities/attempt/supervise.ts` looks, and two NOT_FOUNDs lie apart. */
-const SHUTDOWN_PATIENCE_MS = 60_000;
-const NOT_FOUND_APART_MS = 5_000;
 const GRACE_MS = 30_000;
 const SAVING_MS = 2_000;
 const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0 };
@@ -222,7 +221,8 @@ export class ModelJob {
     const condition = conditionFact(this.#cloud.look(this.#node));
     let seen = decide('slice seen', { look: 'in the listing', condition });
     if (seen.do === 'look directly') {
-      const isSecond = this.#missingSince !== undefined && this.#cloud.now - this.#missingSince >= NOT_FOUND_APART_MS;
+      const isSecond =
+        this.#missingSince !== undefined && this.#cloud.now - this.#missingSince >= DEFAULT_TIMINGS.notFoundApartMs;
       seen = decide('slice seen', { look: isSecond ? 'directly, a second time' : 'directly', condition });
     }
     if (seen.do === 'report loss') return seen.cause;

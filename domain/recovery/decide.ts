@@ -1,5 +1,7 @@
+import type { Decisions } from './decisions.js';
 import { type Facts, FACTS, type Question } from './facts.js';
-import { type Decisions, type Row, ROWS } from './rows.js';
+import type { Row } from './row.js';
+import { ROWS } from './rows.js';
 
 /**
  * The one decision of a job about how it goes on. Pure: workflows and activities gather the facts, ask, and carry out what it says.

@@ -1,0 +1,76 @@
+import type { Budget } from './budgets.js';
+
+/** What a job, or its worker, does next. Each question has decisions of its own. */
+export interface Decisions {
+  'slice seen':
+    | { readonly do: 'keep' }
+    | { readonly do: 'look directly' }
+    | { readonly do: 'wait, look again' }
+    | { readonly do: 'report loss'; readonly cause: 'preempted' | 'failed' };
+  'command ended':
+    | { readonly do: 'look at slices'; readonly patience: 'none' | 'shutdown' }
+    | { readonly do: 'report end' }
+    /** The guard of the slices reports it. */
+    | { readonly do: 'report loss' }
+    /** Of the slices whose hosts said so. */
+    | { readonly do: 'report preemption' }
+    | { readonly do: 'report lost run' };
+  'worker failed': { readonly do: 'other worker'; readonly pause: boolean } | { readonly do: 'end attempt' };
+  'set-up interrupted': Interruption;
+  'command interrupted': Interruption;
+  'step due':
+    | { readonly do: 'use lease' }
+    | { readonly do: 'wait for lease' }
+    | { readonly do: 'save' }
+    | { readonly do: 'give back'; readonly to: 'pool' | 'person'; readonly next: 'ask again' | 'rest' }
+    | { readonly do: 'pause' }
+    | { readonly do: 'rest' }
+    | { readonly do: 'start anew' };
+  'not ready':
+    | Retry
+    | Failure
+    | { readonly do: 'next zone' }
+    /** With a pause that doubles; the slices that are there stay. */
+    | { readonly do: 'ask again' }
+    | { readonly do: 'ask for lease' };
+  'attempt ended':
+    | { readonly do: 'keep' }
+    | { readonly do: 'succeed' }
+    | { readonly do: 'stored outcome' }
+    | { readonly do: 'loop' }
+    | Retry
+    | Failure;
+}
+
+/**
+ * `patience: 'shutdown'`: how long the API is asked about the slices of a command that a shutdown may have ended. 30 s of a Spot
+ * VM's shutdown, 60 s in which its node may still be READY, and as much again as its shutdown (docs/adr/0040).
+ */
+export const SHUTDOWN_PATIENCE_MS = 120_000;
+
+type Interruption =
+  /** Stopped with notice and grace, and its end is awaited. */
+  | { readonly do: 'save' }
+  /** Its own end counts. */
+  | { readonly do: 'believe end' }
+  | { readonly do: 'interrupt' };
+
+/** Another try, paid by a budget, after these slices were replaced. `all, next zone`: a gang lies in one zone. */
+interface Retry {
+  readonly do: 'retry';
+  readonly budget: Budget;
+  readonly replace: 'nothing' | 'lost slices' | 'its slice' | 'all, next zone';
+}
+interface Failure {
+  readonly do: 'fail';
+  readonly by: Budget;
+  /** The budget `by` is spent; otherwise no retry would help, or none is allowed. */
+  readonly spent?: true;
+  /** A command that loops gave up. */
+  readonly loop?: true;
+}
+
+export const lost = (cause: 'preempted' | 'failed') => ({ do: 'report loss', cause }) as const;
+export const retry = (budget: Budget, replace: Retry['replace']) => ({ do: 'retry', budget, replace }) as const;
+export const failed = (by: Budget) => ({ do: 'fail', by }) as const;
+export const outOf = (by: Budget) => ({ do: 'fail', by, spent: true }) as const;

@@ -1,0 +1,137 @@
+import { failed, lost, outOf, retry } from './decisions.js';
+import type { Rows } from './row.js';
+
+const EVIDENCE = ['preempted', 'failed', 'deleting', 'missing', 'foreign', 'wrong host key'] as const;
+const DIRECT = ['directly', 'directly, a second time'] as const;
+/** Refusals that repeating alone does not end. */
+const LASTING = ['zone refused for good', 'request refused', 'refused, unknown'] as const;
+
+/** Slices that may be lost, and slices that are not there yet. */
+export const SLICE_ROWS: Pick<Rows, 'slice seen' | 'not ready'> = {
+  'slice seen': [
+    { name: 'the slice is there', when: { condition: ['ready', 'waiting'] }, decision: { do: 'keep' } },
+    { name: 'an API that does not answer is no evidence', when: { condition: 'no answer' }, decision: { do: 'keep' } },
+    {
+      name: 'a listing may lag behind',
+      when: { look: 'in the listing', condition: EVIDENCE },
+      decision: { do: 'look directly' },
+    },
+    {
+      name: 'one NOT_FOUND is no evidence',
+      when: { look: 'directly', condition: 'missing' },
+      decision: { do: 'wait, look again' },
+    },
+    // An address may have gone to another machine before the API says so (marin#6450); nothing is sent to that one.
+    {
+      name: 'a host key of another machine, once',
+      when: { look: 'directly', condition: 'wrong host key' },
+      decision: { do: 'wait, look again' },
+    },
+    {
+      name: 'a host key of another machine, twice and apart',
+      when: { look: 'directly, a second time', condition: 'wrong host key' },
+      decision: lost('failed'),
+    },
+    // Google does not promise to say PREEMPTED (facts/cloud-tpu.md 1.4): a spot slice that vanished was taken.
+    {
+      name: 'NOT_FOUND, twice and apart',
+      when: { look: 'directly, a second time', condition: 'missing' },
+      decision: lost('preempted'),
+    },
+    {
+      name: 'the API says that it was preempted',
+      when: { look: DIRECT, condition: 'preempted' },
+      decision: lost('preempted'),
+    },
+    { name: 'the API says that it failed', when: { look: DIRECT, condition: 'failed' }, decision: lost('failed') },
+    { name: 'the slice is being deleted', when: { look: DIRECT, condition: 'deleting' }, decision: lost('failed') },
+    {
+      name: 'its name belongs to another resource',
+      when: { look: DIRECT, condition: 'foreign' },
+      decision: lost('failed'),
+    },
+  ],
+  'not ready': [
+    {
+      name: 'a slice was preempted by the provider',
+      when: { because: 'preempted', preemption: 'left' },
+      decision: retry('preemption', 'lost slices'),
+    },
+    {
+      name: 'a slice was preempted, and the budget is spent',
+      when: { because: 'preempted', preemption: 'spent' },
+      decision: outOf('preemption'),
+    },
+    {
+      name: 'a slice failed',
+      when: { because: 'failed', infrastructure: 'left' },
+      decision: retry('infrastructure', 'lost slices'),
+    },
+    // A stall of one zone says nothing of another. The whole gang leaves it.
+    {
+      name: 'timeouts.provision is over',
+      when: { because: 'late', infrastructure: 'left' },
+      decision: retry('infrastructure', 'all, next zone'),
+    },
+    {
+      name: 'a slice failed or is late, and the budget is spent',
+      when: { because: ['failed', 'late'], infrastructure: 'spent' },
+      decision: outOf('infrastructure'),
+    },
+    // Nobody's fault, and it passes: no budget pays, and no number of refusals is final.
+    { name: 'the zone has no capacity or quota', when: { because: 'zone refused' }, decision: { do: 'next zone' } },
+    {
+      name: 'the cloud refuses for a moment',
+      when: { because: 'refused for a moment', refusals: 'few' },
+      decision: { do: 'ask again' },
+    },
+    {
+      name: 'the moment does not pass in this zone',
+      when: { because: 'refused for a moment', refusals: 'many' },
+      decision: { do: 'next zone' },
+    },
+    // A person ends it, at any time: rights, credentials, billing.
+    {
+      name: 'the installation lacks rights',
+      when: { because: 'installation refused' },
+      decision: { do: 'ask again' },
+    },
+    {
+      name: 'another zone may accept what this one refuses',
+      when: { because: LASTING, zones: 'left' },
+      decision: { do: 'next zone' },
+    },
+    {
+      name: 'every zone refuses the request of a job that never ran',
+      when: { because: 'request refused', zones: 'none', command: 'never ran' },
+      decision: failed('infrastructure'),
+    },
+    {
+      name: 'every zone refuses what was accepted before',
+      when: { because: 'request refused', zones: 'none', command: 'ran before', infrastructure: 'left' },
+      decision: retry('infrastructure', 'all, next zone'),
+    },
+    {
+      name: 'every zone refuses, for a reason that may pass',
+      when: { because: ['zone refused for good', 'refused, unknown'], zones: 'none', infrastructure: 'left' },
+      decision: retry('infrastructure', 'all, next zone'),
+    },
+    {
+      name: 'every zone refuses a job that never ran, and the budget is spent',
+      when: {
+        because: ['zone refused for good', 'refused, unknown'],
+        zones: 'none',
+        command: 'never ran',
+        infrastructure: 'spent',
+      },
+      decision: outOf('infrastructure'),
+    },
+    {
+      name: 'every zone refuses a job that ran before, and the budget is spent',
+      when: { because: LASTING, zones: 'none', command: 'ran before', infrastructure: 'spent' },
+      decision: { do: 'next zone' },
+    },
+    { name: 'the lease does not stand', when: { because: 'lease lost' }, decision: { do: 'ask for lease' } },
+    { name: 'timeouts.queue is over', when: { because: 'queue time over' }, decision: failed('infrastructure') },
+  ],
+};
