@@ -8,32 +8,12 @@ import type { Ownership } from '../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import type { QuotaLease, QuotaRequest } from '../../quota/quota-config.js';
 import type { AskedJob, Told } from '../oracle/evidence.js';
+import { GRACE_MS, Processes, type Program } from './processes.js';
 import type { VirtualCloud } from './virtual-cloud.js';
 
-const GRACE_MS = 30_000;
-const SAVING_MS = 2_000;
+/** A stop that nobody answers is over after this. */
+const STOP_MS = 2 * GRACE_MS;
 const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0 };
-
-export interface Program {
-  readonly runsMs: number;
-  readonly code: number;
-  readonly onTerm: 'saves' | 'dies' | 'ignores';
-}
-
-interface Process {
-  readonly host: number;
-  readonly id: string;
-  readonly startedAt: number;
-  number: number;
-  /** When it got SIGTERM, and who sent it. */
-  term?: { readonly at: number; readonly byUs: boolean };
-  end?: {
-    readonly at: number;
-    readonly code: number;
-    readonly host: 'up' | 'stopping' | 'preempted';
-    readonly isStopped: boolean;
-  };
-}
 
 /**
  * One job, carried as its decisions say and no further: every branch below is an answer of `domain/recovery` or `quota`. What it does
@@ -41,7 +21,6 @@ interface Process {
  */
 export class ModelJob {
   readonly asked: AskedJob;
-  readonly told: Told[] = [];
   phase:
     'waiting' | 'replacing' | 'creating' | 'running' | 'stopping' | 'leaving' | 'succeeded' | 'failed' | 'cancelled' =
     'waiting';
@@ -49,7 +28,7 @@ export class ModelJob {
   why = '';
   readonly #cloud: VirtualCloud;
   readonly #demand: Omit<QuotaRequest, 'id'>;
-  readonly #program: Program;
+  readonly #processes: Processes;
   readonly #chips: number;
   #lease = 1;
   #grantedAt = 0;
@@ -60,7 +39,6 @@ export class ModelJob {
   #generation = 0;
   #attempt = 0;
   #used: Retries = { preemption: 0, infrastructure: 0, task: 0 };
-  #processes: Process[] = [];
   #missingSince: number | undefined;
   #endedAt: number | undefined;
   #stopAt: number | undefined;
@@ -74,9 +52,13 @@ export class ModelJob {
   ) {
     this.#cloud = cloud;
     this.asked = asked;
-    this.#program = work.program;
+    this.#processes = new Processes(cloud, asked, work.program);
     this.#chips = work.chips;
     this.#demand = work.demand;
+  }
+
+  get told(): readonly Told[] {
+    return this.#processes.told;
   }
 
   get isOver(): boolean {
@@ -136,7 +118,7 @@ export class ModelJob {
   }
 
   step(): void {
-    this.#processesGoOn();
+    this.#processes.goOn(this.#endedAt !== undefined);
     switch (this.phase) {
       case 'creating':
         this.#watchCreation();
@@ -169,7 +151,7 @@ export class ModelJob {
     if (step.do === 'save') {
       this.phase = 'stopping';
       this.#stopAt = this.#cloud.now;
-      this.#signal(true, this.#isDraining ? '{"v":1,"cause":"quota"}' : '{"v":1,"cause":"stop"}');
+      this.#processes.stop(this.#isDraining ? '{"v":1,"cause":"quota"}' : '{"v":1,"cause":"stop"}');
     } else if (step.do === 'give back') this.#giveBack();
   }
 
@@ -265,74 +247,12 @@ export class ModelJob {
     this.#attempt += 1;
     this.#isHeld = true;
     this.#endedAt = undefined;
-    this.#processes = Array.from({ length: this.asked.hosts }, (_, host) => ({
-      host,
-      id: `${this.#node}.${this.#attempt}.${host}`,
-      startedAt: this.#cloud.now,
-      number: 0,
-    }));
-    for (const each of this.#processes) this.#tell(each, 'BEGIN', this.#node);
+    this.#processes.begin(this.#node, this.#attempt);
     this.phase = 'running';
   }
 
-  /** What processes do by themselves, by their VM, and at a signal. */
-  #processesGoOn(): void {
-    const vm = this.#cloud.vm(this.#node);
-    if (vm === undefined) {
-      // Whatever is known of an end lay on the VM: what nobody read is gone with it.
-      if (this.#endedAt === undefined) this.#vmIsGone();
-      return;
-    }
-    if (vm !== 'up') this.#signal(false, '');
-    for (const each of this.#processes) {
-      if (each.end !== undefined) continue;
-      const { now } = this.#cloud;
-      const { runsMs, code, onTerm } = this.#program;
-      const isSaved = each.term !== undefined && onTerm === 'saves' && now - each.term.at >= SAVING_MS;
-      const isKilled =
-        each.term !== undefined && (onTerm === 'dies' || (each.term.byUs && now - each.term.at >= GRACE_MS));
-      if (now - each.startedAt >= runsMs) this.#processEnds(each, { code, isEarly: false }, vm);
-      else if (isSaved) this.#processEnds(each, { code: 0, isEarly: true }, vm);
-      else if (isKilled) this.#processEnds(each, { code: 143, isEarly: true }, vm);
-    }
-  }
-
-  #vmIsGone(): void {
-    for (const each of this.#processes) if (each.end === undefined) this.#tell(each, 'GONE', '');
-    this.#processes = [];
-  }
-
-  #processEnds(
-    each: Process,
-    { code, isEarly }: { code: number; isEarly: boolean },
-    host: 'up' | 'stopping' | 'preempted',
-  ): void {
-    each.end = { at: this.#cloud.now, code, host, isStopped: each.term?.byUs === true };
-    this.#tell(each, 'END', `${code} ${isEarly ? 'early' : 'all'}`);
-  }
-
-  #signal(byUs: boolean, notice: string): void {
-    for (const each of this.#processes) {
-      if (each.end !== undefined || each.term !== undefined) continue;
-      each.term = { at: this.#cloud.now, byUs };
-      this.#tell(each, 'TERM', notice);
-    }
-  }
-
-  #ends(): readonly HostEnd[] {
-    return this.#processes.flatMap(({ host, end, startedAt }): readonly HostEnd[] => {
-      if (end === undefined) return [];
-      const { at: endedAt, code, isStopped, host: condition } = end;
-      const exit = { at: { slice: 0, host }, code, startedAt, endedAt, isStopped, host: condition };
-      return [{ kind: code === 0 ? 'done' : 'failed', ...exit }];
-    });
-  }
-
   #watchCommand(): void {
-    const ends = this.#ends();
-    const isEnd =
-      ends.length > 0 && (ends.length === this.#processes.length || ends.some(({ kind }) => kind === 'failed'));
-    if (isEnd) this.#commandEnded(ends);
+    if (this.#processes.haveDecided) this.#commandEnded(this.#processes.ends);
     else {
       const loss = this.#lossSeen();
       if (loss !== undefined) this.#attemptEnded(loss === 'preempted' ? 'slices preempted' : 'slices failed');
@@ -342,29 +262,30 @@ export class ModelJob {
   #commandEnded(ends: readonly HostEnd[]): void {
     const hosts = hostsFact(ends);
     this.#endedAt ??= this.#cloud.now;
-    const first = decide('command ended', { hosts, slices: 'not looked at' });
-    const loss = first.do === 'look at slices' ? this.#lossSeen() : undefined;
-    const patienceMs = first.do === 'look at slices' && first.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
-    if (first.do === 'look at slices' && loss === undefined && this.#cloud.now - this.#endedAt < patienceMs) return;
-    const answer =
-      first.do === 'look at slices'
-        ? decide('command ended', { hosts, slices: loss === undefined ? 'there' : 'lost' })
-        : first;
-    // Not all builds have all of these answers: read as words.
-    const todo: string = answer.do;
-    if (todo === 'report loss' || todo === 'report preemption')
-      this.#attemptEnded(loss === 'failed' ? 'slices failed' : 'slices preempted');
-    else if (todo === 'report lost run') this.#attemptEnded('run lost');
-    else
-      this.#attemptEnded(
-        commandEnd(ends).kind === 'exited' && this.#codeOf(ends) === 0 ? 'code 0' : 'another code',
-        this.#codeOf(ends),
-      );
-  }
-
-  #codeOf(ends: readonly HostEnd[]): number {
-    const end = commandEnd(ends);
-    return end.kind === 'exited' ? end.code : 0;
+    let loss: 'preempted' | 'failed' | undefined;
+    let decision = decide('command ended', { hosts, slices: 'not looked at' });
+    if (decision.do === 'look at slices') {
+      const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
+      loss = this.#lossSeen();
+      if (loss === undefined && this.#cloud.now - this.#endedAt < patienceMs) return;
+      decision = decide('command ended', { hosts, slices: loss === undefined ? 'there' : 'lost' });
+    }
+    switch (decision.do) {
+      case 'report end': {
+        const code = codeOf(ends);
+        this.#attemptEnded(code === 0 ? 'code 0' : 'another code', code);
+        break;
+      }
+      case 'report loss':
+      case 'report preemption':
+        this.#attemptEnded(loss === 'failed' ? 'slices failed' : 'slices preempted');
+        break;
+      case 'report lost run':
+        this.#attemptEnded('run lost');
+        break;
+      case 'look at slices':
+        throw new TypeError(`no row ends ${hosts}, though its slices were looked at`);
+    }
   }
 
   #attemptEnded(end: Fact<'attempt ended', 'end'>, code?: number): void {
@@ -397,17 +318,15 @@ export class ModelJob {
   /** On the same slices, as soon as they let somebody in; or they turn out to be lost. */
   #await(budget: Budget): void {
     this.#used = charge(this.#used, budget);
-    this.#processes = [];
+    this.#processes.forget();
     this.phase = 'creating';
   }
 
   #watchStop(): void {
-    const isOver = this.#processes.every(({ end }) => end !== undefined);
-    if (!isOver && this.#cloud.now - (this.#stopAt ?? 0) < 2 * GRACE_MS) return;
-    const own = this.#processes.length > 0 && this.#processes.every(({ term }) => term === undefined);
-    const end = own ? 'own exit' : this.#processes.length === 0 ? 'lost' : 'answer to the stop';
+    if (!this.#processes.areOver && this.#cloud.now - (this.#stopAt ?? 0) < STOP_MS) return;
+    const end = this.#processes.stopEnd;
     const answer = decide('command interrupted', { by: this.#isDraining ? 'pool' : 'person', command: 'given', end });
-    if (answer.do === 'believe end') this.#commandEnded(this.#ends());
+    if (answer.do === 'believe end') this.#commandEnded(this.#processes.ends);
     else this.#giveBack();
   }
 
@@ -420,23 +339,14 @@ export class ModelJob {
 
   /** The slice goes, with what runs on it. */
   #abandon(): void {
-    this.#processes = [];
+    this.#processes.forget();
     if (this.#slices.has(this.#node)) this.#cloud.remove(this.#node);
   }
+}
 
-  #tell(each: Process, kind: Told['kind'], text: string): void {
-    each.number += 1;
-    const { host, id, number } = each;
-    this.told.push({
-      at: this.#cloud.now,
-      job: this.asked.id,
-      attempt: this.#attempt,
-      slice: 0,
-      host,
-      process: id,
-      number,
-      kind,
-      text,
-    });
-  }
+/** Commands of the model end with a code, on every host. */
+function codeOf(ends: readonly HostEnd[]): number {
+  const end = commandEnd(ends);
+  if (end.kind !== 'exited') throw new TypeError(`a command of the model is ${end.kind}`);
+  return end.code;
 }

@@ -4,7 +4,8 @@ import type { Deed, Evidence } from '../oracle/evidence.js';
 import { judge } from '../oracle/judge.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
-import { ModelJob, type Program } from './model-job.js';
+import { ModelJob } from './model-job.js';
+import type { Program } from './processes.js';
 import { type PreemptionKind, VirtualCloud } from './virtual-cloud.js';
 
 const STEP_MS = 2_000;
