@@ -120,12 +120,12 @@ function events({ events: all }: JobView, id: string): readonly string[] {
   ];
 }
 
-function missing({ id, endedAt, failingTask }: JobRow, reason: string): readonly string[] {
-  return [`  slices and events are missing: ${oneLine(reason)}`, `  ${hint()}`];
+function missing(row: JobRow, reason: string): readonly string[] {
+  return [`  slices and events are missing: ${oneLine(reason)}`, `  ${hintFor(row)}`];
+}
 
-  function hint(): string {
-    if (failingTask !== undefined) return `what to do: \`jobctl why ${id}\``;
-    if (endedAt !== undefined) return `\`jobctl logs ${id} --job\` has what was stored`;
-    return 'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)';
-  }
+function hintFor({ id, endedAt, failingTask }: JobRow): string {
+  if (failingTask !== undefined) return `what to do: \`jobctl why ${id}\``;
+  if (endedAt !== undefined) return `\`jobctl logs ${id} --job\` has what was stored`;
+  return 'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)';
 }

@@ -11,7 +11,7 @@ import {
   type WatchOptions,
 } from '../port.js';
 import { apiErrorOf, Code } from './api-error.js';
-import { classifyCreateError, failedCreate, classifyDeleteError } from './classify-error.js';
+import { classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
 import { conditionOf, type Observation } from './condition.js';
 import {
   createNodeRequest,
@@ -22,15 +22,15 @@ import {
 } from './create-request.js';
 import { type GuestAttributes, type GuestAttributesPort, guestFacts } from './guest-attributes.js';
 import {
+  type ApiNode,
+  type ApiQueuedResource,
   observedNode,
   observedQueuedResource,
   pathParts,
-  type ApiNode,
-  type ApiQueuedResource,
 } from './observation.js';
-import { CallFailed, TpuApi, type ApiSettings } from './tpu-api.js';
+import { type ApiSettings, CallFailed, TpuApi } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
-import { DEFAULT_LISTING_PERIODS, ZoneLister, type ListingPeriods, type ZoneListing } from './zone-lister.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods, ZoneLister, type ZoneListing } from './zone-lister.js';
 
 export interface CloudTpuOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */
