@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { JobTerminated } from '../../client/errors.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
-import { FullPool } from './full-pool.js';
+import type { FullPool } from './full-pool.js';
+import { withFullPool } from './with-full-pool.js';
 
 /** Tells when it is told to end, and does not end. */
 const TELLS = "trap 'echo got TERM' TERM; echo started; while :; do sleep 0.2; done";
@@ -10,13 +10,7 @@ const TELLS = "trap 'echo got TERM' TERM; echo started; while :; do sleep 0.2; d
 describe('a job that is ended from outside', function () {
   this.timeout(90_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start('ending');
-  });
-  afterEach(() => full.release());
-  after(() => full?.stack.stop());
+  withFullPool('ending', (own) => void (full = own));
 
   /** How a job gets into each phase, and stays there. */
   const phases: Record<string, () => Promise<string>> = {

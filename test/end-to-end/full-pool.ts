@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
 import type { Timings } from '../../domain/timings.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
 import { until } from '../until.js';
 import { jobFile } from './job-files.js';
 import { nothingIsLeft, vmInits } from './nothing-left.js';
@@ -13,16 +14,7 @@ import { TestStack } from './test-stack.js';
 
 /** Room for one v5litepod-16, so that a second job waits. */
 const CHIPS = 16;
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = ${CHIPS}
-[project_membership]
-everyone = [".*"]
-[project_resources.everyone]
-v5litepod = 1.0
-`;
+const QUOTA = everybodysQuota({ v5litepod: CHIPS });
 /** Jobs and pools continue as new within seconds. */
 const SHORT_RUNS: Partial<Timings> = { jobHistoryEvents: 40, superviseMs: 1_000, quotaHistoryEvents: 100 };
 const STUBBORN = "trap '' TERM; echo started; while :; do sleep 1; done";

@@ -8,6 +8,7 @@ import { Service } from '../contract/service.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { TestStack } from '../end-to-end/test-stack.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
 import { startTestServer, TEMPORAL_START_MS, type TestServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { auditLeaks } from './audit-leaks.js';
@@ -15,16 +16,7 @@ import { auditLeaks } from './audit-leaks.js';
 const PARENTS = fileURLToPath(new URL('../contract/parents.ts', import.meta.url));
 const SERVICE = fileURLToPath(new URL('../../examples/typescript-service/src/workflows.ts', import.meta.url));
 /** Room for one v5litepod-16: a second job waits. */
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = 16
-[project_membership]
-everyone = [".*"]
-[project_resources.everyone]
-v5litepod = 1.0
-`;
+const QUOTA = everybodysQuota({ v5litepod: 16 });
 const STUBBORN = "trap '' TERM; echo started; while :; do sleep 1; done";
 
 describe('a job whose parent workflow is terminated', function () {

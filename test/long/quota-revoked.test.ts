@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { quotaFileText } from '../quota/quota-file-text.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
 import { describeQuery, type JobView, revokedSignal } from '../../contract/job.js';
@@ -11,7 +11,7 @@ import { TestStack } from '../end-to-end/test-stack.js';
 
 const POOL = 'revoked';
 /** Room for two v5litepod-16. */
-const QUOTA = quotaFileText({ v5litepod: 32 }, { everyone: { members: ['.*'], share: 1 } });
+const QUOTA = everybodysQuota({ v5litepod: 32 });
 const FOR_B = "its chips are for job train-b (project 'b')";
 /** The second time it is let run to its end. A shell ends only after the foreground command, so it waits for a background one. */
 const SAVES = `

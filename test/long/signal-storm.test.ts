@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { FullPool } from '../end-to-end/full-pool.js';
+import type { FullPool } from '../end-to-end/full-pool.js';
 import { poolState } from '../end-to-end/pool-watch.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { withFullPool } from '../end-to-end/with-full-pool.js';
 import { until } from '../until.js';
 
 const POOL = 'storm';
@@ -13,12 +13,7 @@ const AT_A_TIME = 50;
 describe('a running job and its slice, asked 2,100 times while no worker is there', function () {
   this.timeout(300_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL, {});
-  });
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own), {});
 
   async function storm(id: string, signal: string, value: unknown): Promise<void> {
     const handle = full.stack.client.workflow.getHandle(id);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { JanitorReport } from '../../contract/janitor.js';
 import { WEDGED_FROM_ATTEMPT } from '../../domain/janitor.js';
-import { FullPool } from '../end-to-end/full-pool.js';
+import type { FullPool } from '../end-to-end/full-pool.js';
 import { Poison } from '../end-to-end/poison.js';
 import { poolState } from '../end-to-end/pool-watch.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { withFullPool } from '../end-to-end/with-full-pool.js';
 import { auditLeaks } from './audit-leaks.js';
 
 const POOL = 'wedged-slice';
@@ -13,12 +13,7 @@ const POOL = 'wedged-slice';
 describe('a slice whose workflow task fails on every try', function () {
   this.timeout(240_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL, {});
-  });
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own), {});
 
   const sweep = (): Promise<JanitorReport> =>
     full.stack.client.workflow.execute('janitor', {

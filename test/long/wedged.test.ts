@@ -12,6 +12,7 @@ import { Poison } from '../end-to-end/poison.js';
 import { mostChipsAtOnce, RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { homesWith } from '../end-to-end/vm-homes.js';
+import { everybodysQuota } from '../quota/quota-file-text.js';
 import { environmentOf } from './audit-leaks.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
@@ -20,16 +21,7 @@ const POOL = 'wedged';
 const CHIPS = 16;
 const REBUILD_BOUND_MS = 5_000;
 /** Room for four jobs. */
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = ${CHIPS}
-[project_membership]
-everyone = [".*"]
-[project_resources.everyone]
-v5litepod = 1.0
-`;
+const QUOTA = everybodysQuota({ v5litepod: CHIPS });
 const COMMAND = 'echo "$JOBCTL_JOB_ID" >> ~/begins; echo begin; while [ ! -e ~/enough ]; do sleep 0.2; done; echo end';
 
 /** DESIGN.md 11, "Nothing wedges": docs/adr/0035 with real jobs, whose workflow tasks really fail. */

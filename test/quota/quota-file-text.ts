@@ -20,3 +20,7 @@ export function quotaFileText(
     ...['[project_membership]', ...members, ...shares, ''],
   ].join('\n');
 }
+
+/** One project that everybody is in, and that has all units. */
+export const everybodysQuota = (units: Readonly<Record<string, number>>): string =>
+  quotaFileText(units, { everyone: { members: ['.*'], share: 1 } });

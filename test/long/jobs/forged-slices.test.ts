@@ -6,9 +6,9 @@ import { sliceWorkflowId, WorkflowType } from '../../../contract/workflow-ids.js
 import type { MachineRef } from '../../../domain/machines.js';
 import type { Owner } from '../../../domain/slice.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
-import { FullPool } from '../../end-to-end/full-pool.js';
+import type { FullPool } from '../../end-to-end/full-pool.js';
 import { plant } from '../../end-to-end/planted.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { withFullPool } from '../../end-to-end/with-full-pool.js';
 
 const POOL = 'forged';
 
@@ -16,12 +16,7 @@ const POOL = 'forged';
 describe('slices that somebody started by hand', function () {
   this.timeout(180_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL);
-  });
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own));
 
   it('delete nothing of others, whatever their input says', async () => {
     const { stack, admin } = full;

@@ -7,8 +7,8 @@ import * as jobContract from '../../../contract/job.js';
 import * as quotaContract from '../../../contract/quota.js';
 import * as sliceContract from '../../../contract/slice.js';
 import { quotaWorkflowId, sliceWorkflowId, WorkflowType } from '../../../contract/workflow-ids.js';
-import { FullPool } from '../../end-to-end/full-pool.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import type { FullPool } from '../../end-to-end/full-pool.js';
+import { withFullPool } from '../../end-to-end/with-full-pool.js';
 import { until } from '../../until.js';
 
 const POOL = 'garbage';
@@ -50,12 +50,7 @@ const UNDECODABLE = [
 describe('workflows that are sent garbage', function () {
   this.timeout(180_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL);
-  });
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own));
 
   it('go on as if nothing had come: jobs end well, no workflow task fails, nothing is left', async () => {
     const { client, jobs } = full.stack;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { FullPool } from '../../end-to-end/full-pool.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { withFullPool } from '../../end-to-end/with-full-pool.js';
 import { until } from '../../until.js';
 import { continueAsNewByHand } from './continue-as-new.js';
 
@@ -11,13 +11,7 @@ const POOL = 'reset';
 describe('a running job whose workflow begins anew', function () {
   this.timeout(120_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL, {});
-  });
-  afterEach(() => full.release());
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own), {});
 
   const runIdOf = async (id: string): Promise<string> =>
     (await full.stack.client.workflow.getHandle(id).describe()).runId;

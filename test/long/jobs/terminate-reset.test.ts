@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { JanitorReport } from '../../../contract/janitor.js';
-import { FullPool } from '../../end-to-end/full-pool.js';
+import type { FullPool } from '../../end-to-end/full-pool.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { plant } from '../../end-to-end/planted.js';
 import { leasedUnits, poolState } from '../../end-to-end/pool-watch.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { withFullPool } from '../../end-to-end/with-full-pool.js';
 import { until } from '../../until.js';
 
 const POOL = 'terminated';
@@ -12,13 +12,7 @@ const POOL = 'terminated';
 describe('workflows that are terminated, reset or continued as new', function () {
   this.timeout(90_000);
   let full: FullPool;
-
-  before(async function () {
-    this.timeout(TEMPORAL_START_MS);
-    full = await FullPool.start(POOL);
-  });
-  afterEach(() => full.release());
-  after(() => full?.stack.stop());
+  withFullPool(POOL, (own) => void (full = own));
 
   const runIdOf = async (id: string): Promise<string> =>
     (await full.stack.client.workflow.getHandle(id).describe()).runId;

@@ -11,6 +11,7 @@ import { jobFile } from '../../end-to-end/job-files.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
 import { TestStack } from '../../end-to-end/test-stack.js';
 import { homesWith } from '../../end-to-end/vm-homes.js';
+import { everybodysQuota } from '../../quota/quota-file-text.js';
 import { HistoryFacts } from '../../replay/history-facts.js';
 import { readRuns, type Run } from '../../replay/recording.js';
 import { replay } from '../../replay/recorded.js';
@@ -21,16 +22,7 @@ import { CHANGE, NextBuild } from './two-builds.js';
 const KEY = 'JOBCTL_TEST_UPGRADE';
 /** Of one host each; four more than the pool has room for, so that it has grants to make under each build. */
 const JOBS = 20;
-const QUOTA = `
-[toml-schema]
-version = "1"
-[total_resources]
-v5litepod = ${(JOBS - 4) * 8}
-[project_membership]
-everyone = [".*"]
-[project_resources.everyone]
-v5litepod = 1.0
-`;
+const QUOTA = everybodysQuota({ v5litepod: (JOBS - 4) * 8 });
 const COMMAND = 'echo "$JOBCTL_JOB_ID" >> ~/begins; echo begin; while [ ! -e ~/enough ]; do sleep 0.5; done; echo end';
 
 for (const [what, isEncrypting] of [
