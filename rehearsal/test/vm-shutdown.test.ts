@@ -5,7 +5,7 @@ import { CloudUnderTest } from './cloud-under-test.js';
 
 const CURL = 'curl -s -H Metadata-Flavor:Google http://$GCE_METADATA_HOST/computeMetadata/v1/instance/preempted';
 /** Says what it finds at SIGTERM, and goes on. */
-const TOLD = `trap 'systemctl is-system-running 2>/dev/null; ${CURL}; echo; touch ~/told' TERM; while :; do sleep 0.05; done`;
+const TOLD = `trap 'systemctl is-system-running 2>/dev/null; ${CURL}; touch ~/told; echo' TERM; while :; do sleep 0.05; done`;
 
 describe('a TPU VM that is preempted', () => {
   const cloud = new CloudUnderTest();
@@ -28,7 +28,7 @@ describe('a TPU VM that is preempted', () => {
     assert.equal((await ssh(place, 'systemctl is-system-running')).stdout, 'running\n');
     const ended = new Promise((resolve) => shell.once('close', resolve));
     await cloud.admin('preempt', { name: 'told', mode: 'signal' });
-    await until('the command to be told', () => said.includes('TRUE'));
+    await until('the command to be told', () => said.includes('TRUE\n'));
     assert.equal(said, 'up\nstopping\nTRUE\n');
     assert.deepEqual([(await cloud.node('told'))?.state, (await cloud.node('told'))?.health], ['READY', 'HEALTHY']);
     assert.equal((await ssh(place, 'test -f ~/told')).code, 0, 'it can be looked at until its power is cut');
