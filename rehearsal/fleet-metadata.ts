@@ -1,7 +1,7 @@
-import { findAccelerator } from './tpu/accelerators.js';
 import { asObject, asString } from './json.js';
+import { findAccelerator } from './tpu/accelerators.js';
 import type { NodeRecord } from './tpu/model.js';
-import { zoneOf } from './tpu/resource-name.js';
+import { lastSegment, zoneOf } from './tpu/resource-name.js';
 import type { InstanceFacts, ServiceAccountFacts } from './vm/metadata/instance.js';
 
 /** What the VMs' metadata servers know of the project. */
@@ -76,8 +76,4 @@ function sliceIndex(node: NodeRecord): number {
 
 function topologyOf(acceleratorType: string): string {
   return findAccelerator(acceleratorType)?.topology ?? '';
-}
-
-function lastSegment(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1);
 }

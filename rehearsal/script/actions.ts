@@ -1,6 +1,6 @@
 import type { Random } from '../random.js';
 import type { Settings } from '../tpu/settings.js';
-import { TIERS } from '../tpu/settings.js';
+import { DEFAULT_SETTINGS, TIERS } from '../tpu/settings.js';
 import { lastSegment } from '../tpu/resource-name.js';
 import type { PlaceTable } from './fields.js';
 import type { Script, ScriptEvent } from './read-script.js';
@@ -183,27 +183,13 @@ function namesMatch(pattern: string | undefined): { readonly nameMatches?: strin
   return pattern === undefined ? {} : { nameMatches: `/(?:${pattern})$` };
 }
 
+/** A setting that is a time has its unit in the name that the admin interface gives it. */
 function settingsOf(written: NonNullable<WrittenScript['settings']>): object {
-  const named = Object.entries(written).map(([key, value]) => [DELAYS.has(key) ? `${key}Ms` : key, value] as const);
+  const named = Object.entries(written).map(
+    ([key, value]) => [`${key}Ms` in DEFAULT_SETTINGS ? `${key}Ms` : key, value] as const,
+  );
   return defined(Object.fromEntries(named));
 }
-
-/** Settings that are times: the admin interface has the unit in their names. */
-const DELAYS = new Set([
-  'creating',
-  'queue',
-  'provisioning',
-  'deleting',
-  'suspending',
-  'stopping',
-  'starting',
-  'updating',
-  'repairing',
-  'notice',
-  'guestNotice',
-  'preemptedLag',
-  'preemptibleLife',
-]);
 
 /** `null` takes a limit away. */
 function laidOver(table: Readonly<Record<string, number>>, changes: PlaceTable): Readonly<Record<string, number>> {

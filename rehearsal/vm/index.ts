@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import type { SshAtShutdown } from '../tpu/settings.js';
 import { setDiskFull } from './disk-fault.js';
 import type { HostKey } from './host-key.js';
 import { loadHostKey } from './host-key.js';
 import { LazyMachine } from './lazy-machine.js';
-import type { SshAtShutdown } from '../tpu/settings.js';
+import { vmLogins } from './logins.js';
 import type { Machine } from './machine.js';
 import { findMachine, startMachine } from './machines.js';
 import type { VmMetadata } from './metadata/server.js';
@@ -14,7 +15,6 @@ import type { SshServer } from './ssh-server.js';
 import { startSshServer } from './ssh-server.js';
 import { runStartupScript } from './startup-script.js';
 import { markStopping, standInReporter } from './stand-ins.js';
-import { vmLogins } from './logins.js';
 import type { VmPlan } from './vm-plan.js';
 import { keysInForce } from './vm-plan.js';
 

@@ -1,3 +1,6 @@
+import type { Generation } from '../../tpu/accelerators.js';
+import { GENERATION_FACTS } from '../../tpu/accelerators.js';
+
 /** What one TPU VM's metadata server knows of it. Rebuilt whenever something of it has changed. */
 export interface InstanceFacts {
   readonly project: { readonly id: string; readonly number: string };
@@ -98,7 +101,7 @@ function tpuEnv(facts: InstanceFacts): string {
     TOPOLOGY: topology,
     TPU_CHIPS_PER_PROCESS_BOUNDS: bounds.chipsPerHost,
     TPU_PROCESS_BOUNDS: bounds.hosts,
-    TYPE: GENERATION_TYPES[generationOf(facts)] ?? '',
+    TYPE: GENERATION_FACTS[generationOf(facts) as Generation]?.apiEnum ?? '',
     WORKER_ID: String(facts.workerIndex),
     ZONE: facts.zone,
     ...(slices !== undefined && {
@@ -114,24 +117,18 @@ function tpuEnv(facts: InstanceFacts): string {
 
 /** How the hosts lie in the slice's topology: chips of one host, and hosts, per axis; three axes, as libtpu reads them. */
 export function hostBounds(topology: string, hosts: number): { readonly chipsPerHost: string; readonly hosts: string } {
-  const axes = topology.split('x').map(Number);
-  const chips = axes.reduce((product, axis) => product * axis, 1);
+  const axes = axesOf(topology);
+  const chips = productOf(axes);
   // A host of a larger slice holds 2 x 2 chips; one that is the whole slice holds all of it.
   const perHost = hosts === 1 ? axes : [2, 2, ...axes.slice(2).map(() => 1)];
   const three = (values: readonly number[]): string => [...values, 1, 1, 1].slice(0, 3).join(',');
-  const isWhole = perHost.reduce((product, axis) => product * axis, 1) * hosts === chips;
+  const isWhole = productOf(perHost) * hosts === chips;
   if (!isWhole) return { chipsPerHost: three([chips / hosts]), hosts: three([hosts]) };
   return { chipsPerHost: three(perHost), hosts: three(axes.map((axis, index) => axis / (perHost[index] ?? 1))) };
 }
 
-const GENERATION_TYPES: Readonly<Record<string, string>> = {
-  v2: 'V2',
-  v3: 'V3',
-  v4: 'V4',
-  v5litepod: 'V5LITE_POD',
-  v5p: 'V5P',
-  v6e: 'V6E',
-};
+const axesOf = (topology: string): readonly number[] => topology.split('x').map(Number);
+const productOf = (numbers: readonly number[]): number => numbers.reduce((product, each) => product * each, 1);
 
 const MACHINE_FAMILIES: Readonly<Record<string, string>> = {
   v4: 'ct4p-hightpu',
@@ -142,7 +139,7 @@ const MACHINE_FAMILIES: Readonly<Record<string, string>> = {
 
 function machineType(facts: InstanceFacts): string {
   const family = MACHINE_FAMILIES[generationOf(facts)];
-  const chips = facts.topology.split('x').reduce((product, axis) => product * Number(axis), 1);
+  const chips = productOf(axesOf(facts.topology));
   return family === undefined ? 'n1-standard-96' : `${family}-${chips / facts.addresses.length}t`;
 }
 
