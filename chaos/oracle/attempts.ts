@@ -91,7 +91,7 @@ function notDone(job: AskedJob, processes: readonly CommandProcess[]): string | 
   if (last === undefined) return 'its command never began';
   for (let slice = 0; slice < job.slices; slice++)
     for (let host = 0; host < job.hosts; host++) {
-      const place = `attempt ${last.number}, slice ${slice}, host ${host}`;
+      const place = placeOf({ attempt: last.number, slice, host });
       const there = last.processes.filter((each) => each.slice === slice && each.host === host);
       if (there.length === 0) return `${place}: the command never began`;
       const ended = there.find(({ end }) => end?.code === 0);

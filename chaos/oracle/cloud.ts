@@ -11,8 +11,8 @@ export const lastPart = (name: string): string => name.slice(name.lastIndexOf('/
 
 /** Whether it is that resource: `zone/nodes/name` names one, a name alone any. */
 const isOf = (subject: string, resource: string): boolean => subject === resource || subject.endsWith(`/${resource}`);
-/** A request and its node are one place. */
-const placeOf = (subject: string): string =>
+/** Of a request and its node alike: their chips are the same. */
+const chipsKey = (subject: string): string =>
   `${/\/locations\/(?<zone>[^/]+)\//u.exec(subject)?.groups?.['zone'] ?? ''}/${lastPart(subject)}`;
 
 interface Living {
@@ -46,16 +46,20 @@ function* storyOf(
   }
 }
 
+function livingAtEnd(events: readonly CloudEvent[]): readonly Living[] {
+  let last: ReadonlyMap<string, Living> = new Map();
+  for (const { living } of storyOf(events)) last = living;
+  return [...last.values()];
+}
+
 const foreignOf = (deeds: readonly Deed[]): readonly string[] =>
   deeds.flatMap(({ kind, resource }) => (kind === 'foreign' && resource !== undefined ? [resource] : []));
 
 /** Resources that exist at the end and were not planted. */
 export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
   const foreign = foreignOf(deeds);
-  let last: ReadonlyMap<string, Living> = new Map();
-  for (const { living } of storyOf(cloud)) last = living;
   // A node of a request goes with it.
-  const places = new Map([...last.values()].map((each) => [placeOf(each.subject), each]));
+  const places = new Map(livingAtEnd(cloud).map((each) => [chipsKey(each.subject), each]));
   return [...places.values()]
     .filter(({ subject }) => !foreign.some((resource) => isOf(subject, resource)))
     .map(({ kind, name, state }) => ({
@@ -74,7 +78,7 @@ export function overcommitted({ cloud, deeds, poolUnits }: Evidence): readonly F
     const byPlace = new Map<string, number>();
     for (const { subject, chips } of living.values()) {
       if (foreign.some((resource) => isOf(subject, resource))) continue;
-      byPlace.set(placeOf(subject), Math.max(chips, byPlace.get(placeOf(subject)) ?? 0));
+      byPlace.set(chipsKey(subject), Math.max(chips, byPlace.get(chipsKey(subject)) ?? 0));
     }
     const chips = [...byPlace.values()].reduce((sum, each) => sum + each, 0);
     if (chips > poolUnits && !isAbove) {
@@ -88,9 +92,7 @@ export function overcommitted({ cloud, deeds, poolUnits }: Evidence): readonly F
 
 /** One finding for each foreign resource that somebody changed, or that is gone and was not taken by chaos itself. */
 export function foreignTouched({ cloud, deeds }: Evidence): readonly Finding[] {
-  let last: ReadonlyMap<string, Living> = new Map();
-  for (const { living } of storyOf(cloud)) last = living;
-  const there = [...last.values()].map(({ subject }) => subject);
+  const there = livingAtEnd(cloud).map(({ subject }) => subject);
   const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
   return foreignOf(deeds).flatMap((resource): Finding[] => {
     const name = lastPart(resource);

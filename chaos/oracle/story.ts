@@ -1,6 +1,6 @@
 import { lastPart } from './cloud.js';
-import { placeOf, processesOf } from './commands.js';
-import type { Evidence } from './evidence.js';
+import { type CommandProcess, placeOf, processesOf } from './commands.js';
+import type { CloudEvent, Deed, Evidence, Told } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 interface Scene {
@@ -16,36 +16,40 @@ export function tellStory(evidence: Evidence, findings: readonly Finding[]): rea
   const subjects = new Set(findings.map(({ subject }) => subject));
   const isAbout = (name: string): boolean =>
     [...subjects].some((subject) => name === subject || name.includes(`-${subject}-`));
-  const scenes: Scene[] = [
-    ...evidence.deeds.map(({ at, kind, text }) => ({ at, text: PLAIN.has(kind) ? text : `${text} [${kind}]` })),
-    ...processesOf(evidence.told)
+  const { deeds, told, cloud } = evidence;
+  const scenes = [
+    ...deeds.map(deedScene),
+    ...processesOf(told)
       .filter(({ job }) => subjects.has(job))
-      .flatMap((each): Scene[] => {
-        const who = `${each.job}: ${placeOf(each)}`;
-        return [
-          { at: each.begunAt, text: `${who}: begins on ${each.node}` },
-          ...(each.term === undefined
-            ? []
-            : [{ at: each.term.at, text: `${who}: hears SIGTERM, notice: ${each.term.notice || 'none'}` }]),
-          ...(each.end === undefined
-            ? []
-            : [{ at: each.end.at, text: `${who}: ends with ${each.end.code}, ${each.lines.length} lines` }]),
-        ];
-      }),
-    ...evidence.told
-      .filter(({ kind, job }) => kind === 'GONE' && subjects.has(job))
-      .map((each) => ({ at: each.at, text: `${each.job}: ${placeOf(each)}: is gone without an END` })),
-    ...evidence.cloud
-      .filter(({ kind, subject }) => kind.endsWith('-state') && isAbout(lastPart(subject)))
-      .map(({ wall, kind, subject, details }) => ({
-        at: wall,
-        text: `cloud: ${lastPart(subject)} (${kind.replace('-state', '')}): ${details.from} -> ${details.to}`,
-      })),
-  ];
-  const inOrder = scenes.toSorted((a, b) => a.at - b.at);
-  const began = inOrder[0]?.at ?? 0;
+      .flatMap(processScenes),
+    ...told.filter(({ kind, job }) => kind === 'GONE' && subjects.has(job)).map(goneScene),
+    ...cloud.filter(({ kind, subject }) => kind.endsWith('-state') && isAbout(lastPart(subject))).map(cloudScene),
+  ].toSorted((a, b) => a.at - b.at);
+  const began = scenes[0]?.at ?? 0;
   return [
     ...findings.map(({ count, subject, text }) => `${count.toUpperCase()}: ${subject}: ${text}`),
-    ...inOrder.map(({ at, text }) => `${((at - began) / 1000).toFixed(1).padStart(7)} s  ${text}`),
+    ...scenes.map(({ at, text }) => `${((at - began) / 1000).toFixed(1).padStart(7)} s  ${text}`),
   ];
 }
+
+const deedScene = ({ at, kind, text }: Deed): Scene => ({ at, text: PLAIN.has(kind) ? text : `${text} [${kind}]` });
+
+function processScenes(each: CommandProcess): readonly Scene[] {
+  const { begunAt, node, term, end, lines } = each;
+  const who = `${each.job}: ${placeOf(each)}`;
+  return [
+    { at: begunAt, text: `${who}: begins on ${node}` },
+    ...(term === undefined ? [] : [{ at: term.at, text: `${who}: hears SIGTERM, notice: ${term.notice || 'none'}` }]),
+    ...(end === undefined ? [] : [{ at: end.at, text: `${who}: ends with ${end.code}, ${lines.length} lines` }]),
+  ];
+}
+
+const goneScene = (told: Told): Scene => ({
+  at: told.at,
+  text: `${told.job}: ${placeOf(told)}: is gone without an END`,
+});
+
+const cloudScene = ({ wall, kind, subject, details: { from, to } }: CloudEvent): Scene => ({
+  at: wall,
+  text: `cloud: ${lastPart(subject)} (${kind.replace('-state', '')}): ${from} -> ${to}`,
+});
