@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OWN_SIGNALS } from '../../domain/own-workflows.js';
 import type { DeedKind } from '../oracle/evidence.js';
 import type { Draws } from '../random.js';
 import { type DeedDo, lasting } from './cloud-deeds.js';
@@ -7,20 +8,7 @@ import { POOL } from './private-stack.js';
 import type { Stage } from './stage.js';
 import { spanOf } from './tier.js';
 
-const SIGNALS = [
-  'granted',
-  'revoked',
-  'priority',
-  'restate',
-  'setUpProgress',
-  'sliceNews',
-  'release',
-  'attach',
-  'leaseAnswer',
-  'leaseMessages',
-  'wake',
-  'no-such-signal',
-];
+const SIGNALS = [...OWN_SIGNALS, 'no-such-signal'];
 const GARBAGE: readonly unknown[] = [
   null,
   'x',
@@ -101,10 +89,15 @@ async function resetToFirstTask({ stack: { client } }: Stage, workflowId: string
   });
 }
 
-async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
+/** One that was submitted. */
+async function drawOpenJob(stage: Stage, draws: Draws): Promise<string | undefined> {
   const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
-  if (open.length === 0) return false;
-  const job = draws.pick(open);
+  return open.length === 0 ? undefined : draws.pick(open);
+}
+
+async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
+  const job = await drawOpenJob(stage, draws);
+  if (job === undefined) return false;
   const { jobs } = stage.stack;
   const verb = draws.pick(['stop', 'stop --release', 'restart', 'requeue', 'requeue'] as const);
   stage.note('verb', `a person says ${verb} of ${job}`, { job });
@@ -146,9 +139,8 @@ export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
   },
   'a person says': personSays,
   'a job is cancelled': async (stage, draws) => {
-    const open = (await stage.open('job')).filter((id) => stage.submitted.has(id));
-    if (open.length === 0) return false;
-    const job = draws.pick(open);
+    const job = await drawOpenJob(stage, draws);
+    if (job === undefined) return false;
     stage.note('cancel', `a person cancels ${job}`, { job });
     await stage.stack.jobs.cancel(job);
     return true;
