@@ -82,7 +82,7 @@ export interface Rehearsal {
 export async function startRehearsal(options: RehearsalOptions): Promise<Rehearsal> {
   const stateDir = resolve(options.stateDir);
   const unlock = lockStateDir(stateDir);
-  const closers: (() => Promise<void> | void)[] = [unlock];
+  const closers: Closers = [unlock];
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= closeAll(closers));
   try {
@@ -93,7 +93,7 @@ export async function startRehearsal(options: RehearsalOptions): Promise<Rehears
   }
 }
 
-async function closeAll(closers: readonly (() => Promise<void> | void)[]): Promise<void> {
+async function closeAll(closers: Closers): Promise<void> {
   for (const close of closers.toReversed()) await close();
 }
 

@@ -9,7 +9,7 @@ import { scratchFolder } from './scratch.js';
 const EXAMPLES = fileURLToPath(new URL('../examples/', import.meta.url));
 const MINUTE = 60_000;
 
-/** What each script in examples/rehearsal does to a cloud, told minute by minute. */
+/** What each script in rehearsal/examples does to a cloud, told minute by minute. */
 const STORIES: Readonly<Record<string, (cloud: SteppedRehearsal) => Promise<void>>> = {
   async 'late-grant.yaml'(cloud) {
     await cloud.queue('late');
