@@ -1,16 +1,13 @@
 import {
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
-  getExternalWorkflowHandle,
   isCancellation,
   log,
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
-import { sliceNewsSignal } from '../contract/job.js';
-import { leaseAnswerForm, releaseForm, sliceInputForm } from '../contract/slice-forms.js';
+import { leaseAnswerForm, releaseForm } from '../contract/slice-forms.js';
 import {
   attachSignal,
   type AwaitSliceInput,
@@ -19,19 +16,16 @@ import {
   type SliceCarry,
   type SliceInput,
   type SliceLossReason,
-  type SliceNews,
 } from '../contract/slice.js';
-import { sliceWorkflowId } from '../contract/workflow-ids.js';
-import { FailureType } from '../domain/failure-types.js';
-import { leaseKey, type LeaseMessageBody } from '../domain/lease.js';
+import { leaseKey } from '../domain/lease.js';
 import type { MachinePlan, MachineRef } from '../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../domain/slice.js';
-import { createOnce, deletion, looks, quotaMail, watching } from './activity-options.js';
+import { createOnce, deletion, looks, watching } from './activity-options.js';
 import { Inbox } from './inbox.js';
-import { OneAtATime } from './one-at-a-time.js';
-import { Sequence } from './sequence.js';
+import { checkedInput, refOf } from './slice/check-input.js';
 import { sliceDetails, type SliceStage } from './slice/details.js';
-import { createSummary, deleteSummary, mailSummary } from './slice/summaries.js';
+import { SliceMail } from './slice/mail.js';
+import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
  * Owns the machines of one slice from before the first create call until they are seen gone (DESIGN.md 2, "The slice
@@ -50,40 +44,9 @@ export async function slice(input: SliceInput): Promise<void> {
   if (end === 'history is long') await continueAsNew<typeof slice>({ ...input, carry: owner.carry() });
 }
 
-/**
- * @throws ApplicationFailure for a malformed input, which no retry and no later worker can read
- * @throws TypeError for an input of a newer version: the workflow task fails until a worker can read it
- */
-function checkedInput(input: unknown): SliceInput {
-  const checked = sliceInputForm(input);
-  switch (checked.kind) {
-    case 'valid':
-      refuseOtherName(checked.value);
-      return checked.value;
-    case 'unknown-version':
-      throw new TypeError(`slice: the input has version ${checked.version}, this worker reads 1: update the worker`);
-    case 'malformed':
-      throw invalidInput(`the input is malformed: ${checked.reason}`);
-  }
-}
-
-/** The workflow's id is what lets one slice workflow alone own a name. */
-function refuseOtherName({ task }: SliceInput): void {
-  const { name } = refOf(task);
-  const { workflowId } = workflowInfo();
-  if (workflowId === sliceWorkflowId(name)) return;
-  throw invalidInput(`the input names ${name}, whose workflow is ${sliceWorkflowId(name)}, and this is ${workflowId}`);
-}
-
-const invalidInput = (what: string): ApplicationFailure =>
-  ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message: `slice: ${what}` });
-
-const refOf = (task: SliceInput['task']): MachineRef => (task.kind === 'create' ? task.plan.ref : task.ref);
-
 class SliceOwner {
   /** Why the slice is to be deleted. It is set once. */
   #told: string | undefined;
-  #news: SliceNews | undefined;
   #leaseEpoch = 0;
   #isLeaseHeld: boolean | undefined;
   /** End of the time in which a create call without an answer may still take effect. */
@@ -94,20 +57,20 @@ class SliceOwner {
   /** Looks whether the job is open: their news must not be lost between two runs. */
   #looksAtJob = 0;
   readonly #input: SliceInput;
-  readonly #sequence = new Sequence();
-  readonly #repeating = new OneAtATime(() => this.#sayAgain());
+  readonly #mail: SliceMail;
   readonly #inbox: Inbox;
 
   constructor(input: SliceInput) {
     const { carry } = input;
     this.#input = input;
+    this.#mail = new SliceMail(this.#ref, input.lease);
     if (input.task.kind === 'reclaim') this.#told = 'it was left behind';
     this.#leaseEpoch = carry?.leaseEpoch ?? 0;
     this.#isLeaseHeld = carry?.isLeaseHeld;
     this.#unansweredUntil = carry?.unansweredUntil ?? 0;
     this.#inbox = new Inbox(carry?.kept)
       .on(releaseSliceSignal, releaseForm, ({ reason }) => this.#tell(reason))
-      .onBare(attachSignal, () => void this.#repeating.ask())
+      .onBare(attachSignal, () => void this.#mail.repeatNews())
       .on(leaseAnswerSignal, leaseAnswerForm, (answer) => this.#onLeaseAnswer(answer));
   }
 
@@ -121,8 +84,8 @@ class SliceOwner {
     if (this.#told === undefined) await condition(() => this.#told !== undefined);
     await this.#delete(this.#told ?? '');
     this.#show({ kind: 'gone' });
-    await this.#report({ kind: 'gone' });
-    await this.#tellQuota({ kind: 'gone' });
+    await this.#mail.report({ kind: 'gone' });
+    await this.#mail.tellQuota({ kind: 'gone' });
     return 'gone';
   }
 
@@ -184,7 +147,7 @@ class SliceOwner {
     const pause = { summary: 'until it asks again whether its lease stands' };
     for (;;) {
       // Said again after a while: the quota workflow that took the question may have lost its memory since.
-      await this.#tellQuota({ kind: 'slice', ref: this.#ref });
+      await this.#mail.tellQuota({ kind: 'slice', ref: this.#ref });
       if (await condition(() => this.#isLeaseHeld !== undefined || this.#told !== undefined, '1 minute', pause)) break;
       if (this.#isLong) return 'history is long';
     }
@@ -267,7 +230,7 @@ class SliceOwner {
     switch (seen.kind) {
       case 'ready':
         this.#show({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
-        return this.#report({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
+        return this.#mail.report({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
       case 'lost': {
         const { kind: _, ...reason } = seen;
         return this.#lose(reason);
@@ -284,7 +247,7 @@ class SliceOwner {
 
   #lose(reason: SliceLossReason): Promise<void> {
     this.#show({ kind: 'lost', message: reason.message });
-    return this.#report({ kind: 'lost', ...reason });
+    return this.#mail.report({ kind: 'lost', ...reason });
   }
 
   // Deleting -------------------------------------------------------------------------------------------------------
@@ -322,8 +285,6 @@ class SliceOwner {
     );
   }
 
-  // Speaking -------------------------------------------------------------------------------------------------------
-
   get #ref(): MachineRef {
     return refOf(this.#input.task);
   }
@@ -350,33 +311,6 @@ class SliceOwner {
 
   async #napUnlessTold(ms: number): Promise<void> {
     await condition(() => this.#told !== undefined, ms, { summary: 'until create is called again' });
-  }
-
-  async #report(news: SliceNews): Promise<void> {
-    this.#news = news;
-    try {
-      await getExternalWorkflowHandle(this.#input.lease.job).signal(sliceNewsSignal, {
-        name: this.#ref.name,
-        run: this.#input.lease.run,
-        news,
-      });
-    } catch (error) {
-      // The job is closed; nobody needs the news, and the quota workflow gets its own.
-      log.debug(`job did not take the news: ${String(error)}`);
-    }
-  }
-
-  async #sayAgain(): Promise<void> {
-    if (this.#news) await this.#report(this.#news);
-  }
-
-  #tellQuota(body: LeaseMessageBody): Promise<void> {
-    return quotaMail(mailSummary(this.#ref, this.#input.lease, body.kind)).sendLease({
-      lease: this.#input.lease,
-      sender: this.#ref.name,
-      sequence: this.#sequence.next(),
-      body,
-    });
   }
 }
 
