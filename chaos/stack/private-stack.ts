@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +10,7 @@ import { JobClient } from '../../client/job-client.js';
 import { ensureSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
+import { someOctets } from '../../test/subnet-octets.js';
 import { until } from '../../test/until.js';
 import type { Sources } from '../oracle/gather.js';
 import type { Part } from './part.js';
@@ -68,8 +68,7 @@ export class PrivateStack {
   static async start(tier: Tier, seed: number, quota: string): Promise<PrivateStack> {
     const directory = mkdtempSync(join(tmpdir(), `jobctl-chaos-${seed}-`));
     const reservations = openReservations();
-    const octets = Array.from({ length: 44 }, (_, index) => 20 + ((index + randomInt(44)) % 44));
-    const octet = await reservations.octet(octets, async () => true);
+    const octet = await reservations.octet(someOctets(), async () => true);
     if (octet === undefined) throw new Error('127.20.0.0 to 127.63.0.0: each has a stack of a test');
     const ports = await freePorts();
     writeFileSync(join(directory, 'quota.toml'), quota);

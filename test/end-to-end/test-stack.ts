@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +18,7 @@ import type { Timings } from '../../domain/timings.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { programArguments } from '../built.js';
 import { recordHistories } from '../replay/recording.js';
+import { someOctets } from '../subnet-octets.js';
 import { freePort, type TestServer, testServer } from '../temporal-server.js';
 import { until } from '../until.js';
 import { writeKeyPair } from './key-pair.js';
@@ -314,13 +315,6 @@ const SHORT: Partial<Timings> = {
   zoneBackoffMs: 500,
   zoneBackoffMaxMs: 2_000,
 };
-
-/** Local stacks take 64 and more, the rehearsal's own tests 130 and more. From anywhere on: one that just ended is left alone. */
-function someOctets(): readonly number[] {
-  const [first, count] = [20, 44];
-  const from = randomInt(count);
-  return Array.from({ length: count }, (_, index) => first + ((from + index) % count));
-}
 
 /** The worker takes nothing but its file: not what a developer has set for a stack of his own. */
 const withoutConfiguration = (): NodeJS.ProcessEnv =>
