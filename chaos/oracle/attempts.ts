@@ -8,24 +8,21 @@ const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 's
 
 /** A second start on a place of an attempt, or a start of an attempt that a later one had followed on that host. */
 export function begunTwice({ told }: Evidence): readonly Finding[] {
-  const last = new Map<string, CommandProcess>();
-  const latest = new Map<string, CommandProcess>();
+  const startOf = new Map<string, CommandProcess>();
+  const newestAt = new Map<string, number>();
   return processesOf(told).flatMap((each): Finding[] => {
-    const { job } = each;
+    const { job, attempt, begunAt, node } = each;
     const place = `${job} ${each.slice} ${each.host}`;
-    const [before, newer] = [last.get(`${place} ${each.attempt}`), latest.get(place)];
-    last.set(`${place} ${each.attempt}`, each);
-    if (newer === undefined || newer.attempt < each.attempt) latest.set(place, each);
-    const count = 'commands begun twice in an attempt';
-    if (before !== undefined) {
-      const apart = ((each.begunAt - before.begunAt) / 1000).toFixed(1);
-      return [
-        { count, subject: job, text: `${placeOf(each)}: begun again ${apart} s after it had begun (${each.node})` },
-      ];
-    }
-    if (newer !== undefined && newer.attempt > each.attempt)
-      return [{ count, subject: job, text: `${placeOf(each)}: begun after attempt ${newer.attempt} had begun there` }];
-    return [];
+    const before = startOf.get(`${place} ${attempt}`);
+    const newest = newestAt.get(place) ?? 0;
+    startOf.set(`${place} ${attempt}`, each);
+    newestAt.set(place, Math.max(newest, attempt));
+    const finding = (what: string): Finding[] => [
+      { count: 'commands begun twice in an attempt', subject: job, text: `${placeOf(each)}: begun ${what}` },
+    ];
+    if (before !== undefined)
+      return finding(`again ${((begunAt - before.begunAt) / 1000).toFixed(1)} s after it had begun (${node})`);
+    return newest > attempt ? finding(`after attempt ${newest} had begun there`) : [];
   });
 }
 
