@@ -285,6 +285,8 @@ class SliceOwner {
     );
   }
 
+  // What its calls are about ---------------------------------------------------------------------------------------
+
   get #ref(): MachineRef {
     return refOf(this.#input.task);
   }
