@@ -18,16 +18,23 @@ export class StorePatience {
   readonly #waiting = new Set<symbol>();
   #isTold = false;
 
+  readonly #clock: PatienceClock;
+
   /** @param signal ends the tries */
-  constructor(signal: AbortSignal, tell: (what: string | undefined) => void = () => undefined) {
+  constructor(
+    signal: AbortSignal,
+    tell: (what: string | undefined) => void = () => undefined,
+    clock: PatienceClock = { now: Date.now, pause },
+  ) {
     this.#signal = signal;
     this.#tell = tell;
+    this.#clock = clock;
   }
 
   /** @throws what is no answer of the store's, and the last one of those once the signal is aborted */
   async through<T>(call: () => Promise<T>): Promise<T> {
     const id = Symbol('call');
-    const since = Date.now();
+    const since = this.#clock.now();
     try {
       for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
         try {
@@ -35,8 +42,8 @@ export class StorePatience {
         } catch (error) {
           if (!isOfStore(error) || this.#signal.aborted) throw error;
           log.warn(`waiting for the store: ${error.message}`);
-          this.#waits(id, error, Date.now() - since);
-          await pause(pauseMs, this.#signal);
+          this.#waits(id, error, this.#clock.now() - since);
+          await this.#clock.pause(pauseMs, this.#signal);
         }
       }
     } finally {
@@ -58,6 +65,12 @@ export class StorePatience {
     this.#isTold = false;
     this.#tell(undefined);
   }
+}
+
+/** Whose time it waits by; another one in tests of waits that last days. */
+export interface PatienceClock {
+  now(): number;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 const LONGEST_PAUSE_MS = 15_000;

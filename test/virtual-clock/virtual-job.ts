@@ -1,0 +1,151 @@
+import { fileURLToPath } from 'node:url';
+import { Context } from '@temporalio/activity';
+import { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import type { AttemptEnd, AttemptInput, JobActivities } from '../../contract/job-activities.js';
+import { describeQuery, grantedSignal, type JobView } from '../../contract/job.js';
+import type { QuotaActivities } from '../../contract/quota-activities.js';
+import { leaseAnswerSignal, type SliceActivities } from '../../contract/slice.js';
+import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
+import type { Outcome } from '../../domain/job-state.js';
+import { machineRequestOf } from '../../domain/machines.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { SHARED_MODULES } from '../../worker/workflow-code.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { startTimeSkippingServer, type TimeSkippingServer } from './time-skipping.js';
+
+const QUEUE = 'virtual';
+const ID = 'job-of-days';
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** What the hosts, the pool and the cloud do in a test; what it leaves out works at once. */
+export interface Script {
+  /** The n-th supervision of the job, from 1. It may let virtual time pass. */
+  readonly supervise: (call: number, input: AttemptInput) => Promise<AttemptEnd>;
+  readonly setUp?: () => Promise<void>;
+  /** Until its slices are ready. */
+  readonly provision?: () => Promise<void>;
+  readonly isGranted?: boolean;
+}
+
+export const succeeded: AttemptEnd = { kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 };
+
+/**
+ * A job workflow and its slice workflows as they ship, with their own timers and retries, on Temporal's test server, whose time
+ * jumps. Their activities wait by the clock of this computer, so here they are scripts that let virtual time pass
+ * (docs/adr/0053). One server for each job: what a job leaves behind was seen to stop the time of the next one.
+ */
+export class VirtualJob {
+  readonly #client: Client;
+  /** Lets virtual time pass, at once. */
+  readonly pass: TimeSkippingServer['pass'];
+  readonly now: TimeSkippingServer['now'];
+
+  private constructor({ connection, pass, now }: TimeSkippingServer) {
+    this.#client = new Client({ connection });
+    this.pass = pass;
+    this.now = now;
+  }
+
+  /** Workflow code for all jobs. */
+  static bundle(): Promise<WorkflowBundleWithSourceMap> {
+    return bundleWorkflowCode({
+      workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+      preloadModules: [...SHARED_MODULES],
+    });
+  }
+
+  /** Runs a job to its end. @param more of its file */
+  static async live(
+    workflowBundle: WorkflowBundleWithSourceMap,
+    script: (job: VirtualJob) => Script,
+    more: object = {},
+  ): Promise<Outcome> {
+    const server = await startTimeSkippingServer();
+    const connection = await NativeConnection.connect({ address: server.address });
+    try {
+      const job = new VirtualJob(server);
+      const activities = scripted(script(job));
+      const worker = await Worker.create({ connection, taskQueue: QUEUE, workflowBundle, activities });
+      return await worker.runUntil(() => job.#outcome(more));
+    } finally {
+      await connection.close();
+      await server.stop();
+    }
+  }
+
+  /** Of the job at present: what it waits for. */
+  readonly why = async (): Promise<string> =>
+    (await this.#client.workflow.getHandle(ID).query<JobView>(describeQuery.name)).why ?? '';
+
+  async #outcome(more: object): Promise<Outcome> {
+    try {
+      return await this.#client.workflow.execute<(input: unknown) => Promise<Outcome>>(WorkflowType.Job, {
+        workflowId: ID,
+        taskQueue: QUEUE,
+        args: [{ v: 1, job: jobFile('train', more) }],
+      });
+    } catch (error) {
+      return outcomeIn(error);
+    }
+  }
+}
+
+function outcomeIn(error: unknown): Outcome {
+  const { cause } = error as { readonly cause?: unknown };
+  const [outcome] = cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+  if (outcome === undefined) throw error;
+  return outcome as Outcome;
+}
+
+function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaActivities, 'sendLease'> {
+  let supervisions = 0;
+  const signal = (id: string, name: { readonly name: string }, value: unknown): Promise<void> =>
+    Context.current().client.workflow.getHandle(id).signal(name.name, value);
+  return {
+    acceptJob: async ({ spec }) => ({ ...SETTINGS, machines: machineRequestOf(spec) }),
+    claimWorker: async () => ({ taskQueue: QUEUE }),
+    setUpHosts: async () => {
+      await script.setUp?.();
+      return { kind: 'ready' };
+    },
+    setUpAgain: async () => ({ kind: 'ready' }),
+    stopSetUp: async () => undefined,
+    superviseAttempt: (input) => script.supervise((supervisions += 1), input),
+    stopAttempt: async () => undefined,
+    holdSlices: async () => [],
+    recordAttempt: async () => undefined,
+    recordOutcome: async () => undefined,
+    sendLease: async ({ lease, body, sender }) => {
+      if (body.kind === 'request' && body.heldSince === undefined && script.isGranted !== false)
+        await signal(lease.job, grantedSignal, { run: lease.run, number: lease.number, epoch: 1, tier: 0 });
+      if (body.kind === 'slice') await signal(sliceWorkflowId(sender), leaseAnswerSignal, { epoch: 1, isHeld: true });
+    },
+    createSlice: async () => ({ kind: 'accepted' }),
+    inspectSlice: async () => READY,
+    awaitSlice: async () => {
+      await script.provision?.();
+      return READY;
+    },
+    deleteUntilGone: async () => undefined,
+    isJobOpen: async () => true,
+  };
+}
+
+const READY = { kind: 'ready', uid: 'uid', hosts: [{ reach: 'ssh', index: 0, internalIp: '10.0.0.1' }] } as const;
+
+const SETTINGS = {
+  owner: 'owner',
+  bucket: 'bucket',
+  googleProject: 'rehearsal',
+  publicKey: 'ssh-ed25519 AAAA',
+  loginUser: 'alice',
+  user: 'alice',
+  project: 'none',
+  quotaNote: 'pool default',
+  // Heartbeats are sent by the clock of this computer.
+  timings: { ...DEFAULT_TIMINGS, heartbeatTimeoutMs: 30 * DAY },
+} as const;
