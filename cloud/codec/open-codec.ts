@@ -7,7 +7,7 @@ import { accessTokens } from '../access-token.js';
 /** Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws CodecKeyError */
 export async function openCodec(
   { key, decodeKeys = [] }: CodecReferences,
-  options: Pick<CodecOptions, 'onUnknownKey'> & Partial<KeyPlaces>,
+  options: Pick<CodecOptions, 'onUnknownKey' | 'leavesForged'> & Partial<KeyPlaces>,
 ): Promise<AesGcmPayloadCodec> {
   const places: KeyPlaces = { environment: process.env, ...options };
   const references = [...(key === undefined ? [] : [key]), ...decodeKeys];
@@ -20,7 +20,8 @@ export async function openCodec(
       );
   });
   const encrypting = key === undefined ? undefined : keys[0];
-  return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey: options.onUnknownKey });
+  const { onUnknownKey, leavesForged } = options;
+  return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey, leavesForged });
 }
 
 /** Where references are resolved. */

@@ -80,7 +80,7 @@ describe('a job over days of virtual time', function () {
   });
 
   it('waits for days for a bucket that says no and yes in turn, says why, and ends by its command alone', async () => {
-    const [days, refusedMs] = [5, 2 * HOUR];
+    const [days, refusedMs] = [4, HOUR / 2];
     const seen = { refused: 0, kept: 0, reasons: new Set<string>() };
     const supervise =
       (job: VirtualJob): Script['supervise'] =>
@@ -93,7 +93,7 @@ describe('a job over days of virtual time', function () {
           await patience.through(async () => {
             if ((await job.now()) < noUntil) {
               seen.refused += 1;
-              if (seen.refused % 100 === 1) seen.reasons.add(await job.why());
+              if (seen.refused % 20 === 1) seen.reasons.add(await job.why());
               throw new StoreRefused('the bucket says no');
             }
             seen.kept += 1;
