@@ -28,12 +28,19 @@ export const SHARED_MODULES: readonly string[] = [
   'contract/slice-forms',
 ].map(module);
 
+/** Of every workflow of ours. */
+export const INTERCEPTORS: readonly string[] = [module('workflows/flood')];
+
 /** The bundle that the build made; from source, the workflows themselves. A bundle holds its converters. */
 export function workflowCode({
   isEncrypting,
 }: AesGcmPayloadCodec):
-  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions'> {
+  Pick<WorkerOptions, 'workflowBundle'> | Pick<WorkerOptions, 'workflowsPath' | 'bundlerOptions' | 'interceptors'> {
   const bundle = built(isEncrypting ? 'workflow-bundle-encrypting.js' : 'workflow-bundle.js');
   if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  return { workflowsPath: built('workflows/index.ts'), bundlerOptions: { preloadModules: [...SHARED_MODULES] } };
+  return {
+    workflowsPath: built('workflows/index.ts'),
+    bundlerOptions: { preloadModules: [...SHARED_MODULES] },
+    interceptors: { workflowModules: [...INTERCEPTORS] },
+  };
 }

@@ -1,6 +1,7 @@
 import { defineSignal, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { SignalDefinition } from '@temporalio/common';
 import type { Form } from '../contract/form.js';
+import { takeFloods } from './flood.js';
 import { FORGED } from './forged.js';
 import { meter } from './meter.js';
 
@@ -61,6 +62,7 @@ export class Inbox {
   open(): void {
     this.#isOpen = true;
     for (const { signal, value } of this.#offeredAgain) this.#handlers.get(signal)?.(value);
+    takeFloods((signal, value) => this.#handlers.get(signal)?.(value));
     for (const [name, handle] of this.#handlers) setHandler(defineSignal<[unknown]>(name), handle);
   }
 

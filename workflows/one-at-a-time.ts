@@ -13,10 +13,16 @@ export class OneAtATime {
     this.#answer = answer;
   }
 
-  /** The first caller's promise resolves when no answer is due any more, and rejects as an answer does. */
-  async ask(): Promise<void> {
+  /**
+   * The first caller's promise resolves when no answer is due any more, and rejects as an answer does. Others get none: the SDK
+   * pays for each promise.
+   */
+  ask(): Promise<void> | undefined {
     this.#isDue = true;
-    if (this.#isBusy) return;
+    return this.#isBusy ? undefined : this.#answerAll();
+  }
+
+  async #answerAll(): Promise<void> {
     this.#isBusy = true;
     try {
       while (this.#isDue) {

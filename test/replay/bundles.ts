@@ -16,6 +16,7 @@ export function bundleOf(root: string, isEncrypting = false): Promise<WorkflowBu
   return bundleWorkflowCode({
     workflowsPath: join(root, 'workflows/index.ts'),
     preloadModules: ['domain/job-file/resolve.ts', 'contract/job-forms.ts'].map((module) => join(root, module)),
+    workflowInterceptorModules: [join(root, 'workflows/flood.ts')],
     payloadConverterPath: join(root, 'workflows/payload-converter.ts'),
     ...(isEncrypting ? { failureConverterPath: join(root, 'workflows/failure-converter.ts') } : {}),
     logger: QUIET,

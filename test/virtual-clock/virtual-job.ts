@@ -11,7 +11,7 @@ import { sliceWorkflowId, WorkflowType } from '../../contract/workflow-ids.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { machineRequestOf } from '../../domain/machines.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
-import { SHARED_MODULES } from '../../worker/workflow-code.js';
+import { INTERCEPTORS, SHARED_MODULES } from '../../worker/workflow-code.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { startTimeSkippingServer, type TimeSkippingServer } from './time-skipping.js';
 
@@ -55,6 +55,7 @@ export class VirtualJob {
     return bundleWorkflowCode({
       workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
       preloadModules: [...SHARED_MODULES],
+      workflowInterceptorModules: [...INTERCEPTORS],
     });
   }
 

@@ -194,7 +194,8 @@ export class LeaseHold {
   #restate(epoch: number): void {
     if (epoch < this.#epoch) return;
     this.#epoch = epoch;
-    this.#post(this.#restating.ask());
+    const answers = this.#restating.ask();
+    if (answers) this.#post(answers);
   }
 
   async #say(): Promise<void> {

@@ -15,7 +15,7 @@ export class JobStory {
   #outcome: Outcome | undefined;
   #setback: string | undefined;
   /** `usual`: the reason of the phase without it. */
-  #trouble: { readonly usual: string } | undefined;
+  #trouble: { readonly usual: string; readonly what: string } | undefined;
   readonly #events: JobEvent[];
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
@@ -58,10 +58,10 @@ export class JobStory {
 
   /** What the present phase waits for, beside its own reason, until `undefined` says that it is over or the job moves on. */
   trouble(what: string | undefined): void {
-    if (this.#trouble === undefined && what === undefined) return;
+    if (this.#trouble?.what === what) return;
     const usual = this.#trouble?.usual ?? this.#why ?? '';
     this.move(this.#phase, what === undefined ? usual : `${usual}; ${what}`);
-    this.#trouble = what === undefined ? undefined : { usual };
+    this.#trouble = what === undefined ? undefined : { usual, what };
   }
 
   /** How far a phase is, for those who look at the job. Not for lists: that would be an upsert each time. */

@@ -1,0 +1,50 @@
+import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import { payloadConverter } from './payload-converter.js';
+
+/** More signals in one activation than anybody of ours sends. */
+const FLOOD = 50;
+
+type Take = (signal: string, value: unknown) => void;
+/** Of one run of a workflow: modules of a bundle are loaded anew for each. */
+let take: Take | undefined;
+let waiting: { readonly signal: string; readonly value: unknown }[] = [];
+
+/** @param taker is given every signal of a flood in the order of its arrival, those before this call at once */
+export function takeFloods(taker: Take): void {
+  take = taker;
+  const before = waiting;
+  waiting = [];
+  for (const { signal, value } of before) taker(signal, value);
+}
+
+/**
+ * The SDK makes promises of each signal and records a stack trace of each promise, nine tenths of what a signal costs. Some
+ * thousand of them take more than the five seconds that it gives an activation, on every try. So the signals of a flood go
+ * past it, straight to the inbox, whose handlers are synchronous as the SDK's calls of them are (docs/adr/0053). Loaded by path.
+ */
+export function interceptors(): WorkflowInterceptors {
+  return {
+    internals: [
+      {
+        activate(input, next) {
+          const jobs = input.activation.jobs ?? [];
+          const signals = jobs.flatMap(({ signalWorkflow }) => (signalWorkflow ? [signalWorkflow] : []));
+          if (signals.length <= FLOOD) return next(input);
+          // Not the SDK's default, which a signal of another name would meet: the inbox knows all names of a workflow.
+          for (const { signalName, input: payloads } of signals) give(signalName ?? '', payloads?.[0]);
+          return next({
+            ...input,
+            activation: { ...input.activation, jobs: jobs.filter((job) => !job.signalWorkflow) },
+          });
+        },
+      },
+    ],
+  };
+}
+
+function give(signal: string, payload: Parameters<typeof payloadConverter.fromPayload>[0] | undefined): void {
+  const { namespace, workflowId } = workflowInfo();
+  const value = payload && payloadConverter.fromPayload(payload, { type: 'workflow', namespace, workflowId });
+  if (take === undefined) waiting.push({ signal, value });
+  else take(signal, value);
+}
