@@ -88,9 +88,10 @@ export const attemptRecord = calls<Pick<JobActivities, 'recordAttempt'>>({
   ...PATIENT,
   scheduleToCloseTimeout: '2m',
 });
+/** After a few tries the job says what it waits for, and tries again. */
 export const lastRecord = calls<Pick<JobActivities, 'recordOutcome'>>({
   ...STUBBORN,
-  scheduleToCloseTimeout: '6h',
+  retry: { ...STUBBORN.retry, maximumAttempts: 3 },
 });
 
 /** Bounded by the grace of the job and what a dead host may cost; repeated while hosts cannot be reached is pointless. */

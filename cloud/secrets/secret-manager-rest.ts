@@ -8,6 +8,9 @@ export interface RestSecret {
   /** `projects/NUMBER/secrets/ID` */
   readonly name?: string;
   readonly createTime?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Of this state of the secret: a call that names it fails if there is another by then. */
+  readonly etag?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 

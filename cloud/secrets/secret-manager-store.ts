@@ -59,7 +59,11 @@ export class SecretManagerStore implements SecretStore {
   }
 
   async remove(name: string): Promise<boolean> {
-    return (await this.#rest.call('DELETE', this.#path(name), 'remove')) !== 'absent';
+    const secret = await this.#rest.call('GET', this.#path(name), 'look at');
+    if (secret === 'absent') return false;
+    this.#refuseForeign(name, secret);
+    const only = secret.etag === undefined ? '' : `?etag=${encodeURIComponent(secret.etag)}`;
+    return (await this.#rest.call('DELETE', `${this.#path(name)}${only}`, 'remove')) !== 'absent';
   }
 
   /** Who may write and not read puts a new version each time. */
@@ -69,13 +73,23 @@ export class SecretManagerStore implements SecretStore {
 
   async #describe(name: string): Promise<StoredSecret | undefined> {
     const secret = await this.#rest.call('GET', this.#path(name), 'look at');
-    return secret === 'absent' ? undefined : storedSecret(secret)[0];
+    if (secret === 'absent') return undefined;
+    this.#refuseForeign(name, secret);
+    return storedSecret(secret)[0];
   }
 
   async #make(name: string): Promise<void> {
     const body = { replication: { automatic: {} }, labels: LABEL };
     const path = `projects/${this.#project}/secrets?secretId=${PREFIX}${name}`;
     await this.#rest.mustCall('POST', path, 'make', body, [409]);
+  }
+
+  /** The name alone is no proof (docs/adr/0044). @throws SecretsRefused for what another tool made under our prefix */
+  #refuseForeign(name: string, { labels }: RestSecret): void {
+    if (labels?.['jobctl'] === LABEL.jobctl) return;
+    throw new SecretsRefused(
+      `${this.place}: secret ${PREFIX}${name} is not jobctl's: it has no label jobctl=${LABEL.jobctl}. Take another name`,
+    );
   }
 
   #path(name: string): string {

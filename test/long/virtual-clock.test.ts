@@ -112,6 +112,33 @@ describe('a job over days of virtual time', function () {
     assert.deepEqual([...seen.reasons].sort(), [usual, waiting]);
   });
 
+  for (const [hours, isStored] of [
+    [4, true],
+    [9, false],
+  ] as const) {
+    it(`has its outcome while the bucket refuses it for ${hours} hours, says so, and ends: stored ${isStored}`, async () => {
+      const reasons = new Set<string>();
+      let stored = false;
+      const { result, took } = await live((job) => {
+        let refusedUntil = 0;
+        return {
+          supervise: async () => succeeded,
+          recordOutcome: async () => {
+            refusedUntil ||= (await job.now()) + hours * HOUR;
+            reasons.add(await job.why());
+            if ((await job.now()) < refusedUntil) throw new Error('the bucket says no');
+            stored = true;
+          },
+        };
+      });
+      assert.deepEqual([result, stored], ['succeeded', isStored]);
+      assert.ok(took < HOUR, 'the outcome is final when the command ended');
+      const usual = 'the command ended with exit code 0';
+      const waiting = `${usual}; its outcome is not stored yet, which is tried for 6 h: the bucket says no`;
+      assert.deepEqual([...reasons], [usual, waiting]);
+    });
+  }
+
   const TIMEOUTS: Record<string, { script: (job: VirtualJob) => Partial<Script>; by: string; says: RegExp }> = {
     queue: {
       script: () => ({ isGranted: false }),

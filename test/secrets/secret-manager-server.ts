@@ -17,6 +17,8 @@ export class SecretManagerServer {
   readonly secrets = new Map<string, KeptSecret>();
   /** Answers every call with this instead. */
   refusal: { readonly status: number; readonly message: string } | undefined;
+  /** Somebody else changes a secret right after it was looked at. */
+  changesAfterNextLook = false;
   readonly #server: Server;
 
   private constructor() {
@@ -67,10 +69,18 @@ export class SecretManagerServer {
       const data = secret.versions.at(-1);
       return data === undefined ? missing(`${name}/versions/latest`) : [200, { payload: { data } }];
     }
+    const etag = url.searchParams.get('etag');
+    if (etag !== null && etag !== etagOf(secret))
+      return [400, { error: { code: 400, message: 'The etag does not match.', status: 'FAILED_PRECONDITION' } }];
     if (method === 'DELETE') this.secrets.delete(name);
     if (method === 'PATCH' && url.searchParams.get('updateMask') === 'annotations')
       secret.annotations = body.annotations ?? {};
-    return [200, secret];
+    const seen = { ...secret, etag: etagOf(secret) };
+    if (method === 'GET' && this.changesAfterNextLook) {
+      this.changesAfterNextLook = false;
+      secret.annotations = { ...secret.annotations, changed: 'by somebody' };
+    }
+    return [200, seen];
   }
 
   #create(name: string, { replication, labels }: Body): [number, object] {
@@ -97,5 +107,7 @@ interface Body {
   readonly annotations?: Record<string, string>;
   readonly payload?: { readonly data?: string };
 }
+
+const etagOf = (secret: object): string => `"${Buffer.from(JSON.stringify(secret)).toString('base64')}"`;
 
 const missing = (name: string): [number, object] => [404, { error: { code: 404, message: `[${name}] not found.` } }];

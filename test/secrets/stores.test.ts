@@ -134,6 +134,20 @@ describe('Secret Manager', () => {
     );
   });
 
+  it('changes and removes nothing that another tool made under our prefix, and nothing that changed since it looked', async () => {
+    const { store, server } = place;
+    const name = 'projects/team-ml/secrets/jobctl-theirs';
+    server.secrets.set(name, { name, createTime: '', labels: { team: 'billing' }, versions: ['x'] });
+    await assert.rejects(store.remove('theirs'), /secret jobctl-theirs is not jobctl's/);
+    await assert.rejects(store.put('theirs', VALUE), SecretsRefused);
+    assert.deepEqual(server.secrets.get(name)?.versions, ['x']);
+
+    await store.put('wandb', VALUE);
+    server.changesAfterNextLook = true;
+    await assert.rejects(store.remove('wandb'), /etag does not match/);
+    assert.equal(await store.read('wandb'), VALUE);
+  });
+
   it('a refusal names the role that is missing; a failure that may pass is another error; no value is in either', async () => {
     const { store, server } = place;
     const cases = [

@@ -29,6 +29,7 @@ export interface Script {
   /** Until its slices are ready. */
   readonly provision?: () => Promise<void>;
   readonly isGranted?: boolean;
+  readonly recordOutcome?: () => Promise<void>;
 }
 
 export const succeeded: AttemptEnd = { kind: 'exited', code: 0, at: { slice: 0, host: 0 }, startedAt: 0 };
@@ -119,7 +120,7 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
     stopAttempt: async () => undefined,
     holdSlices: async () => [],
     recordAttempt: async () => undefined,
-    recordOutcome: async () => undefined,
+    recordOutcome: async () => script.recordOutcome?.(),
     sendLease: async ({ lease, body, sender }) => {
       if (body.kind === 'request' && body.heldSince === undefined && script.isGranted !== false)
         await signal(lease.job, grantedSignal, { run: lease.run, number: lease.number, epoch: 1, tier: 0 });

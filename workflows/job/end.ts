@@ -1,9 +1,10 @@
-import { condition, getExternalWorkflowHandle, log, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, condition, getExternalWorkflowHandle, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { JobNotice } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { NotifyTarget } from '../../domain/job-spec.js';
 import type { Outcome } from '../../domain/job-state.js';
 import { lastRecord } from '../activity-options.js';
+import { reasonOf } from './claimed-worker.js';
 import { chainRunId, type JobStory } from './story.js';
 
 /** Stores the outcome, then tells who is named, so that they find it. To be called in a nonCancellable scope. */
@@ -16,16 +17,33 @@ export async function tellEnd(targets: readonly NotifyTarget[], outcome: Outcome
   if (targets.length > 0 && isStored) await store(job, outcome, story);
 }
 
-/** An outcome that cannot be stored is final all the same: the workflow's result and memo hold it. False: it was not. */
-async function store(job: JobRef, outcome: Outcome, { events }: JobStory): Promise<boolean> {
-  try {
-    await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events });
-    return true;
-  } catch (error) {
-    log.error(`the outcome could not be stored: ${String(error)}`);
-    return false;
+/**
+ * A store that does not take the outcome is asked again for some hours, and the job says so. The outcome is final all the same:
+ * the workflow's result and memo hold it. False: it was not stored.
+ */
+async function store(job: JobRef, outcome: Outcome, story: JobStory): Promise<boolean> {
+  const giveUpAt = Date.now() + STORE_PATIENCE_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events: story.events });
+      story.trouble(undefined);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ActivityFailure)) throw error;
+      if (Date.now() + pauseMs > giveUpAt) {
+        story.trouble(`its outcome could not be stored: ${reasonOf(error)}`);
+        log.error(`the outcome could not be stored: ${reasonOf(error)}`);
+        return false;
+      }
+      story.trouble(`its outcome is not stored yet, which is tried for 6 h: ${reasonOf(error)}`);
+      await sleep(pauseMs, { summary: 'before the outcome is stored' });
+    }
   }
 }
+
+const STORE_PATIENCE_MS = 6 * 3_600_000;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 5 * 60_000;
 
 /** A server that does not say whether the signal was taken must not keep a job open that has ended. */
 const NOTIFY_TIMEOUT = '60s';
