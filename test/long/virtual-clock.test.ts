@@ -8,7 +8,7 @@ const WORKER_ERROR = 'a worker lost its way';
 
 /** docs/recovery.md, over days: the workflows' own timers run, and nobody waits for them. */
 describe('a job over days of virtual time', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let bundle: Awaited<ReturnType<typeof VirtualJob.bundle>>;
 
   before(async function () {
@@ -80,7 +80,7 @@ describe('a job over days of virtual time', function () {
   });
 
   it('waits for days for a bucket that says no and yes in turn, says why, and ends by its command alone', async () => {
-    const [days, refusedMs] = [4, HOUR / 2];
+    const [days, refusedMs] = [3, HOUR / 4];
     const seen = { refused: 0, kept: 0, reasons: new Set<string>() };
     const supervise =
       (job: VirtualJob): Script['supervise'] =>
