@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { StorePatience, tellJobOfTrouble } from '../../activities/attempt/store-patience.js';
 import { StoreRefused } from '../../cloud/store/port.js';
-import type { AttemptEnd } from '../../contract/job-activities.js';
-import { DAY, HOUR, MINUTE, type Script, succeeded, VirtualJob } from '../virtual-clock/virtual-job.js';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import { DAY, HOUR, type Script, succeeded, VirtualJob } from '../virtual-clock/virtual-job.js';
 
+const STILL_RUNNING = { kind: 'still-running' } as const;
 const WORKER_ERROR = 'a worker lost its way';
 
 /** docs/recovery.md, over days: the workflows' own timers run, and nobody waits for them. */
@@ -26,33 +27,33 @@ describe('a job over days of virtual time', function () {
   /** Supervisions that see nothing, for so long each. */
   const uneventful = (job: VirtualJob, ms: number) => async (): Promise<AttemptEnd> => {
     await job.pass(ms);
-    return { kind: 'still-running' };
+    return STILL_RUNNING;
   };
 
-  it('lives on the attempt that it has through six errors of workers, each after days of work', async () => {
+  it('lives on the attempt that it has through six errors of workers, each after 20 hours of work', async () => {
     const supervise =
       (job: VirtualJob) =>
       async (call: number): Promise<AttemptEnd> => {
         if (call > 6) return succeeded;
-        await job.pass(2 * DAY);
+        await job.pass(20 * HOUR);
         throw new Error(WORKER_ERROR);
       };
     const { result, attempts, took } = await live((job) => ({ supervise: supervise(job) }), noRetries);
     assert.deepEqual([result, attempts], ['succeeded', 1]);
-    assert.ok(took >= 12 * DAY, `${took / DAY} days`);
+    assert.ok(took >= 5 * DAY, `${took / DAY} days`);
   });
 
-  it('lives through six errors at once, with a day that a worker did well before each', async () => {
+  it('lives through six errors days apart, with two good supervisions of 20 hours before each', async () => {
     const supervise =
       (job: VirtualJob) =>
       async (call: number): Promise<AttemptEnd> => {
-        if (call > 12) return succeeded;
-        if (call % 2 === 1) return uneventful(job, DAY)();
-        throw new Error(WORKER_ERROR);
+        if (call > 18) return succeeded;
+        if (call % 3 === 0) throw new Error(WORKER_ERROR);
+        return uneventful(job, 20 * HOUR)();
       };
     const { result, attempts, took } = await live((job) => ({ supervise: supervise(job) }), noRetries);
     assert.deepEqual([result, attempts], ['succeeded', 1]);
-    assert.ok(took >= 6 * DAY, `${took / DAY} days`);
+    assert.ok(took >= 10 * DAY, `${took / DAY} days`);
   });
 
   it('pays one infrastructure retry for six errors in a row, and begins the next row at nought', async () => {
@@ -80,33 +81,31 @@ describe('a job over days of virtual time', function () {
   });
 
   it('waits for days for a bucket that says no and yes in turn, says why, and ends by its command alone', async () => {
-    const [days, refusedMs] = [3, HOUR / 4];
+    const [halfDays, refusedMs] = [6, HOUR / 4];
     const seen = { refused: 0, kept: 0, reasons: new Set<string>() };
     const supervise =
-      (job: VirtualJob): Script['supervise'] =>
-      async (_call, input) => {
+      (job: VirtualJob) =>
+      async (call: number, input: AttemptInput): Promise<AttemptEnd> => {
+        if (call > halfDays) return succeeded;
         const { signal } = new AbortController();
-        const clock = { now: Date.now, pause: (ms: number) => job.pass(ms) };
-        const patience = new StorePatience(signal, tellJobOfTrouble(input), clock);
-        for (let half = 0; half < 2 * days; half++) {
-          const noUntil = (await job.now()) + refusedMs;
-          await patience.through(async () => {
-            if ((await job.now()) < noUntil) {
-              seen.refused += 1;
-              if (seen.refused % 20 === 1) seen.reasons.add(await job.why());
-              throw new StoreRefused('the bucket says no');
-            }
-            seen.kept += 1;
-          });
-          seen.reasons.add(await job.why());
-          await job.pass(DAY / 2 - refusedMs);
-        }
-        return succeeded;
+        const patience = new StorePatience(signal, tellJobOfTrouble(input), { now: Date.now, pause: job.pass });
+        const noUntil = (await job.now()) + refusedMs;
+        await patience.through(async () => {
+          if ((await job.now()) < noUntil) {
+            seen.refused += 1;
+            if (seen.refused % 20 === 0) seen.reasons.add(await job.why());
+            throw new StoreRefused('the bucket says no');
+          }
+          seen.kept += 1;
+        });
+        await job.pass(DAY / 2 - refusedMs);
+        seen.reasons.add(await job.why());
+        return STILL_RUNNING;
       };
     const { result, attempts, took } = await live((job) => ({ supervise: supervise(job) }), noRetries);
-    assert.deepEqual([result, attempts, seen.kept], ['succeeded', 1, 2 * days]);
-    assert.ok(took >= days * DAY, `${took / DAY} days`);
-    assert.ok(seen.refused > (2 * days * refusedMs) / MINUTE, `${seen.refused} refusals`);
+    assert.deepEqual([result, attempts, seen.kept], ['succeeded', 1, halfDays]);
+    assert.ok(took >= 3 * DAY, `${took / DAY} days`);
+    assert.ok(seen.refused > halfDays * 50, `${seen.refused} refusals`);
     const usual = 'attempt 1 on 1 host in us-central1-a';
     const waiting = `${usual}; waits for the store, which keeps nothing now: the bucket says no`;
     assert.deepEqual([...seen.reasons].sort(), [usual, waiting]);
@@ -146,12 +145,12 @@ describe('a job over days of virtual time', function () {
       says: /granted nothing for .* \(timeouts\.queue\)/,
     },
     provision: {
-      script: (job) => ({ provision: () => job.pass(5 * DAY) }),
+      script: (job) => ({ provision: () => job.hours(80) }),
       by: 'infrastructure',
       says: /is not ready in us-central1-a: .* \(timeouts\.provision\)/,
     },
     setup: {
-      script: (job) => ({ setUp: () => job.pass(5 * DAY) }),
+      script: (job) => ({ setUp: () => job.hours(80) }),
       by: 'task',
       says: /not set up after .* \(timeouts\.setup\)/,
     },
@@ -159,10 +158,13 @@ describe('a job over days of virtual time', function () {
   };
   for (const [name, { script, by, says }] of Object.entries(TIMEOUTS)) {
     it(`is over three days after timeouts.${name} of three days began, and not sooner`, async () => {
-      const { result, cause, took } = await live((job) => ({ supervise: uneventful(job, HOUR), ...script(job) }), {
-        ...noRetries,
-        timeouts: { [name]: '72h' },
-      });
+      const { result, cause, took } = await live(
+        (job) => ({ supervise: async () => job.hours(1).then(() => STILL_RUNNING), ...script(job) }),
+        {
+          ...noRetries,
+          timeouts: { [name]: '72h' },
+        },
+      );
       assert.deepEqual([result, cause?.by], ['failed', by]);
       assert.match(cause?.message ?? '', says);
       assert.ok(took >= 3 * DAY && took < 3 * DAY + 2 * HOUR, `${took / DAY} days`);

@@ -17,8 +17,7 @@ import { startTimeSkippingServer, type TimeSkippingServer } from './time-skippin
 
 const QUEUE = 'virtual';
 const ID = 'job-of-days';
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
+export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
 /** What the hosts, the pool and the cloud do in a test; what it leaves out works at once. */
@@ -37,7 +36,8 @@ export const succeeded: AttemptEnd = { kind: 'exited', code: 0, at: { slice: 0, 
 /**
  * A job workflow and its slice workflows as they ship, with their own timers and retries, on Temporal's test server, whose time
  * jumps. Their activities wait by the clock of this computer, so here they are scripts that let virtual time pass
- * (docs/adr/0053). One server for each job: what a job leaves behind was seen to stop the time of the next one.
+ * (docs/adr/0053). An activity that time skips beyond its own timeout stops the clock for good: a supervision has a day.
+ * One server for each job, so that no job meets the clock of another.
  */
 export class VirtualJob {
   readonly #client: Client;
@@ -82,6 +82,14 @@ export class VirtualJob {
   /** Of the job at present: what it waits for. */
   readonly why = async (): Promise<string> =>
     (await this.#client.workflow.getHandle(ID).query<JobView>(describeQuery.name)).why ?? '';
+
+  /** Lets hours pass, one by one: an answer to a query says that the job has seen each of them. */
+  async hours(count: number): Promise<void> {
+    for (let hour = 0; hour < count; hour++) {
+      await this.pass(HOUR);
+      await this.why();
+    }
+  }
 
   async #outcome(more: object): Promise<Outcome> {
     try {
