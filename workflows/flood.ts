@@ -5,7 +5,7 @@ import { payloadConverter } from './payload-converter.js';
 const FLOOD = 50;
 
 type Take = (signal: string, value: unknown) => void;
-/** Of one run of a workflow: modules of a bundle are loaded anew for each. */
+/** Of one run of a workflow: modules of a bundle are loaded anew for each, and begin with `interceptors`. */
 let take: Take | undefined;
 let waiting: { readonly signal: string; readonly value: unknown }[] = [];
 
@@ -23,6 +23,8 @@ export function takeFloods(taker: Take): void {
  * past it, straight to the inbox, whose handlers are synchronous as the SDK's calls of them are (docs/adr/0053). Loaded by path.
  */
 export function interceptors(): WorkflowInterceptors {
+  take = undefined;
+  waiting = [];
   return {
     internals: [
       {

@@ -1,13 +1,15 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { WorkflowInfo } from '@temporalio/workflow';
+import type { ActivateInput, WorkflowInfo } from '@temporalio/workflow';
 import { setActivator } from '@temporalio/workflow/lib/global-attributes.js';
 import { Activator } from '@temporalio/workflow/lib/internals.js';
+import { interceptors } from '../../workflows/flood.js';
 
 /**
  * What code of workflows finds around it, without workflow, worker and server: the SDK's own machinery, which buffers, decodes
  * and hands over signals and takes commands. One at a time; `end` it.
  */
 export class BareRun {
+  readonly #interceptors = interceptors();
   readonly activator = new Activator({
     info: {
       workflowType: 'probe',
@@ -34,6 +36,20 @@ export class BareRun {
   /** Commands since the last call, as they would end a workflow task. */
   commands(): ReturnType<Activator['concludeActivation']>['commands'] {
     return this.activator.concludeActivation().commands;
+  }
+
+  /** Signals of one activation, by way of the workflow's own interceptors. */
+  sendAll(signals: readonly { readonly name: string; readonly value: unknown }[]): this {
+    const jobs = signals.map(({ name, value }) => ({
+      signalWorkflow: { signalName: name, input: [defaultPayloadConverter.toPayload(value)] },
+    }));
+    const input = { activation: { jobs }, batchIndex: 0 } as unknown as ActivateInput;
+    const next = ({ activation }: ActivateInput): void => {
+      for (const { signalWorkflow } of activation.jobs ?? [])
+        if (signalWorkflow) this.activator.signalWorkflow(signalWorkflow as Parameters<Activator['signalWorkflow']>[0]);
+    };
+    this.#interceptors.internals?.[0]?.activate?.(input, next);
+    return this;
   }
 
   send(signalName: string, ...args: readonly unknown[]): this {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { SignalDefinition } from '@temporalio/common';
 import { form } from '../../contract/form.js';
 import { Inbox, type KeptMessage } from '../../workflows/inbox.js';
+import { payloadConverter } from '../../workflows/payload-converter.js';
 import { BareRun } from './bare-run.js';
 
 interface Note {
@@ -71,6 +72,36 @@ describe('an inbox', () => {
   it('takes no handler once it is open: what it would have heard went by', () => {
     const run = new Run().open();
     assert.throws(() => run.inbox.onBare(signal('late'), () => undefined), /signal late: the inbox is open already/);
+  });
+
+  it('hears a flood of signals in its order, before it is open and after, without the SDK making promises of any', () => {
+    const flood = (from: number) =>
+      Array.from({ length: 9_000 }, (_, index) => ({ name: 'one', value: { text: String(from + index) } }));
+    const run = new Run().sendAll(flood(0));
+    assert.deepEqual(run.heard, []);
+    run.open().sendAll([...flood(9_000), { name: 'one', value: 7 }, { name: 'unknown', value: 7 }]);
+    assert.deepEqual(
+      run.heard,
+      Array.from({ length: 18_000 }, (_, index) => String(index)),
+    );
+    assert.deepEqual(run.refusals().counted, ['probe one malformed']);
+    assert.equal(run.activator.signalHandlerExecutionSeq, 0);
+  });
+
+  it('leaves some signals of one activation to the SDK', () => {
+    const run = new Run().open().sendAll([{ name: 'one', value: { text: 'a' } }]);
+    assert.deepEqual(run.heard, ['a']);
+    assert.equal(run.activator.signalHandlerExecutionSeq, 1);
+  });
+
+  it('drops what was forged, and says why', () => {
+    const run = new Run().open();
+    run.activator.payloadConverter = payloadConverter;
+    const forged = { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('x') };
+    for (const signalName of ['one', 'each']) run.activator.signalWorkflow({ signalName, input: [forged] });
+    const { counted, logged } = run.refusals();
+    assert.deepEqual([run.heard, counted], [[], ['probe one malformed', 'probe each malformed']]);
+    assert.equal(logged.match(/cannot be decrypted with the key that it names/g)?.length, 2);
   });
 
   it('drops what is malformed, counted and without its value in the log', () => {
