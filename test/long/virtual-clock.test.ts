@@ -144,13 +144,8 @@ describe('a job over days of virtual time', function () {
       by: 'infrastructure',
       says: /granted nothing for .* \(timeouts\.queue\)/,
     },
-    provision: {
-      script: (job) => ({ provision: () => job.hours(80) }),
-      by: 'infrastructure',
-      says: /is not ready in us-central1-a: .* \(timeouts\.provision\)/,
-    },
     setup: {
-      script: (job) => ({ setUp: () => job.hours(80) }),
+      script: (job) => ({ setUp: async () => job.hours(6).then(() => ({ kind: 'handed-over' })) }),
       by: 'task',
       says: /not set up after .* \(timeouts\.setup\)/,
     },

@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
-import type { AttemptEnd, AttemptInput, JobActivities } from '../../contract/job-activities.js';
+import type { AttemptEnd, AttemptInput, JobActivities, SetUpEnd } from '../../contract/job-activities.js';
 import { describeQuery, grantedSignal, type JobView } from '../../contract/job.js';
 import type { QuotaActivities } from '../../contract/quota-activities.js';
 import { leaseAnswerSignal, type SliceActivities } from '../../contract/slice.js';
@@ -24,9 +24,7 @@ export const DAY = 24 * HOUR;
 export interface Script {
   /** The n-th supervision of the job, from 1. It may let virtual time pass. */
   readonly supervise: (call: number, input: AttemptInput) => Promise<AttemptEnd>;
-  readonly setUp?: () => Promise<void>;
-  /** Until its slices are ready. */
-  readonly provision?: () => Promise<void>;
+  readonly setUp?: () => Promise<SetUpEnd>;
   readonly isGranted?: boolean;
   readonly recordOutcome?: () => Promise<void>;
 }
@@ -118,10 +116,7 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
   return {
     acceptJob: async ({ spec }) => ({ ...SETTINGS, machines: machineRequestOf(spec) }),
     claimWorker: async () => ({ taskQueue: QUEUE }),
-    setUpHosts: async () => {
-      await script.setUp?.();
-      return { kind: 'ready' };
-    },
+    setUpHosts: async () => (await script.setUp?.()) ?? { kind: 'ready' },
     setUpAgain: async () => ({ kind: 'ready' }),
     stopSetUp: async () => undefined,
     superviseAttempt: (input) => script.supervise((supervisions += 1), input),
@@ -136,10 +131,7 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
     },
     createSlice: async () => ({ kind: 'accepted' }),
     inspectSlice: async () => READY,
-    awaitSlice: async () => {
-      await script.provision?.();
-      return READY;
-    },
+    awaitSlice: async () => READY,
     deleteUntilGone: async () => undefined,
     isJobOpen: async () => true,
   };
