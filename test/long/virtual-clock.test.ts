@@ -57,13 +57,11 @@ describe('a job over days of virtual time', function () {
   });
 
   it('pays one infrastructure retry for six errors in a row, and begins the next row at nought', async () => {
-    const supervise =
-      (job: VirtualJob) =>
-      async (call: number): Promise<AttemptEnd> => {
-        if (call > 11) return succeeded;
-        throw new Error(WORKER_ERROR);
-      };
-    const { result, attempts } = await live((job) => ({ supervise: supervise(job) }), {
+    const supervise = async (call: number): Promise<AttemptEnd> => {
+      if (call > 11) return succeeded;
+      throw new Error(WORKER_ERROR);
+    };
+    const { result, attempts } = await live(() => ({ supervise }), {
       retries: { infrastructure: 1 },
     });
     assert.deepEqual([result, attempts], ['succeeded', 2]);
@@ -71,11 +69,11 @@ describe('a job over days of virtual time', function () {
 
   it('fails with cause infrastructure at the sixth error in a row when that budget is spent', async () => {
     let calls = 0;
-    const supervise = (job: VirtualJob) => async (): Promise<AttemptEnd> => {
+    const supervise = async (): Promise<AttemptEnd> => {
       calls += 1;
       throw new Error(WORKER_ERROR);
     };
-    const { result, cause, attempts } = await live((job) => ({ supervise: supervise(job) }), noRetries);
+    const { result, cause, attempts } = await live(() => ({ supervise }), noRetries);
     assert.deepEqual([result, cause?.by, attempts, calls], ['failed', 'infrastructure', 1, 6]);
     assert.match(cause?.message ?? '', /a worker lost its way; its budget of 0 infrastructure retries is spent/);
   });

@@ -46,7 +46,7 @@ export class BareRun {
     const input = { activation: { jobs }, batchIndex: 0 } as unknown as ActivateInput;
     const next = ({ activation }: ActivateInput): void => {
       for (const { signalWorkflow } of activation.jobs ?? [])
-        if (signalWorkflow) this.activator.signalWorkflow(signalWorkflow as Parameters<Activator['signalWorkflow']>[0]);
+        if (signalWorkflow) this.activator.signalWorkflow(signalWorkflow);
     };
     this.#interceptors.internals?.[0]?.activate?.(input, next);
     return this;
