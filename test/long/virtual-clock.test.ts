@@ -18,7 +18,7 @@ describe('a job over days of virtual time', function () {
   });
 
   /** @returns the outcome, and how much virtual time the job took, in ms */
-  async function live(script: (job: VirtualJob) => Script, more: object = {}) {
+  async function live(script: (job: VirtualJob) => Script, more: Readonly<Record<string, unknown>> = {}) {
     const outcome = await VirtualJob.live(bundle, script, more);
     return { ...outcome, took: outcome.endedAt - outcome.submittedAt };
   }
@@ -142,12 +142,6 @@ describe('a job over days of virtual time', function () {
       by: 'infrastructure',
       says: /granted nothing for .* \(timeouts\.queue\)/,
     },
-    setup: {
-      script: (job) => ({ setUp: async () => job.hours(6).then(() => ({ kind: 'handed-over' })) }),
-      by: 'task',
-      says: /not set up after .* \(timeouts\.setup\)/,
-    },
-    run: { script: () => ({}), by: 'task', says: /has run for .* \(timeouts\.run\)/ },
   };
   for (const [name, { script, by, says }] of Object.entries(TIMEOUTS)) {
     it(`is over three days after timeouts.${name} of three days began, and not sooner`, async () => {

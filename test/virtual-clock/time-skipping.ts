@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Connection } from '@temporalio/client';
+import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { InternalConnectionOptionsSymbol } from '@temporalio/client/lib/connection.js';
 import { msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 import { cachedCliPath } from '../../client/cli/dev/temporal-server/cache.js';
@@ -71,7 +71,7 @@ const connect = (address: string): Promise<Connection> =>
     address,
     connectTimeout: '1s',
     [InternalConnectionOptionsSymbol]: { supportsTestService: true },
-  });
+  } as ConnectionOptions);
 
 /** 33 MB, once per user. */
 async function fetchJars(jars: string): Promise<void> {

@@ -62,7 +62,7 @@ export class VirtualJob {
   static async live(
     workflowBundle: WorkflowBundleWithSourceMap,
     script: (job: VirtualJob) => Script,
-    more: object = {},
+    more: Readonly<Record<string, unknown>> = {},
   ): Promise<Outcome> {
     const server = await startTimeSkippingServer();
     const connection = await NativeConnection.connect({ address: server.address });
@@ -89,7 +89,7 @@ export class VirtualJob {
     }
   }
 
-  async #outcome(more: object): Promise<Outcome> {
+  async #outcome(more: Readonly<Record<string, unknown>>): Promise<Outcome> {
     try {
       return await this.#client.workflow.execute<(input: unknown) => Promise<Outcome>>(WorkflowType.Job, {
         workflowId: ID,

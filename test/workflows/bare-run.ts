@@ -38,6 +38,11 @@ export class BareRun {
     return this.activator.concludeActivation().commands;
   }
 
+  /** Signals that went the SDK's own way. */
+  get handedOverBySdk(): number {
+    return (this.activator as unknown as { readonly signalHandlerExecutionSeq: number }).signalHandlerExecutionSeq;
+  }
+
   /** Signals of one activation, by way of the workflow's own interceptors. */
   sendAll(signals: readonly { readonly name: string; readonly value: unknown }[]): this {
     const jobs = signals.map(({ name, value }) => ({

@@ -85,13 +85,13 @@ describe('an inbox', () => {
       Array.from({ length: 18_000 }, (_, index) => String(index)),
     );
     assert.deepEqual(run.refusals().counted, ['probe one malformed']);
-    assert.equal(run.activator.signalHandlerExecutionSeq, 0);
+    assert.equal(run.handedOverBySdk, 0);
   });
 
   it('leaves some signals of one activation to the SDK', () => {
     const run = new Run().open().sendAll([{ name: 'one', value: { text: 'a' } }]);
     assert.deepEqual(run.heard, ['a']);
-    assert.equal(run.activator.signalHandlerExecutionSeq, 1);
+    assert.equal(run.handedOverBySdk, 1);
   });
 
   it('drops what was forged, and says why', () => {

@@ -34,6 +34,7 @@ describe('an answer of which one is under way at a time', () => {
     const first = asked.ask();
     await asked.ask();
     ends[0]?.fail(new Error('cancelled'));
+    assert.ok(first);
     await assert.rejects(first, /cancelled/);
     assert.equal(ends.length, 1);
     void asked.ask();

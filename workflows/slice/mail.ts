@@ -36,7 +36,7 @@ export class SliceMail {
   }
 
   /** Tells the job its last news again. */
-  repeatNews(): Promise<void> {
+  repeatNews(): Promise<void> | undefined {
     return this.#repeating.ask();
   }
 
