@@ -4,7 +4,7 @@ import type { AskedJob, Evidence, SeenJob } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 /** Deeds after which a new attempt of that job is right. */
-const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
+export const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
 
 /** A second start on a place of an attempt, or a start of an attempt that a later one had followed on that host. */
 export function begunTwice({ told }: Evidence): readonly Finding[] {

@@ -16,6 +16,11 @@ export interface Evidence {
   readonly results: readonly SeenJob[];
   /** `jobctl quota show --output json`: leases and who waits, in words. Nothing: none. */
   readonly leases: readonly string[];
+  /**
+   * Within this time a worker must have read that a command ended: set only where nothing kept it from its hosts. Absent: the loss
+   * of a slice after the end excuses that it runs again.
+   */
+  readonly readWithinMs?: number;
 }
 
 /** A job as it was submitted. */
@@ -99,6 +104,8 @@ export interface StoredLog {
   readonly attempt: number;
   readonly host: number;
   readonly text: string;
+  /** What stands behind it, in an object of its own, about output that is not stored (docs/adr/0043). */
+  readonly lost?: string;
 }
 
 export interface SeenJob {
@@ -107,6 +114,8 @@ export interface SeenJob {
   readonly isClosed: boolean;
   readonly phase: string;
   readonly exitCode?: number;
+  /** When its outcome stood, epoch ms. */
+  readonly endedAt?: number;
   /** Why it waits, or what it ended with. */
   readonly why?: string;
   /** What jobctl says it did for the job: where a missing tail may be told too. */

@@ -1,5 +1,6 @@
 import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes } from './attempts.js';
 import { foreignTouched, leaked, overcommitted } from './cloud.js';
+import { endedWorkRunAgain } from './ended-work.js';
 import type { Evidence } from './evidence.js';
 import { logFindings } from './logs.js';
 import type { Finding } from './verdict.js';
@@ -10,6 +11,7 @@ export function judge(evidence: Evidence): readonly Finding[] {
     ...leaked(evidence),
     ...falseRecoveries(evidence),
     ...falseSuccesses(evidence),
+    ...endedWorkRunAgain(evidence),
     ...begunTwice(evidence),
     ...wrongOutcomes(evidence),
     ...logFindings(evidence),
