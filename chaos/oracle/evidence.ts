@@ -31,6 +31,8 @@ export interface AskedJob {
   readonly hosts: number;
   /** `retries.task`. */
   readonly taskRetries: number;
+  /** The one zone that lets it run. */
+  readonly runsIn?: string;
 }
 
 /** What chaos did, to whom, and when. `job` and `resource` are set where it was about one. */

@@ -185,7 +185,11 @@ export class SweptJob {
 
   #ends(
     each: Process,
-    { code, isEarly, vm }: { readonly code: number; readonly isEarly: boolean; readonly vm: 'up' | 'stopping' | 'preempted' },
+    {
+      code,
+      isEarly,
+      vm,
+    }: { readonly code: number; readonly isEarly: boolean; readonly vm: 'up' | 'stopping' | 'preempted' },
   ): void {
     const at = this.#cloud.now;
     const place = { slice: each.slice, host: each.host };

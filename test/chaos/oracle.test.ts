@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AskedJob, StoredLog } from '../../chaos/oracle/evidence.js';
 import { judge } from '../../chaos/oracle/judge.js';
 import { tellStory } from '../../chaos/oracle/story.js';
 import { parseTold } from '../../chaos/oracle/told.js';
@@ -90,8 +91,42 @@ const PLANTED: Readonly<Record<string, readonly [count: Count, forge: Forge]>> =
     (r) => {
       r.job('a');
       r.command('a', 0, { code: 0 });
+      r.deed(5, 'verb', { job: 'a' });
       r.command('a', 10, { attempt: 2 });
       r.ended('a', 'succeeded');
+    },
+  ],
+  'work that was done, of which nothing was lost': [
+    'ended work run again',
+    (r) => {
+      doneJob(r);
+      secondAttempt(r, 'jc-a-g1');
+      r.deleted('jc-a-g1', 20);
+    },
+  ],
+  'work whose slice was let go after it was done': [
+    'ended work run again',
+    (r) => {
+      doneJob(r);
+      r.deleted('jc-a-g1', 6);
+      secondAttempt(r);
+    },
+  ],
+  'work that was done long before its slice was taken': [
+    'ended work run again',
+    (r) => {
+      r.readWithinMs = 2_000;
+      doneJob(r);
+      r.event('vm-power', 'jc-a-g1', 7, { power: 'off' });
+      r.deleted('jc-a-g1', 8);
+      secondAttempt(r);
+    },
+  ],
+  'a run in another zone than the free one': [
+    'wrong outcomes',
+    (r) => {
+      r.success('a');
+      r.jobs[0] = { ...(r.jobs[0] as AskedJob), runsIn: 'y' };
     },
   ],
   'a second process in one attempt': [
@@ -212,6 +247,46 @@ const RIGHT: Readonly<Record<string, Forge>> = {
     r.deleted('jc-a-g1', 4);
     secondAttempt(r);
   },
+  'work that was done a moment before its slice was taken': (r) => {
+    r.readWithinMs = 2_000;
+    doneJob(r);
+    r.event('vm-power', 'jc-a-g1', 5, { power: 'off' });
+    r.deleted('jc-a-g1', 8);
+    secondAttempt(r);
+  },
+  'work of which one host was done when the slice of another was taken': (r) => {
+    r.readWithinMs = 2_000;
+    r.job('a', { slices: 2 });
+    r.command('a', 1, { code: 0 });
+    r.command('a', 9, { code: 0, slice: 1, node: 'jc-a-s1-g1' });
+    r.event('vm-power', 'jc-a-g1', 5, { power: 'off' });
+    r.command('a', 20, { attempt: 2, code: 0, node: 'jc-a-g2' });
+    r.command('a', 20, { attempt: 2, code: 0, slice: 1, node: 'jc-a-s1-g1' });
+    r.ended('a', 'succeeded');
+  },
+  'an end that the shutdown of its host had asked for': (r) => {
+    r.readWithinMs = 2_000;
+    r.job('a');
+    r.states('jc-a-g1', 0, ['CREATING', 'READY']);
+    r.command('a', 1, { term: '', code: 0, isEarly: false });
+    r.event('vm-power', 'jc-a-g1', 9, { power: 'off' });
+    r.deleted('jc-a-g1', 9);
+    secondAttempt(r);
+  },
+  'work that was done, and that a person wants again': (r) => {
+    doneJob(r);
+    r.deed(6, 'verb', { job: 'a' });
+    r.deleted('jc-a-g1', 7);
+    secondAttempt(r);
+  },
+  'a run in the one zone that is free': (r) => {
+    r.success('a');
+    r.jobs[0] = { ...(r.jobs[0] as AskedJob), runsIn: 'z' };
+  },
+  'a lost tail that is said in an object of its own': (r) => {
+    successStoring(r, 'L a 1\nL a');
+    r.stored[0] = { ...(r.stored[0] as StoredLog), lost: '\n[jobctl] what this host printed after 3 is not stored\n' };
+  },
   'a node that vanished': (r) => {
     runningJob(r);
     r.states('jc-a-g1', 3, ['gone']);
@@ -280,6 +355,13 @@ function runningJob(records: RecordSet): void {
   records.job('a');
   records.states('jc-a-g1', 0, ['CREATING', 'READY']);
   records.command('a', 1);
+}
+
+/** Its work is done at 4 s. */
+function doneJob(records: RecordSet): void {
+  records.job('a');
+  records.states('jc-a-g1', 0, ['CREATING', 'READY']);
+  records.command('a', 1, { code: 0 });
 }
 
 function secondAttempt(records: RecordSet, node = 'jc-a-g2'): void {
