@@ -42,6 +42,8 @@ export interface Deed {
   readonly job?: string;
   /** Last part of a resource's name; of a foreign one `zone/nodes/name`, since a slice of ours may have that name elsewhere. */
   readonly resource?: string;
+  /** Of `signalled`: the process that was. */
+  readonly process?: string;
   readonly text: string;
 }
 
@@ -60,6 +62,8 @@ export type DeedKind =
   | 'reset'
   /** A slice's workflow was terminated, cancelled or reset. */
   | 'slice-workflow'
+  /** One command got SIGTERM, and nothing else on its host: what it comes to is its own end. */
+  | 'signalled'
   /** The processes of a host were killed. */
   | 'killed-processes'
   | 'fault'

@@ -12,6 +12,7 @@ export const COUNTS = [
   'chips overcommitted',
   'foreign resources touched',
   'jobs stuck',
+  'untrue reasons',
 ] as const;
 export type Count = (typeof COUNTS)[number];
 

@@ -8,7 +8,7 @@ import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
-import { plantForeign } from './cloud-deeds.js';
+import { plantForeign } from './neighbours.js';
 import { type DrawnJob, drawJobs, POOL_UNITS } from './jobs.js';
 import { resumeAll } from './own-deeds.js';
 import { deedOf, type PlannedDeed, planDeeds } from './plan.js';
@@ -36,7 +36,7 @@ export async function runSeed(tier: Tier, seed: number, count: number): Promise<
   const stack = await PrivateStack.start(tier, seed, quotaText());
   let result: SeedResult | undefined;
   try {
-    const stage = new Stage(stack, tier, jobs);
+    const stage = new Stage({ stack, tier, jobs, listener });
     const harvest = harvesting(stack);
     await plantForeign(stage, draws.part(3));
     await play(stage, plan);

@@ -47,7 +47,7 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
 }> {
   const listener = await Listener.open();
   const stack = await PrivateStack.start(TIERS.full, 1, quotaText(POOL_UNITS));
-  const stage = new Stage(stack, TIERS.full, []);
+  const stage = new Stage({ stack, tier: TIERS.full, jobs: [], listener });
   const stop = async (keep: boolean): Promise<void> => {
     await listener.close();
     await stack.stop(keep);
@@ -188,8 +188,15 @@ function take(stage: Stage, name: string, { kind, lagS }: Point): Promise<void> 
     // Without a lag the node would be PREEMPTED, and its connections ended, in the same moment.
     const lag = { preemptedLagMs: Math.max(isSilent ? 1 : 0, lagS * 1_000) };
     await stage.post('configure', { ...lag, sshAtShutdown: isSilent ? 'silent' : 'open' });
-    stage.note('preempt', `the provider takes ${name}: ${kind}, the API says so ${lagS} s later`, { resource: name });
-    await stage.post('preempt', { name, ...(kind === 'notice' ? { noticeMs: NOTICE_MS } : { notice: false }) });
+    const at = Date.now();
+    try {
+      await stage.post('preempt', { name, ...(kind === 'notice' ? { noticeMs: NOTICE_MS } : { notice: false }) });
+    } catch {
+      // The program ended before, and its slice went with it.
+      return stage.note('note', `${name} is not there any more to be taken`);
+    }
+    const text = `the provider takes ${name}: ${kind}, the API says so ${lagS} s later`;
+    stage.deeds.push({ at, kind: 'preempt', resource: name, text });
     await sleep(TAKEN_MS);
   });
   queue = done.catch(() => undefined);

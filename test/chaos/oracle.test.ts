@@ -215,6 +215,38 @@ const PLANTED: Readonly<Record<string, readonly [count: Count, forge: Forge]>> =
       r.results.push({ id: 'a', isClosed: false, phase: 'queued' });
     },
   ],
+  'a preemption that no slice had': [
+    'untrue reasons',
+    (r) => saying(r, 'evicting: slice 0 was preempted by the provider: the node is PREEMPTED; trying again (1 of 50)'),
+  ],
+  'a refusal in words that nobody said': [
+    'untrue reasons',
+    (r) => saying(r, 'provisioning: Cloud TPU refused slice 0 in z: no capacity; z is asked again in 15 s'),
+  ],
+  'a name that is said to be taken, and is free': [
+    'untrue reasons',
+    (r) => saying(r, 'evicting: Cloud TPU refused slice 0 in z: the node of this name belongs to somebody else'),
+  ],
+  'a pause that nobody asked for': ['untrue reasons', (r) => saying(r, 'paused: stopped by alice')],
+  'an exit 0 that answered jobctl, before chaos signalled the command': [
+    'false successes',
+    (r) =>
+      endedJob(r, (job) => {
+        r.command(job, 0, { term: '{"cause":"attempt"}', code: 0 });
+        r.deed(2, 'signalled', { job, process: 'p1' });
+      }),
+  ],
+  'work that a signal of others ended with 0, and that ran again': [
+    'ended work run again',
+    (r) => {
+      r.job('a');
+      r.states('jc-a-g1', 0, ['CREATING', 'READY']);
+      r.command('a', 1, { term: '', code: 0 });
+      r.deed(3, 'signalled', { job: 'a', process: 'p1' });
+      secondAttempt(r, 'jc-a-g1');
+      r.deleted('jc-a-g1', 20);
+    },
+  ],
   'a job that is in no list': ['jobs stuck', (r) => r.job('a')],
 };
 
@@ -310,6 +342,35 @@ const RIGHT: Readonly<Record<string, Forge>> = {
     r.command('a', 10, { attempt: 2, code: 0 });
     r.ended('a', 'succeeded');
   },
+  'a success of a command that chaos told to end': (r) =>
+    endedJob(r, (job) => {
+      r.command(job, 0, { term: '', code: 0 });
+      r.deed(2, 'signalled', { job, process: 'p1' });
+    }),
+  'a failure of a command that died of a signal which chaos sent': (r) =>
+    endedJob(
+      r,
+      (job) => {
+        r.command(job, 0, { term: '', goneAt: 3 });
+        r.deed(2, 'signalled', { job, process: 'p1' });
+      },
+      'failed',
+      143,
+    ),
+  'reasons that the cloud and chaos bear out': (r) => {
+    r.states('jc-a-g1', 2, ['READY', 'PREEMPTED', 'gone']);
+    r.event('api-call', 'jc-a-g2', 3, { method: 'CreateNode', code: 'RESOURCE_EXHAUSTED', message: 'no "capacity"' });
+    r.deed(1, 'verb', { job: 'a' });
+    r.deed(0, 'foreign', { resource: 'z/nodes/jc-a-g3' });
+    r.states('jc-a-g3', 0, ['READY']);
+    const said = [
+      'paused: stopped by alice',
+      'evicting: slice 0 was preempted by the provider: the node is PREEMPTED; trying again (1 of 50)',
+      'evicting: Cloud TPU refused slice 0 in z: no "capacity"',
+      'evicting: Cloud TPU refused slice 0 in z: the node of this name belongs to somebody else',
+    ];
+    saying(r, ...said);
+  },
   'a job whose cancel came': (r) => {
     r.deed(1, 'cancel', { job: 'a' });
     endedJob(r, (job) => r.command(job, 0, { term: '{"cause":"cancel"}', code: 0 }), 'cancelled');
@@ -355,6 +416,14 @@ function runningJob(records: RecordSet): void {
   records.job('a');
   records.states('jc-a-g1', 0, ['CREATING', 'READY']);
   records.command('a', 1);
+}
+
+/** A job that succeeds on its third generation, and gave these reasons on the way. */
+function saying(records: RecordSet, ...lines: readonly string[]): void {
+  records.job('a');
+  records.command('a', 10, { code: 0, node: 'jc-a-g4' });
+  const jobLog = lines.map((line) => `1970-01-01T00:00:05.000Z ${line}\n`).join('');
+  records.ended('a', 'succeeded', { jobLog });
 }
 
 /** Its work is done at 4 s. */
