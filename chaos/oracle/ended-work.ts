@@ -35,15 +35,20 @@ export function endedWorkRunAgain(evidence: Evidence): readonly Finding[] {
 export const unreadEnds = (evidence: Evidence): number =>
   runsAgain(evidence).filter((each) => isUnread(each, evidence)).length;
 
-/** From the last END of each job that is rightly called succeeded to its outcome, ms. */
-export function outcomeDelays({ told, jobs, results }: Evidence): readonly number[] {
+/** From the last END of each job that is called succeeded to its outcome. */
+export interface OutcomeDelay {
+  readonly job: string;
+  readonly ms: number;
+}
+
+export function outcomeDelays({ told, jobs, results }: Evidence): readonly OutcomeDelay[] {
   const processes = processesOf(told);
-  return jobs.flatMap(({ id }): readonly number[] => {
+  return jobs.flatMap(({ id }): readonly OutcomeDelay[] => {
     const seen = results.find((each) => each.id === id);
     const last = attemptsOf(processes, id).at(-1)?.processes ?? [];
     const ends = last.flatMap(({ end }) => end?.at ?? []);
     if (seen?.phase !== 'succeeded' || seen.endedAt === undefined || ends.length === 0) return [];
-    return [seen.endedAt - Math.max(...ends)];
+    return [{ job: id, ms: seen.endedAt - Math.max(...ends) }];
   });
 }
 

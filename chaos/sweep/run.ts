@@ -13,6 +13,8 @@ import { sweptForReal } from './real.js';
 const SEEDS = { first: 1, last: 10 };
 const REAL_POINTS = 120;
 const AT_ONCE = 24;
+/** So many are named. */
+const SLOWEST = 5;
 
 /** What a sweep came to. */
 interface Sum {
@@ -21,7 +23,7 @@ interface Sum {
   unreadEnds: number;
   readonly findings: Finding[];
   readonly stories: string[];
-  readonly delays: number[];
+  readonly delays: { readonly job: string; readonly ms: number }[];
 }
 
 /** @returns the exit code */
@@ -30,12 +32,13 @@ export async function runSweep(wanted: SweepArguments): Promise<number> {
   if (wanted.sweep === 'model') sweepModel(wanted, sum);
   else await sweepReal(wanted, sum);
   const { findings, stories, delays, ...counts } = sum;
-  const sorted = delays.toSorted((a, b) => a - b);
+  const slowest = delays.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST);
+  const sorted = delays.map(({ ms }) => ms).toSorted((a, b) => a - b);
   const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
   const delayMs = { of: sorted.length, p50: at(0.5), p99: at(0.99), most: at(1) };
   const totals = totalsOf(findings);
   if (wanted.isJson)
-    process.stdout.write(`${JSON.stringify({ ...counts, delayMs, totals, findings, stories }, null, 2)}\n`);
+    process.stdout.write(`${JSON.stringify({ ...counts, delayMs, slowest, totals, findings, stories }, null, 2)}\n`);
   else {
     for (const line of stories) process.stdout.write(`${line}\n`);
     for (const count of COUNTS) process.stdout.write(`${String(totals[count]).padStart(6)}  ${count}\n`);
@@ -43,7 +46,8 @@ export async function runSweep(wanted: SweepArguments): Promise<number> {
       `${String(counts.unreadEnds).padStart(6)}  ends that nobody had read when their VM went (ADR 0040)\n`,
     );
     const delay = `p50 ${delayMs.p50} ms, p99 ${delayMs.p99} ms, at most ${delayMs.most} ms`;
-    process.stdout.write(`from END to the outcome of ${delayMs.of} successes: ${delay}\n`);
+    const named = slowest.map(({ job, ms }) => `${job} ${ms} ms`).join(', ');
+    process.stdout.write(`from END to the outcome of ${delayMs.of} successes: ${delay} (${named})\n`);
     process.stdout.write(`${counts.programs} programs, ${counts.attempts} attempts; ${findings.length} found\n`);
   }
   // Nothing that was shown is no result.
@@ -69,8 +73,9 @@ async function sweepReal({ points, atOnce = AT_ONCE, isApiDown }: SweepArguments
   const wanted = all.slice(points?.first ?? 0, (points?.last ?? REAL_POINTS) + 1);
   const { evidence, directory, stop } = await sweptForReal({ points: wanted, atOnce, isApiDown });
   const found = take(sum, evidence, `logs and evidence: ${directory}; job wN runs again alone by --points N..N`);
-  if (found) writeFileSync(join(directory, 'evidence.json'), JSON.stringify(evidence));
-  await stop(found);
+  const keep = found || process.env['JOBCTL_CHAOS_KEEP'] === '1';
+  if (keep) writeFileSync(join(directory, 'evidence.json'), JSON.stringify(evidence));
+  await stop(keep);
 }
 
 /** @returns whether anything was found */
