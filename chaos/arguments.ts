@@ -16,6 +16,7 @@ Jobs under disasters that a seed draws, judged by an oracle that shares no code 
                    model: 3,267 points and 10 seeds. real: 120 of the points, production's times
   --points A..B    these points alone, from 0; a point that failed runs again as N..N
   --api-down       the TPU API is down for an hour, from a minute before the preemption
+  --keep           logs and evidence stay, also where nothing was found
   --output json    one document instead of the table
 Exit code: 0 nothing was found, 1 something was, 2 usage.`;
 
@@ -27,6 +28,7 @@ interface Asked {
   /** Absent: as many as are usual. */
   readonly atOnce?: number;
   readonly isJson: boolean;
+  readonly isKept: boolean;
 }
 export interface TierArguments extends Asked {
   readonly tier: 'model' | 'stack' | 'full';
@@ -44,7 +46,7 @@ const TEXT = { type: 'string' } as const;
 const MOST_SEED = 2 ** 31 - 1;
 const OPTIONS = {
   ...{ tier: TEXT, seeds: TEXT, sweep: TEXT, points: TEXT, jobs: TEXT, 'at-once': TEXT },
-  'api-down': { type: 'boolean' },
+  ...{ 'api-down': { type: 'boolean' }, keep: { type: 'boolean' } },
   output: { ...TEXT, default: 'text' },
 } as const;
 const OF_SWEEP = ['points', 'api-down'] as const;
@@ -55,7 +57,11 @@ export function readArguments(argv: readonly string[]): TierArguments | SweepArg
   const { tier, sweep, seeds, points, output } = values;
   if (output !== 'text' && output !== 'json') throw new Error(`--output ${output}: wanted text or json`);
   const atOnce = countOf('at-once', values['at-once']);
-  const asked = { isJson: output === 'json', ...(atOnce === undefined ? {} : { atOnce }) };
+  const asked = {
+    isJson: output === 'json',
+    isKept: values.keep === true,
+    ...(atOnce === undefined ? {} : { atOnce }),
+  };
   if (sweep !== undefined) {
     if (sweep !== 'model' && sweep !== 'real') throw new Error(`--sweep ${sweep}: wanted model or real`);
     if (tier !== undefined) throw new Error('--sweep and --tier: wanted one of them');

@@ -64,9 +64,12 @@ async function playSeed(wanted: TierArguments, seed: number): Promise<SeedReport
   }
 }
 
-async function played({ tier, jobs }: TierArguments, seed: number): Promise<Omit<SeedReport, 'seed' | 'seconds'>> {
+async function played(
+  { tier, jobs, isKept }: TierArguments,
+  seed: number,
+): Promise<Omit<SeedReport, 'seed' | 'seconds'>> {
   const { findings, evidence, directory } =
-    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, jobs);
+    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, { jobs, isKept });
   const figures = figuresOf(evidence);
   // Neither shows anything: that nothing was found is then no result.
   if (figures.starts === 0) throw new Error(`seed ${seed}: no command began at all`);
@@ -77,8 +80,8 @@ async function played({ tier, jobs }: TierArguments, seed: number): Promise<Omit
 function shown({ seed, seconds, findings, figures, story, directory, error }: SeedReport): readonly string[] {
   if (error !== undefined) return [`seed ${seed}: could not be played to its end, ${seconds} s`, error];
   const rests = figures === undefined ? '' : `: ${shownFigures(figures)}`;
-  if (findings.length === 0) return [`seed ${seed}: nothing found, ${seconds} s${rests}`];
   const where = directory === undefined ? '' : `; logs and evidence: ${directory}`;
+  if (findings.length === 0) return [`seed ${seed}: nothing found, ${seconds} s${where}${rests}`];
   return [`seed ${seed}: ${findings.length} found, ${seconds} s${where}${rests}`, ...story.map((line) => `  ${line}`)];
 }
 

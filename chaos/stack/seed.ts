@@ -28,7 +28,11 @@ const HARVEST_MS = 1_000;
 const LOOK_AGAIN_MS = 250;
 
 /** One seed on a stack of its own: jobs and disasters, an end to all disasters, time to settle, and the verdict. */
-export async function runSeed(tier: Tier, seed: number, count: number): Promise<SeedResult> {
+export async function runSeed(
+  tier: Tier,
+  seed: number,
+  { jobs: count, isKept }: { readonly jobs: number; readonly isKept: boolean },
+): Promise<SeedResult> {
   const draws = new Draws(seed);
   const listener = await Listener.open();
   const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
@@ -43,12 +47,13 @@ export async function runSeed(tier: Tier, seed: number, count: number): Promise<
     await settle(stage);
     const evidence = await gather(stage, seed, [...listener.told, ...harvest.stop()]);
     const findings = judge(evidence);
-    if (findings.length > 0) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
-    result = { findings, evidence, directory: findings.length > 0 ? stack.directory : undefined };
+    const keep = isKept || findings.length > 0;
+    if (keep) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
+    result = { findings, evidence, directory: keep ? stack.directory : undefined };
     return result;
   } finally {
     await listener.close();
-    await stack.stop(result === undefined || result.findings.length > 0);
+    await stack.stop(result === undefined || result.directory !== undefined);
   }
 }
 

@@ -68,12 +68,12 @@ function sweepModel({ points, seeds = SEEDS, isApiDown }: SweepArguments, sum: S
     }
 }
 
-async function sweepReal({ points, atOnce = AT_ONCE, isApiDown }: SweepArguments, sum: Sum): Promise<void> {
+async function sweepReal({ points, atOnce = AT_ONCE, isApiDown, isKept }: SweepArguments, sum: Sum): Promise<void> {
   const all = spread(REAL_POINTS).map((point, index) => ({ point, index }));
   const wanted = all.slice(points?.first ?? 0, (points?.last ?? REAL_POINTS) + 1);
   const { evidence, directory, stop } = await sweptForReal({ points: wanted, atOnce, isApiDown });
   const found = take(sum, evidence, `logs and evidence: ${directory}; job wN runs again alone by --points N..N`);
-  const keep = found || process.env['JOBCTL_CHAOS_KEEP'] === '1';
+  const keep = found || isKept;
   if (keep) writeFileSync(join(directory, 'evidence.json'), JSON.stringify(evidence));
   await stop(keep);
 }

@@ -35,16 +35,16 @@ describe('what a seed of chaos draws', () => {
 describe('the arguments of chaos', () => {
   it('are a tier and seeds', () => {
     assert.deepEqual(readArguments(['--tier', 'stack', '--seeds', '3..9', '--output', 'json']), {
-      ...{ tier: 'stack', seeds: { first: 3, last: 9 }, jobs: 20, isJson: true },
+      ...{ tier: 'stack', seeds: { first: 3, last: 9 }, jobs: 20, isJson: true, isKept: false },
     });
     assert.deepEqual(readArguments(['--tier', 'full', '--seeds', '4', '--jobs', '2', '--at-once', '3']), {
-      ...{ tier: 'full', seeds: { first: 4, last: 4 }, jobs: 2, atOnce: 3, isJson: false },
+      ...{ tier: 'full', seeds: { first: 4, last: 4 }, jobs: 2, atOnce: 3, isJson: false, isKept: false },
     });
   });
 
   it('or a sweep, and its points', () => {
-    assert.deepEqual(readArguments(['--sweep', 'real', '--points', '7..9', '--api-down']), {
-      ...{ sweep: 'real', points: { first: 7, last: 9 }, isApiDown: true, isJson: false },
+    assert.deepEqual(readArguments(['--sweep', 'real', '--points', '7..9', '--api-down', '--keep']), {
+      ...{ sweep: 'real', points: { first: 7, last: 9 }, isApiDown: true, isJson: false, isKept: true },
     });
   });
 
