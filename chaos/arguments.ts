@@ -15,7 +15,8 @@ Jobs under disasters that a seed draws, judged by an oracle that shares no code 
   --sweep WHERE    the end of a program from 60 s before to 60 s after a preemption.
                    model: 3,267 points and 10 seeds. real: 120 of the points, production's times
   --points A..B    these points alone, from 0; a point that failed runs again as N..N
-  --api-down       the TPU API is down for an hour, from a minute before the preemption
+  --api-down       the TPU API is down for an hour, from a minute before the preemption. Of a sweep for real all points run at
+                   once, and it is down as soon as all have begun: take some --points
   --keep           logs and evidence stay, also where nothing was found
   --output json    one document instead of the table
 Exit code: 0 nothing was found, 1 something was, 2 usage.`;

@@ -54,15 +54,19 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
   };
   try {
     await stage.post('configure', SETTINGS);
-    const players = [...points.map(({ point, index }) => pointPlayer(point, index)), ...others()];
+    const players = points.map(({ point, index }) => pointPlayer(point, index));
+    if (!isApiDown) players.push(...others());
+    let left = players.length;
+    const hasBegun = (): number => (left -= 1);
     const played: Played[] = [];
     const playInTurn = async (): Promise<void> => {
       for (let player = players.shift(); player !== undefined; player = players.shift()) {
         played.push(player.asked);
-        await player.play({ stage, listener, isApiDown });
+        await player.play({ stage, listener, isApiDown, hasBegun });
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, playInTurn));
+    // All of them have to run as the API falls silent.
+    await Promise.all(Array.from({ length: isApiDown ? points.length : atOnce }, playInTurn));
     const isClean = async (): Promise<boolean> => (await readLeases(stack.sources)).length === 0;
     await until('nothing is left', isClean, 60_000).catch(() => undefined);
     const evidence = await gather(stage, listener, played);
@@ -90,6 +94,8 @@ async function gather(stage: Stage, listener: Listener, played: readonly Played[
 }
 
 interface Theatre {
+  /** Said once by each program. @returns how many have not said so yet */
+  readonly hasBegun: () => number;
   readonly stage: Stage;
   readonly listener: Listener;
   readonly isApiDown: boolean;
@@ -107,10 +113,10 @@ function pointPlayer(point: Point, index: number): Player {
   const slice = draws.between(0, point.shape.slices - 1);
   const play = async (theatre: Theatre): Promise<void> => {
     const begunAt = await begun(theatre, asked, pointText(point));
-    const { stage, listener, isApiDown } = theatre;
+    const { stage, listener, isApiDown, hasBegun } = theatre;
     const node = listener.told.find(({ job, kind, slice: of }) => job === id && kind === 'BEGIN' && of === slice)?.text;
     if (node === undefined) throw new Error(`${id}: no host of slice ${slice} has begun`);
-    if (isApiDown) void apiDown(stage, begunAt + (UNTIL_LOSS_S - 60) * 1_000);
+    if (isApiDown && hasBegun() === 0) await apiDown(stage);
     const early = point.kind === 'notice' ? NOTICE_MS : 0;
     await sleep(Math.max(0, begunAt + UNTIL_LOSS_S * 1_000 - early - Date.now()));
     await take(stage, node, point);
@@ -203,19 +209,8 @@ function take(stage: Stage, name: string, { kind, lagS }: Point): Promise<void> 
   return done;
 }
 
-let outage: Promise<void> | undefined;
-/** Once, from a minute before the first loss, for an hour. */
-function apiDown(stage: Stage, at: number): Promise<void> {
-  outage ??= (async () => {
-    await sleep(Math.max(0, at - Date.now()));
-    for (const method of ['Get*', 'List*', 'Create*', 'Delete*'])
-      await stage.post('refuse', {
-        method,
-        code: 'UNAVAILABLE',
-        message: 'The service is unavailable.',
-        forMs: HOUR_MS,
-      });
-    stage.note('fault', 'the TPU API is UNAVAILABLE for an hour');
-  })();
-  return outage;
+async function apiDown(stage: Stage): Promise<void> {
+  for (const method of ['Get*', 'List*', 'Create*', 'Delete*'])
+    await stage.post('refuse', { method, code: 'UNAVAILABLE', message: 'The service is unavailable.', forMs: HOUR_MS });
+  stage.note('fault', 'the TPU API is UNAVAILABLE for an hour');
 }
