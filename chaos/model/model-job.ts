@@ -117,6 +117,11 @@ export class ModelJob {
     return true;
   }
 
+  /** SIGTERM to one of its processes. @returns the process's id, or undefined if none runs */
+  signalOne(choose: number): string | undefined {
+    return this.phase === 'running' ? this.#processes.signalOne(choose) : undefined;
+  }
+
   step(): void {
     this.#processes.goOn(this.#endedAt !== undefined);
     switch (this.phase) {
