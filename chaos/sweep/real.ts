@@ -42,6 +42,8 @@ interface Played extends AskedJob {
 /** Real processes, production's times, one private stack. @returns the evidence, and the folder of logs while `keep` is not called with false. */
 export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Promise<{
   readonly evidence: Evidence;
+  /** Programs that nothing could be shown with: the fault of the sweep, or of what it runs on. */
+  readonly unplayed: readonly string[];
   readonly directory: string;
   readonly stop: (keep: boolean) => Promise<void>;
 }> {
@@ -59,10 +61,14 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
     let left = players.length;
     const hasBegun = (): number => (left -= 1);
     const played: Played[] = [];
+    const unplayed: string[] = [];
     const playInTurn = async (): Promise<void> => {
       for (let player = players.shift(); player !== undefined; player = players.shift()) {
         played.push(player.asked);
-        await player.play({ stage, listener, isApiDown, hasBegun });
+        const { id } = player.asked;
+        await player
+          .play({ stage, listener, isApiDown, hasBegun })
+          .catch((error: unknown) => unplayed.push(`${id} could not be played: ${String(error)}`));
       }
     };
     // All of them have to run as the API falls silent.
@@ -70,7 +76,7 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
     const isClean = async (): Promise<boolean> => (await readLeases(stack.sources)).length === 0;
     await until('nothing is left', isClean, 60_000).catch(() => undefined);
     const evidence = await gather(stage, listener, played);
-    return { evidence, directory: stack.directory, stop };
+    return { evidence, unplayed, directory: stack.directory, stop };
   } catch (error) {
     await stop(true);
     throw error;

@@ -21,6 +21,7 @@ interface Sum {
   programs: number;
   attempts: number;
   unreadEnds: number;
+  readonly unplayed: string[];
   readonly findings: Finding[];
   readonly stories: string[];
   readonly delays: { readonly job: string; readonly ms: number }[];
@@ -28,7 +29,7 @@ interface Sum {
 
 /** @returns the exit code */
 export async function runSweep(wanted: SweepArguments): Promise<number> {
-  const sum: Sum = { programs: 0, attempts: 0, unreadEnds: 0, findings: [], stories: [], delays: [] };
+  const sum: Sum = { programs: 0, attempts: 0, unreadEnds: 0, unplayed: [], findings: [], stories: [], delays: [] };
   if (wanted.sweep === 'model') sweepModel(wanted, sum);
   else await sweepReal(wanted, sum);
   const { findings, stories, delays, ...counts } = sum;
@@ -40,7 +41,7 @@ export async function runSweep(wanted: SweepArguments): Promise<number> {
   if (wanted.isJson)
     process.stdout.write(`${JSON.stringify({ ...counts, delayMs, slowest, totals, findings, stories }, null, 2)}\n`);
   else {
-    for (const line of stories) process.stdout.write(`${line}\n`);
+    for (const line of [...counts.unplayed, ...stories]) process.stdout.write(`${line}\n`);
     for (const count of COUNTS) process.stdout.write(`${String(totals[count]).padStart(6)}  ${count}\n`);
     process.stdout.write(
       `${String(counts.unreadEnds).padStart(6)}  ends that nobody had read when their VM went (ADR 0040)\n`,
@@ -48,10 +49,12 @@ export async function runSweep(wanted: SweepArguments): Promise<number> {
     const delay = `p50 ${delayMs.p50} ms, p99 ${delayMs.p99} ms, at most ${delayMs.most} ms`;
     const named = slowest.map(({ job, ms }) => `${job} ${ms} ms`).join(', ');
     process.stdout.write(`from END to the outcome of ${delayMs.of} successes: ${delay} (${named})\n`);
-    process.stdout.write(`${counts.programs} programs, ${counts.attempts} attempts; ${findings.length} found\n`);
+    const failed = new Set(findings.map(({ subject }) => subject)).size + counts.unplayed.length;
+    process.stdout.write(`${counts.programs} programs, ${counts.attempts} attempts, ${findings.length} found\n`);
+    process.stdout.write(`${counts.programs - failed} passed, ${failed} failed\n`);
   }
   // Nothing that was shown is no result.
-  return findings.length === 0 && sorted.length > 0 ? 0 : 1;
+  return findings.length + counts.unplayed.length === 0 && sorted.length > 0 ? 0 : 1;
 }
 
 function sweepModel({ points, seeds = SEEDS, isApiDown }: SweepArguments, sum: Sum): void {
@@ -71,9 +74,10 @@ function sweepModel({ points, seeds = SEEDS, isApiDown }: SweepArguments, sum: S
 async function sweepReal({ points, atOnce = AT_ONCE, isApiDown, isKept }: SweepArguments, sum: Sum): Promise<void> {
   const all = spread(REAL_POINTS).map((point, index) => ({ point, index }));
   const wanted = all.slice(points?.first ?? 0, (points?.last ?? REAL_POINTS) + 1);
-  const { evidence, directory, stop } = await sweptForReal({ points: wanted, atOnce, isApiDown });
+  const { evidence, unplayed, directory, stop } = await sweptForReal({ points: wanted, atOnce, isApiDown });
   const found = take(sum, evidence, `logs and evidence: ${directory}; job wN runs again alone by --points N..N`);
-  const keep = found || isKept;
+  sum.unplayed.push(...unplayed);
+  const keep = found || isKept || unplayed.length > 0;
   if (keep) writeFileSync(join(directory, 'evidence.json'), JSON.stringify(evidence));
   await stop(keep);
 }
