@@ -44,10 +44,11 @@ export interface SweepArguments extends Asked {
 }
 
 const TEXT = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
 const MOST_SEED = 2 ** 31 - 1;
 const OPTIONS = {
   ...{ tier: TEXT, seeds: TEXT, sweep: TEXT, points: TEXT, jobs: TEXT, 'at-once': TEXT },
-  ...{ 'api-down': { type: 'boolean' }, keep: { type: 'boolean' } },
+  ...{ 'api-down': FLAG, keep: FLAG },
   output: { ...TEXT, default: 'text' },
 } as const;
 const OF_SWEEP = ['points', 'api-down'] as const;

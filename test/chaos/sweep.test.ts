@@ -37,7 +37,7 @@ describe('the sweep of a program over a preemption', () => {
   it('runs again what nobody had read when its VM went, and counts it', () => {
     const point: Point = { offsetS: -1, lagS: 0, kind: 'without', shape: ONE };
     const counts = Array.from({ length: 20 }, (_, seed) => sweptInModel(point, seed, false)).map(unreadEnds);
-    assert.deepEqual([...new Set(counts)].toSorted(), [0, 1]);
+    assert.deepEqual(new Set(counts), new Set([0, 1]));
   });
 
   it('runs once what had ended on both slices before one was taken', () => {
