@@ -45,7 +45,7 @@ export async function runSeed(
     await plantForeign(stage, draws.part(3));
     await play(stage, plan);
     await settle(stage);
-    const evidence = await gather(stage, seed, [...listener.told, ...harvest.stop()]);
+    const evidence = await gather(stage, seed, () => [...listener.told, ...harvest.stop()]);
     const findings = judge(evidence);
     const keep = isKept || findings.length > 0;
     if (keep) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
@@ -122,17 +122,19 @@ async function settle(stage: Stage): Promise<void> {
   await hope('nothing is left', isClean, isOver ? left() : 0);
 }
 
-async function gather({ stack, jobs, deeds }: Stage, seed: number, told: readonly Told[]): Promise<Evidence> {
+async function gather({ stack, jobs, deeds }: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
   const { sources } = stack;
+  // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
+  const results = await readResults(sources);
   return {
     seed,
     poolUnits: POOL_UNITS,
     jobs: jobs.map(({ id, slices, hosts, taskRetries }) => ({ id, slices, hosts, taskRetries })),
     deeds,
-    told,
-    cloud: await readJournal(sources),
+    results,
     stored: await readLogs(sources),
-    results: await readResults(sources),
+    told: told(),
+    cloud: await readJournal(sources),
     leases: await readLeases(sources),
   };
 }
