@@ -1,5 +1,5 @@
 /** What the job workflow asks of its activities: inputs and results, all plain JSON. */
-import type { JobEvent, JobInput, JobSettings } from './job.js';
+import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
@@ -45,6 +45,8 @@ export interface AttemptInput {
   /** As in `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
+  /** Hosts that did not answer when the attempt was last watched. */
+  readonly unreachable?: readonly UnreachableHost[];
 }
 
 /** Slices on which nothing runs, kept for a while. */

@@ -15,6 +15,7 @@ import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
 import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { submittedFiles } from './submitted-files.js';
+import { unreachableHosts } from './unreachable-hosts.js';
 
 /**
  * Makes every module ready on every host, all hosts at once; none waits for another. One activity per attempt: a host's retries
@@ -35,9 +36,14 @@ export async function setUpHosts(
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();
-  const caller = new HostCaller(dependencies.hosts, key, end.signal, guard, (target) =>
-    patience.silent(target, Date.now()),
-  );
+  const unreachable = input.again === undefined ? unreachableHosts(input, BOOT_MS) : undefined;
+  const caller = new HostCaller(dependencies.hosts, key, end.signal, guard, {
+    silent: (target) => {
+      unreachable?.silent(target);
+      patience.silent(target, Date.now());
+    },
+    answered: (target) => unreachable?.answered(target),
+  });
   const journal = await SetUpJournal.open({
     store,
     input,
@@ -66,6 +72,9 @@ export async function setUpHosts(
     end.finish();
   }
 }
+
+/** A VM that has just been made does not answer at once. */
+const BOOT_MS = 60_000;
 
 /** The modules that are wanted; forced, their checks fail, so that their steps are done. */
 function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgainInput['again']): ModulePlan[] {

@@ -1,12 +1,12 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { attemptTroubleForm } from '../../contract/job-forms.js';
+import { attemptTroubleForm, unreachableHostsForm } from '../../contract/job-forms.js';
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
-import { attemptTroubleSignal } from '../../contract/job.js';
+import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job.js';
 import { JobPhase } from '../../domain/job-state.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
-import { hostCount, recordAttempt } from './attempt-record.js';
+import { hostCount, recordAttempt, unreachableText } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
@@ -30,8 +30,20 @@ export class Attempts {
   listen(inbox: Inbox): void {
     this.#setUp.listen(inbox);
     inbox.on(attemptTroubleSignal, attemptTroubleForm, ({ attempt, what }) => {
-      if (attempt === this.#parts.attempt.number && this.#parts.attempt.isOpen) this.#parts.story.trouble(what);
+      if (attempt === this.#parts.attempt.number && this.#parts.attempt.isOpen)
+        this.#parts.story.trouble('store', what);
     });
+    inbox.on(unreachableHostsSignal, unreachableHostsForm, ({ attempt, hosts }) => {
+      if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
+      this.#parts.attempt.cannotReach(hosts);
+      this.#sayUnreachable();
+    });
+  }
+
+  #sayUnreachable(): void {
+    const { attempt, file, story } = this.#parts;
+    const { unreachable } = attempt;
+    story.trouble('hosts', unreachable.length === 0 ? undefined : unreachableText(unreachable, file.spec));
   }
 
   /** Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws. */
@@ -78,6 +90,7 @@ export class Attempts {
     }
     const where = `attempt ${attempt.number} on ${hostCount(input)} in ${input.slices[0]?.ref.zone}`;
     story.move(JobPhase.Running, where, { attempts: attempt.number });
+    this.#sayUnreachable();
     await this.#record(input);
     const end = await this.#command.untilEnded(input);
     if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'unwatched' };

@@ -63,7 +63,9 @@ export class AttemptSetUp {
 
   async #try(input: AttemptInput, clock: Clock): Promise<SetUpEnd | Interrupted | undefined> {
     const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-    const settingUp = this.#worker.call(input.attempt, summary, (worker) => worker.setUpHosts(input));
+    const settingUp = this.#worker.call(input.attempt, summary, (worker) =>
+      worker.setUpHosts({ ...input, ...this.#parts.attempt.silence }),
+    );
     const cancelled = CancellationScope.current().cancelRequested;
     let end: SetUpEnd | Met | undefined;
     try {
