@@ -165,6 +165,8 @@ export interface HostConnection {
     listener: SetUpListener,
     signal: AbortSignal,
   ): Promise<readonly ModuleOutcome[]>;
+  /** Which worker of its slice the host says it is, from 0. Undefined where it has no metadata server that says so. */
+  workerNumber(): Promise<number | undefined>;
   /** These modules are made anew at the next call, whatever stands on the host. */
   forgetModules(names: readonly string[]): Promise<void>;
   /** Idempotent: a second start of one run id changes nothing and answers with its status. `fenced` if the host knows a greater epoch of the job. */

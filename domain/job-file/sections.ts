@@ -64,7 +64,9 @@ const timeouts = section({
     .describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
   unreachable: duration()
     .nullish()
-    .describe('How long a host may not answer before its slice is replaced, if nothing else proves it dead; 6h without it.'),
+    .describe(
+      'How long a host may not answer before its slice is replaced, if nothing else proves it dead; 6h without it.',
+    ),
 });
 
 const schema = section({
