@@ -1,3 +1,4 @@
+import type { HostTarget } from '../../cloud/hosts/port.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
@@ -10,7 +11,8 @@ import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
-import { HostSetUp } from './set-up-host.js';
+import { numberHosts, saysAnother } from './number-hosts.js';
+import { HostSetUp, Misnumbered } from './set-up-host.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
 import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
@@ -52,8 +54,12 @@ export async function setUpHosts(
     tell: tellWorkflow(input),
   });
   const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
-  const context = { shipping, input, caller, plans, journal, patience, signal: end.signal };
-  const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
+  const isMisnumbered =
+    input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
+  const context = { ...(isMisnumbered && { isMisnumbered }), shipping, input, caller, plans, journal, patience, signal: end.signal };
+  let renumbered: Promise<SetUpEnd> | undefined;
+  const renumber = (): Promise<SetUpEnd> => (renumbered ??= numberHosts(caller, store, input));
+  const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host, renumber));
   let ended: SetUpEnd | undefined;
   try {
     ended = await Promise.race([
@@ -82,8 +88,13 @@ function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgai
   return isForced ? wanted.map((plan) => ({ ...plan, check: 'false' })) : wanted;
 }
 
-function setUpHost(setUp: HostSetUp, { target }: AttemptHost): Promise<SetUpEnd> {
-  return setUp.run().catch((error: unknown): SetUpEnd => {
+function setUpHost(
+  setUp: HostSetUp,
+  { target }: AttemptHost,
+  renumber: () => Promise<SetUpEnd>,
+): Promise<SetUpEnd> {
+  return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
+    if (error instanceof Misnumbered) return renumber();
     if (!(error instanceof HostSilent)) throw error;
     const at = { slice: target.slice, host: target.index };
     return { kind: 'host-bad', at, module: 'connect', message: error.message };

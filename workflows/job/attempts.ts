@@ -9,18 +9,21 @@ import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.j
 import { hostCount, recordAttempt, unreachableText } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
+import type { Slices } from './slices.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
+
+type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices };
 
 /**
  * Runs the attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that
  * worker goes away. The command itself lives under its on-host runner and does not notice.
  */
 export class Attempts {
-  readonly #parts: AttemptParts & SetUpParts;
+  readonly #parts: AttemptsParts;
   readonly #setUp: AttemptSetUp;
   readonly #command: Command;
 
-  constructor(parts: AttemptParts & SetUpParts) {
+  constructor(parts: AttemptsParts) {
     this.#parts = parts;
     const worker = new ClaimedWorker(parts.settings.timings, parts.story);
     this.#setUp = new AttemptSetUp(worker, parts);
@@ -82,9 +85,14 @@ export class Attempts {
   }
 
   async #setUpAndWatch(input: AttemptInput): Promise<AttemptResult> {
-    const { attempt, story } = this.#parts;
+    const { attempt, slices, story } = this.#parts;
     if (attempt.state.kind === 'setting-up') {
       const end = await this.#setUp.untilReady(input);
+      if (end?.kind === 'renumbered') {
+        slices.renumber(end.slices);
+        story.note('the provider lists hosts in another order than that of their workers: they are numbered by worker now');
+        return { kind: 'unwatched' };
+      }
       if (end !== undefined) return end;
       attempt.setUp();
     }
