@@ -55,7 +55,7 @@ export class DeadHostWatch {
   async #look(host: WatchedHost): Promise<void> {
     const { unreachable, guard, input } = this.#parts;
     const since = unreachable.since(host.target);
-    if (since === undefined) return this.#forget(host);
+    if (since === undefined) return;
     const [sign, other] = await Promise.all([this.#signOf(host), this.#answering(host)]);
     const limitMs = (input.spec.timeouts?.unreachable ?? DEFAULT_UNREACHABLE_SECONDS) * 1000;
     const silence = Date.now() - since < limitMs ? 'within timeouts.unreachable' : 'longer';
@@ -68,10 +68,6 @@ export class DeadHostWatch {
     const at = { slice: host.target.slice, host: host.target.index };
     const message = deadHostText(at, facts, { since, limitMs, staleMs: this.#staleMs });
     guard.reportLoss({ index: host.target.slice, cause: decision.cause, message });
-  }
-
-  #forget({ sign }: WatchedHost): void {
-    this.#signs.delete(sign);
   }
 
   async #signOf({ sign }: WatchedHost): Promise<Fact<'host silent', 'sign'>> {
