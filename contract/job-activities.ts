@@ -79,7 +79,10 @@ export type SetUpEnd =
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** The provider listed hosts in another order than that of their workers: the set-up begins anew with these. */
-  | { readonly kind: 'renumbered'; readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[] }
+  | {
+      readonly kind: 'renumbered';
+      readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[];
+    }
   /** This worker is shutting down: another one goes on. Or `stopSetUp` ended it, `unready` then says how far it was. */
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;

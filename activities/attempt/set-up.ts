@@ -56,7 +56,16 @@ export async function setUpHosts(
   const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
   const isMisnumbered =
     input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
-  const context = { ...(isMisnumbered && { isMisnumbered }), shipping, input, caller, plans, journal, patience, signal: end.signal };
+  const context = {
+    ...(isMisnumbered && { isMisnumbered }),
+    shipping,
+    input,
+    caller,
+    plans,
+    journal,
+    patience,
+    signal: end.signal,
+  };
   let renumbered: Promise<SetUpEnd> | undefined;
   const renumber = (): Promise<SetUpEnd> => (renumbered ??= numberHosts(caller, store, input));
   const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host, renumber));
@@ -88,11 +97,7 @@ function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgai
   return isForced ? wanted.map((plan) => ({ ...plan, check: 'false' })) : wanted;
 }
 
-function setUpHost(
-  setUp: HostSetUp,
-  { target }: AttemptHost,
-  renumber: () => Promise<SetUpEnd>,
-): Promise<SetUpEnd> {
+function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Promise<SetUpEnd>): Promise<SetUpEnd> {
   return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
     if (error instanceof Misnumbered) return renumber();
     if (!(error instanceof HostSilent)) throw error;

@@ -62,7 +62,9 @@ export class StoredHostKeys implements HostKeyPins {
     const { hostKeys, isComplete } = await this.#guest.now(target.uid, target.ref);
     if (!hostKeys.includes(publicKey)) {
       if (record !== undefined || isComplete || hostKeys.length === 0) return false;
-      throw new HostUnreachable(`host ${target.index} of node ${target.ref.name}: not all of its VMs have written their host keys; try again`);
+      throw new HostUnreachable(
+        `host ${target.index} of node ${target.ref.name}: not all of its VMs have written their host keys; try again`,
+      );
     }
     const user = record?.user;
     const letIn = user === undefined ? {} : { user };

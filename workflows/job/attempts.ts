@@ -90,7 +90,9 @@ export class Attempts {
       const end = await this.#setUp.untilReady(input);
       if (end?.kind === 'renumbered') {
         slices.renumber(end.slices);
-        story.note('the provider lists hosts in another order than that of their workers: they are numbered by worker now');
+        story.note(
+          'the provider lists hosts in another order than that of their workers: they are numbered by worker now',
+        );
         return { kind: 'unwatched' };
       }
       if (end !== undefined) return end;

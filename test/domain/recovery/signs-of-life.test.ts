@@ -11,7 +11,8 @@ function after(...looks: readonly Parameters<SignRecord['look']>[0][]): SignReco
   looks.forEach((seen, minute) => record.look(seen, minute * MINUTE));
   return record;
 }
-const same = (signs: number, minutes: number): readonly { signs: number }[] => Array(minutes).fill({ signs });
+const same = (signs: number, minutes: number): readonly { signs: number }[] =>
+  Array.from({ length: minutes }, () => ({ signs }));
 
 describe('a sign of life', () => {
   it('goes stale when it was not renewed for as long as it was looked at, and not before', () => {

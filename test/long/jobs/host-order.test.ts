@@ -60,7 +60,7 @@ describe('a cloud that lists the hosts of a slice in its own way', function () {
       const { id } = await stack.jobs.submit({ job: jobFile(COMMAND, { timeouts: { provision: 10 } }) });
       await until('it says what it waits for', async () => {
         const { slices } = await stack.jobs.describe(id);
-        return slices.some(({ detail }) => detail.includes('addresses of 3 of its 4 hosts')) || undefined;
+        return slices.some(({ detail }) => detail?.includes('addresses of 3 of its 4 hosts')) || undefined;
       }).catch((error: unknown) => assert.match(stack.tail(400), /addresses of 3 of its 4 hosts/, String(error)));
       await admin.post('configure', { missingWorkers: [] });
       const { result, attempts } = await stack.jobs.wait(id);
