@@ -9,6 +9,7 @@ import type {
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { holdSlices } from './attempt/hold.js';
+import { Routes } from './attempt/routes.js';
 import { setUpHosts } from './attempt/set-up.js';
 import { SetUps } from './attempt/set-ups.js';
 import { stopAttempt } from './attempt/stop.js';
@@ -21,6 +22,7 @@ export function attemptActivities(
 ): Pick<JobActivities, 'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
   const { store } = dependencies;
   const setUps = new SetUps();
+  const routes = new Routes();
   const setUp = (input: AttemptInput): Promise<SetUpEnd> =>
     setUps.run(input, (asked) => unlessEnded(store, input, () => setUpHosts(dependencies, input, asked)));
   return {
@@ -29,7 +31,7 @@ export function attemptActivities(
     setUpAgain: (input: SetUpAgainInput) => translated(() => setUpHosts(dependencies, input, NEVER)),
     stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
-      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
+      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input, routes))),
     stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
     holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),
   };

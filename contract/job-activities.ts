@@ -1,5 +1,5 @@
 /** What the job workflow asks of its activities: inputs and results, all plain JSON. */
-import type { JobEvent, JobInput, JobSettings } from './job.js';
+import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
@@ -45,6 +45,8 @@ export interface AttemptInput {
   /** As in `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
+  /** Hosts that did not answer when the attempt was last watched. */
+  readonly unreachable?: readonly UnreachableHost[];
 }
 
 /** Slices on which nothing runs, kept for a while. */
@@ -76,6 +78,11 @@ export type SetUpEnd =
   /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  /** The provider listed hosts in another order than that of their workers: the set-up begins anew with these. */
+  | {
+      readonly kind: 'renumbered';
+      readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[];
+    }
   /** This worker is shutting down: another one goes on. Or `stopSetUp` ended it, `unready` then says how far it was. */
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;

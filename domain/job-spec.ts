@@ -60,7 +60,12 @@ export interface JobTimeouts {
   readonly run?: number;
   /** How long it may print nothing on any of its hosts, in one attempt. `LEAST_NO_OUTPUT_SECONDS` or more. */
   readonly noOutput?: number;
+  /** How long a host may be silent that no evidence calls dead; without it `DEFAULT_UNREACHABLE_SECONDS`. */
+  readonly unreachable?: number;
 }
+
+/** `timeouts.unreachable` where a job file names none. */
+export const DEFAULT_UNREACHABLE_SECONDS = 6 * 3600;
 
 /** A workflow of the job's namespace, whichever run of the id is open, and the signal that it gets. */
 export interface NotifyTarget {

@@ -18,6 +18,10 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
     'A worker looks at a slice',
     'A worker reads the slices of its attempts from a listing of their zone. Only a direct look reports a loss, and an unknown state is never a loss.',
   ],
+  'host silent': [
+    'A host does not answer',
+    'A host that does not answer is shown by `list`, `why` and the details of its job within two minutes. While its command runs, a host writes a sign of life into the store every two minutes ([ADR 0046](adr/0046-a-dead-host.md)), if it may; one that was not renewed for ten minutes is stale. A worker looks at it once a minute, only while the host does not answer. `others`: two other hosts on the same route, of whichever job, are asked. `timeouts.unreachable` is 6 h without that key.',
+  ],
   'command ended': [
     'The command ends on its hosts',
     'The first host that failed, by its own clock, counts; the other hosts are stopped. An exit of the command may be the first sign that its slice is taken away, so slices are looked at before a failure is reported: at once, or for two minutes where a shutdown may have ended it. An exit code 0 is believed at once where each host says that it was up as the command ended: its system ran, the runner itself got no SIGTERM, and its metadata server said that it is not preempted. `code 0, unwitnessed`: a host could not say. An API that does not answer for those two minutes counts as slices that are there (docs/adr/0040).',

@@ -60,6 +60,19 @@ export class SliceGuard {
     if (decision.do === 'report loss') this.#report([{ index, cause: decision.cause, message }]);
   }
 
+  /** What the API says of this slice now; undefined: nothing. What speaks against the slice is judged as ever. */
+  async lookAt(index: number): Promise<Condition | undefined> {
+    const slice = this.#slices.find((candidate) => candidate.index === index);
+    const seen = slice && (await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice));
+    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') this.suspect(index);
+    return seen;
+  }
+
+  /** On evidence that is not the API's. */
+  reportLoss(lost: LostSlice): void {
+    this.#report([lost]);
+  }
+
   /** How far apart two looks have to lie to be evidence. */
   get apartMs(): number {
     return this.#notFoundApartMs;

@@ -2,7 +2,7 @@ import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { log } from '@temporalio/activity';
 import { commandContainer, commandScript } from '../../domain/modules/command.js';
 import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
-import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -16,20 +16,28 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
+import { DeadHostWatch } from './dead-host-watch.js';
+import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
 import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
+import { unreachableHosts } from './unreachable-hosts.js';
+import { signOf, signOfLife, watchedHosts } from './watched-hosts.js';
 
 /**
  * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
  * with the attempt. Starting is left to the on-host runner, which does it once whatever is repeated here.
  */
-export async function superviseAttempt(dependencies: ActivityDependencies, input: AttemptInput): Promise<AttemptEnd> {
+export async function superviseAttempt(
+  dependencies: ActivityDependencies,
+  input: AttemptInput,
+  routes: Routes,
+): Promise<AttemptEnd> {
   const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
   const guard = new SliceGuard(
@@ -38,11 +46,16 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
     input.settings.timings.notFoundApartMs,
     end.signal,
   );
-  const callerUntil = (signal: AbortSignal): HostCaller => new HostCaller(dependencies.hosts, key, signal, guard);
+  const unreachable = unreachableHosts(input);
+  const callerUntil = (signal: AbortSignal): HostCaller =>
+    new HostCaller(dependencies.hosts, key, signal, guard, unreachable);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
   guard.onWarning = (slice) => supervision.warn(slice);
   const ended = supervision.run();
   ended.catch(() => undefined);
+  const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, end.signal), unreachable);
+  const watch = new DeadHostWatch({ ...dependencies, routes, guard, unreachable, hosts, input, signal: end.signal });
+  void watch.run();
   let result: AttemptEnd | undefined;
   try {
     result = await Promise.race([
@@ -222,7 +235,7 @@ class Supervision {
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const [stream, started] = await Promise.all([
       LogStream.open(this.#shipping, prefix, host.number, this.#signal),
-      this.#caller.on(target, (connection) => this.#start(connection, this.#request(target, script))),
+      this.#caller.on(target, (connection) => this.#start(connection, this.#request(host, script))),
     ]);
     this.#streams.set(host, stream);
     this.#heardAt.set(host, Date.now());
@@ -263,7 +276,7 @@ class Supervision {
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
 
-  #request({ slice, index }: HostTarget, script: string): RunRequest {
+  #request({ target: { slice, index }, number }: AttemptHost, script: string): RunRequest {
     const { spec, job, attempt, slices, settings, previousEnd } = this.#input;
     const place = {
       job: job.id,
@@ -282,20 +295,13 @@ class Supervision {
       env: runEnvironment(spec, place, slice, index),
       ...(container && { container }),
       accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
+      sign: signOfLife(this.#dependencies.store, signOf(this.#input, number), settings.timings.signOfLifeMs),
     };
   }
 }
 
 function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
   return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
-}
-
-function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
-  const { spec, slices } = input;
-  return hostsOf(input).filter(({ target }) => {
-    const own = slices.find(({ index }) => index === target.slice);
-    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
-  });
 }
 
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */

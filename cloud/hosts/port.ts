@@ -76,6 +76,17 @@ export interface RunRequest {
   readonly container?: RunContainer;
   /** What to wait for before the start. Absent: nothing. */
   readonly accelerator?: AcceleratorCheck;
+  /** Absent: the host writes none. */
+  readonly sign?: SignOfLife;
+}
+
+/** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
+export interface SignOfLife {
+  /** Takes a POST (`StorePort.uploadUrl`). */
+  readonly url: string;
+  /** `nobody`: over `http:`, where no credentials are sent. */
+  readonly as: 'service-account' | 'nobody';
+  readonly everyMs: number;
 }
 
 /** An accelerator serves one process: whoever still has it is waited for, and then named. */
@@ -154,6 +165,8 @@ export interface HostConnection {
     listener: SetUpListener,
     signal: AbortSignal,
   ): Promise<readonly ModuleOutcome[]>;
+  /** Which worker of its slice the host says it is, from 0. Undefined where it has no metadata server that says so. */
+  workerNumber(): Promise<number | undefined>;
   /** These modules are made anew at the next call, whatever stands on the host. */
   forgetModules(names: readonly string[]): Promise<void>;
   /** Idempotent: a second start of one run id changes nothing and answers with its status. `fenced` if the host knows a greater epoch of the job. */

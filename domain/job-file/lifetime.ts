@@ -36,7 +36,7 @@ function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
 
 function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
   const { timeouts } = form;
-  const entries = (['stop', 'queue', 'provision', 'setup', 'run'] as const).flatMap((key) => {
+  const entries = (['stop', 'queue', 'provision', 'setup', 'run', 'unreachable'] as const).flatMap((key) => {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
     if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');

@@ -62,6 +62,11 @@ const timeouts = section({
     .union([duration(), z.literal(false)], { error: 'a duration of 5s or more, such as 30m' })
     .nullish()
     .describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
+  unreachable: duration()
+    .nullish()
+    .describe(
+      'How long a host may not answer before its slice is replaced, if nothing else proves it dead; 6h without it.',
+    ),
 });
 
 const schema = section({

@@ -20,6 +20,16 @@ export const FACTS = {
       'wrong host key',
     ],
   },
+  /** A host has not answered for a while. Its slice was not seen to be lost. */
+  'host silent': {
+    /** Its own sign of life in the store. `never`: it has none, or has not shown that it may renew it. */
+    sign: ['fresh', 'stale', 'never', 'store silent'],
+    /** Other hosts on the same route, of whichever job. */
+    others: ['silent', 'answer', 'answer, with fresh signs'],
+    silence: ['within timeouts.unreachable', 'longer'],
+    /** The API's word. `no word`: it does not answer, or says something else than READY, which is judged as `slice seen`. */
+    node: ['not looked at', 'ready', 'warned', 'no word'],
+  },
   /** A worker knows how the command ended on the hosts, or that no host has printed anything for `timeouts.no_output`. */
   'command ended': {
     hosts: [

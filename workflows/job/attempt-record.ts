@@ -1,5 +1,6 @@
 import { isCancellation } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { UnreachableHost } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
@@ -75,6 +76,17 @@ export function silenceText(
   const silence = `its command printed nothing for ${durationText(timeouts?.noOutput ?? 0)} on any of its hosts`;
   return `${silence} (timeouts.no_output); ${sign} ${whose}, at ${utc(last.at)}`;
 }
+
+/** `host 2 has not answered since 2026-11-22 07:14:20 UTC: its slice is kept while nothing proves it dead`. */
+export function unreachableText(hosts: readonly UnreachableHost[], { slices }: Pick<JobSpec, 'slices'>): string {
+  const since = utc(Math.min(...hosts.map((host) => host.since)));
+  const named = hosts.slice(0, MOST_NAMED).map((host) => placeName(host, slices));
+  const others = hosts.length > MOST_NAMED ? ` and ${hosts.length - MOST_NAMED} more` : '';
+  const have = hosts.length === 1 ? 'has' : 'have';
+  return `${named.join(', ')}${others} ${have} not answered since ${since}; a slice is kept until there is proof that a host is dead, or timeouts.unreachable is over`;
+}
+
+const MOST_NAMED = 4;
 
 /** How an attempt ended: one sentence, with the place and the exit code of the failure if there are any. */
 export interface EndText {

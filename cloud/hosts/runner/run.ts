@@ -159,14 +159,16 @@ verb_supervise() {
   trap 'terminated=yes' TERM
   setsid sh "$0" watch "$id" $$ < /dev/null > /dev/null 2>&1 8>&- 9>&- &
   watch=$!
+  setsid sh "$0" sign "$id" $$ < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  sign=$!
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   rm -f "$run/env" "$run/env.list"
-  [ -f "$run/begun" ] || { kill -KILL -$watch 2>/dev/null; exit 0; }
+  [ -f "$run/begun" ] || { kill -KILL -$watch -$sign 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
   record "$code" look
-  kill -KILL -$watch 2>/dev/null
+  kill -KILL -$watch -$sign 2>/dev/null
   [ ! -f "$run/container" ] || remove_container
 }
 
