@@ -3,13 +3,16 @@ import { attemptTroubleForm } from '../../contract/job-forms.js';
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
 import { attemptTroubleSignal } from '../../contract/job.js';
 import { JobPhase } from '../../domain/job-state.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
-import { hostCount, recordAttempt } from './attempt-record.js';
+import { type AttemptFacts, hostCount, recordAttempt } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
+
+type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
 
 /**
  * Runs the attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that
@@ -34,8 +37,11 @@ export class Attempts {
     });
   }
 
-  /** Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws. */
-  async run(slices: readonly ReadySlice[]): Promise<AttemptResult> {
+  /**
+   * Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws.
+   * @param factsOf what the job decides by after such an end, for the record
+   */
+  async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {
     const { attempt } = this.#parts;
     attempt.open();
     const input = attemptInput(this.#parts, slices);
@@ -43,7 +49,7 @@ export class Attempts {
       const result = await this.#setUpAndWatch(input);
       // An attempt that ended before has its records.
       if (result.kind === 'ended-before') attempt.close();
-      else if (result.kind !== 'unwatched') await this.#close(input, result.kind);
+      else if (result.kind !== 'unwatched') await this.#close(input, result.kind, result, factsOf);
       return result;
     } catch (error) {
       if (isCancellation(error)) {
@@ -53,8 +59,9 @@ export class Attempts {
       }
       // An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible.
       if (!(error instanceof ActivityFailure)) throw error;
-      await this.#close(input, 'worker-failed');
-      return { kind: 'worker-failed', message: reasonOf(error) };
+      const result = { kind: 'worker-failed', message: reasonOf(error) } as const;
+      await this.#close(input, result.kind, result, factsOf);
+      return result;
     }
   }
 
@@ -88,20 +95,21 @@ export class Attempts {
     return { kind: 'unwatched' };
   }
 
-  async #close(input: AttemptInput, end: string): Promise<void> {
+  async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {
     this.#parts.attempt.close(end);
     meter.attemptEnded(end);
-    await this.#record(input, end);
+    const evidence = result && 'evidence' in result ? result.evidence : undefined;
+    await this.#record(input, { end, evidence, ended: result && factsOf?.(result) });
   }
 
-  #record(input: AttemptInput, end?: string): Promise<void> {
+  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'evidence' | 'ended'>): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {
       input,
       startedAt: attempt.startedAt ?? Date.now(),
-      ...(end === undefined ? {} : { end }),
       ...(source === undefined ? {} : { source }),
+      ...ending,
     };
     return recordAttempt(facts, story);
   }
