@@ -145,7 +145,10 @@ class Supervision {
   /** Of an end that hosts or slices decided. */
   withEvidence(end: AttemptEnd): AttemptEnd {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
-    return { ...end, evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, looks: this.#guard.looks }) };
+    return {
+      ...end,
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, looks: this.#guard.looks }),
+    };
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */

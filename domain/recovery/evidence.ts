@@ -39,7 +39,9 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
   const { by, hosts, ends, looks } = facts;
   const told = looks.map((look) => (look.text === undefined ? look : { ...look, text: look.text.slice(0, MOST_TEXT) }));
   // Evidence of a loss counts before looks that showed nothing.
-  const kept = told.toSorted((a, b) => Number(lossOf(b) !== undefined) - Number(lossOf(a) !== undefined) || b.at - a.at);
+  const kept = told.toSorted(
+    (a, b) => Number(lossOf(b) !== undefined) - Number(lossOf(a) !== undefined) || b.at - a.at,
+  );
   return {
     v: 1,
     by,
@@ -71,9 +73,7 @@ function sortOf(end: HostEnd): string {
 
 /** How an attempt ended, as far as hosts and slices tell. */
 export type Verdict =
-  | CommandEnd
-  | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
-  | { readonly kind: 'no-output' };
+  CommandEnd | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] } | { readonly kind: 'no-output' };
 
 /**
  * What is reported of a command that ended, once the slices were looked at where that is needed. Undefined: the loss of slices,
