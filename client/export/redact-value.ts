@@ -3,8 +3,9 @@ import type { Pseudonyms } from './pseudonyms.js';
 /**
  * `words`: what jobctl wrote. `job`: the sections of a job file or spec. `user`: a user's values whose form is checked again;
  * `map`: the same, the keys are the user's too. `secret`: values of which nothing stays; `variables`: the same, with their keys.
+ * `times`: the section `timeouts`, which has a key `run` too.
  */
-type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables';
+type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables' | 'times';
 
 /** Sections of a job file and a spec that are structure: what is bought, for how long, how often, under which name. */
 const STRUCTURE =
@@ -17,7 +18,7 @@ const SECRET =
 const VARIABLES = keys('env metadata');
 const MAPS = keys('labels secrets files identityKeys');
 const DURATION = /^(?:\d{1,4}(?:\.\d+)?(?:ms|s|m|h|d))+$/;
-const ONE_WORD = /^[a-z][a-z-]*$/;
+const ONE_WORD = /^[a-z]+$/;
 const REFERENCE = /(\$\{[\w.]+\})/;
 
 /** A plain JSON value as workflows and records hold it, without what is the user's. */
@@ -37,6 +38,7 @@ export function redactValue(value: unknown, names: Pseudonyms, mode: Mode = 'wor
 /** How what is under this key is redacted. */
 function modeOf(key: string, child: unknown, mode: Mode): Mode {
   if (mode === 'variables' || mode === 'secret') return 'secret';
+  if (mode === 'times' || key === 'timeouts') return 'times';
   if (VARIABLES.has(key)) return 'variables';
   if (SECRET.has(key)) return 'secret';
   if (MAPS.has(key)) return 'map';
@@ -57,7 +59,7 @@ function redactKey(key: string, names: Pseudonyms, mode: Mode): string {
 
 function redactText(text: string, names: Pseudonyms, mode: Mode): string {
   if (mode === 'secret' || mode === 'variables') return names.text(text);
-  if (mode === 'words') return names.words(text);
+  if (mode === 'words' || mode === 'times') return names.words(text);
   if (DURATION.test(text) || text === '') return text;
   if (text.includes('\n')) return names.text(text);
   if (ONE_WORD.test(text)) return names.words(text);
