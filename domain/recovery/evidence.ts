@@ -1,7 +1,15 @@
 import type { EpochMs } from '../units.js';
 import { decide } from './decide.js';
 import type { Fact, Facts } from './facts.js';
-import { type CommandEnd, commandEnd, type HostEnd, hostsFact, preemptedSlices, shutDownEnd } from './host-ends.js';
+import {
+  type CommandEnd,
+  commandEnd,
+  endedByOthers,
+  type HostEnd,
+  hostsFact,
+  preemptedSlices,
+  shutDownEnd,
+} from './host-ends.js';
 import type { LostSlice } from './slice-loss.js';
 
 /**
@@ -52,22 +60,19 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
   };
 }
 
-/** One end of each sort comes first: of those, `commandEnd` and `hostsFact` say what they say of all. */
+/** One end of each sort comes first, 26 at most: of those, `commandEnd` and `hostsFact` say what they say of all. */
 function telling(ends: readonly HostEnd[]): readonly HostEnd[] {
   if (ends.length <= MOST_ENDS) return ends;
   const inTime = ends.toSorted((a, b) => timeOf(a) - timeOf(b));
   const sorts = new Map(inTime.toReversed().map((end) => [sortOf(end), end]));
-  const firsts = new Set(sorts.values());
-  return [...firsts, ...inTime.filter((end) => !firsts.has(end))].slice(0, MOST_ENDS);
+  const slices = new Map(inTime.filter(isPreempted).map((end) => [end.at.slice, end]));
+  return [...new Set<HostEnd>([...sorts.values(), ...slices.values(), ...inTime])].slice(0, MOST_ENDS);
 }
 
 const timeOf = (end: HostEnd): EpochMs => ('endedAt' in end ? end.endedAt : 0);
-
-function sortOf(end: HostEnd): string {
-  if (!('code' in end)) return end.kind;
-  const { kind, host, isStopped, code, signal } = end;
-  return [kind, host, isStopped, code, signal, host === 'preempted' ? end.at.slice : ''].join();
-}
+const isPreempted = (end: HostEnd): boolean => 'host' in end && end.host === 'preempted';
+const sortOf = (end: HostEnd): string =>
+  'code' in end ? [end.kind, end.host, end.isStopped, endedByOthers([end])].join() : end.kind;
 
 // The decision ---------------------------------------------------------------------------------------------------------
 
