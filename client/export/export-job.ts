@@ -11,7 +11,7 @@ import { JobEncrypted, JobNotFound } from '../errors.js';
 import { storedJobLog } from '../job-logs.js';
 import { TemporalCalls } from '../temporal-calls.js';
 import { HistoryReader, type Run } from './history-reader.js';
-import { type Incident, recordedExpectation } from './incident.js';
+import { recordedExpectation } from './incident.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { type DecodePayloads, EventRedaction } from './redact-event.js';
 import { redactValue } from './redact-value.js';
@@ -40,7 +40,7 @@ export interface Exported {
 }
 
 /**
- * Writes what is known of a job, secrets out, as one JSON file (`Incident`). Histories go through page by page; what is left out
+ * Writes what is known of a job, secrets out, as one JSON file (`Incident` of incident.ts). Histories go through page by page; what is left out
  * is named in the file and in the answer. @throws JobNotFound, JobEncrypted
  */
 export async function exportJob(id: string, sources: ExportSources, write: Write): Promise<Exported> {

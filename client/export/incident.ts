@@ -36,7 +36,8 @@ export interface Expected {
 export interface ExpectedAttempt {
   readonly attempt: number;
   readonly end?: Facts<'attempt ended'>['end'];
-  readonly then?: string;
+  /** What the job did then. */
+  readonly next?: string;
 }
 
 /** What a job does after an attempt that ended so: `succeed`, `retry (preemption)`, `fail (task)`. */
@@ -47,9 +48,9 @@ export function afterText(facts: Facts<'attempt ended'>): string {
 }
 
 /** The end as an attempt's own decisions leave it; `told`: the one that is stored. */
-export function outcomeAfter(then: string | undefined, told: Outcome | undefined): Expected['outcome'] {
-  if (then === 'succeed') return 'succeeded';
-  if (then?.startsWith('fail') === true) return 'failed';
+export function outcomeAfter(next: string | undefined, told: Outcome | undefined): Expected['outcome'] {
+  if (next === 'succeed') return 'succeeded';
+  if (next?.startsWith('fail') === true) return 'failed';
   return told?.result ?? 'goes on';
 }
 
@@ -57,7 +58,7 @@ export function outcomeAfter(then: string | undefined, told: Outcome | undefined
 export function recordedExpectation(attempts: readonly AttemptRecord[], outcome: Outcome | undefined): Expected {
   const expected = attempts.map(({ attempt, ended }) => ({
     attempt,
-    ...(ended && { end: ended.end, then: afterText(ended) }),
+    ...(ended && { end: ended.end, next: afterText(ended) }),
   }));
   return { attempts: expected, outcome: outcome?.result ?? 'goes on' };
 }

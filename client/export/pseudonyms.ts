@@ -65,11 +65,11 @@ export class Pseudonyms {
     this.#masks.set(lower, mask);
     this.#taken.add(mask);
     const masked = mask;
-    return [...part].map((char, at) => (/\p{Lu}/u.test(char) ? masked[at]?.toUpperCase() : masked[at])).join('');
+    return Array.from(part, (char, at) => (/\p{Lu}/u.test(char) ? masked[at]?.toUpperCase() : masked[at])).join('');
   }
 
   #drawn(lower: string, turn: number): string {
-    const chars = [...lower];
+    const chars = Array.from(lower);
     let bytes = Buffer.alloc(0);
     for (let block = 0; bytes.length < chars.length; block++)
       bytes = Buffer.concat([bytes, createHmac('sha256', this.#key).update(`${turn} ${block} ${lower}`).digest()]);

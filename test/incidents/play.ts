@@ -26,8 +26,8 @@ export function play({ attempts, outcome }: Incident): Expected {
   const played = attempts.map(playAttempt);
   const last = played.at(-1);
   const told = attempts.at(-1)?.ended;
-  const isAsTold = told !== undefined && last?.then === afterText(told);
-  return { attempts: played, outcome: outcomeAfter(last?.then, isAsTold || told === undefined ? outcome : undefined) };
+  const isAsTold = told !== undefined && last?.next === afterText(told);
+  return { attempts: played, outcome: outcomeAfter(last?.next, isAsTold || told === undefined ? outcome : undefined) };
 }
 
 function playAttempt({ attempt, evidence, ended }: AttemptRecord): ExpectedAttempt {
@@ -35,7 +35,7 @@ function playAttempt({ attempt, evidence, ended }: AttemptRecord): ExpectedAttem
   const verdict = evidence && verdictOn(evidence);
   // Silence is told by hosts to their worker, and its last sign is no part of a decision.
   const end = verdict === undefined || verdict.kind === 'no-output' ? ended.end : fact(verdict);
-  return { attempt, end, then: afterText({ ...ended, end }) };
+  return { attempt, end, next: afterText({ ...ended, end }) };
 }
 
 function fact(verdict: Exclude<ReturnType<typeof verdictOn>, { kind: 'no-output' }>) {

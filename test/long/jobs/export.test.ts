@@ -80,8 +80,8 @@ for (const isEncrypting of [false, true]) {
       assert.deepEqual(incident.missing, []);
       assert.deepEqual(incident.expected, {
         attempts: [
-          { attempt: 1, end: 'slices preempted', then: 'retry (preemption)' },
-          { attempt: 2, end: 'code 0', then: 'succeed' },
+          { attempt: 1, end: 'slices preempted', next: 'retry (preemption)' },
+          { attempt: 2, end: 'code 0', next: 'succeed' },
         ],
         outcome: 'succeeded',
       });
