@@ -46,8 +46,8 @@ count counted counts cp cpus create createbucket created createnode createqueued
 createslice createtime creating creatingdata creatingms credential credentials credentialsfile critical crlsign cron crt
 crypto ctr ctrl curl current currently custom customer customtime cut cutpower cwd daemon dashes data data_disks
 data_loss datadisks datastore date datetime day dc dd dead deadline deadline_exceeded deadlineexceeded deb debian decide
-decides decision decodekeys decrypted deeply default defaultlimit defaultruntime defaults define definition degraded
-delay delayms delays delete deleted deletenode deleteoperation deletequeuedresource deleterefused deletes
+decides decision decisions decodekeys decrypted deeply default defaultlimit defaultruntime defaults define definition
+degraded delay delayms delays delete deleted deletenode deleteoperation deletequeuedresource deleterefused deletes
 deleteuntilgone deleting deletingdata deletingms delimiter deliver deliveries demand demands denied deniedlocations
 deniedtext denies denominator denyall dependencies depth dereference descendants describe description destination
 destroyonreturn detached detail details dev devconsole developer developers device devicename devices devstorage did die
@@ -123,7 +123,7 @@ listlag listlocations listnodes listoperations listowned listqueuedresources lis
 litepod literal live lived lives lname load loadpool local localfiles localhost locally location locationid locations
 locationtype lock locked lockfile lockfiles locks log logging login loginprofile logins loginuser loglag loglevel
 logname logout logs long longer longest longrunning look lookagainms looked looking looks lookup loop loops loss lost
-lostslices low ls lszfx lt mac machine machines machinesof machinetype machinetypes made madeat main maintained
+lostslices low ls lszfx lt mac machine machines machinesof machinetype machinetypes made madeat mail main maintained
 maintenance maintenanceevent make makes making malformed malformedxml managedfolders management manager manifest many
 map mapfile mark markdown marked marks mask match matches matchglob matching max max_guarantee_delay
 maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
