@@ -18,6 +18,7 @@ const SECRET =
 const VARIABLES = keys('env metadata');
 const MAPS = keys('labels secrets files identityKeys');
 const DURATION = /^(?:\d{1,4}(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+const RUN_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const ONE_WORD = /^[a-z]+$/;
 const REFERENCE = /(\$\{[\w.]+\})/;
 
@@ -40,7 +41,8 @@ function modeOf(key: string, child: unknown, mode: Mode): Mode {
   if (mode === 'variables' || mode === 'secret') return 'secret';
   if (mode === 'times' || key === 'timeouts') return 'times';
   if (VARIABLES.has(key)) return 'variables';
-  if (SECRET.has(key)) return 'secret';
+  // `run` is also the run of a job's workflow.
+  if (SECRET.has(key) && !(mode === 'words' && typeof child === 'string' && RUN_ID.test(child))) return 'secret';
   if (MAPS.has(key)) return 'map';
   if (mode === 'map') return 'user';
   if (mode === 'job') return STRUCTURE.has(key) ? 'words' : 'user';

@@ -38,6 +38,13 @@ describe('a redacted job file', () => {
     notify: { workflow: { id: 'sweep-7', signal: 'jobEnded' } },
   };
 
+  it('has its run where jobctl names a job', () => {
+    const run = '01a20669-7382-786f-b01f-5f1ade0bb84b';
+    const names = new Pseudonyms();
+    names.keepRunId(run);
+    assert.deepEqual((redactValue({ job: { id: 'train', run } }, names) as { job: { run: string } }).job.run, run);
+  });
+
   for (const [name, file] of Object.entries(files)) {
     it(`${name}: means what it meant`, () => {
       const before = resolveJob(file);
