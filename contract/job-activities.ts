@@ -4,6 +4,8 @@ import type { JobRef } from './workflow-ids.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import type { Outcome } from '../domain/job-state.js';
+import type { Evidence } from '../domain/recovery/evidence.js';
+import type { Facts } from '../domain/recovery/facts.js';
 import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
 import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { LastSign } from '../domain/silence.js';
@@ -87,7 +89,9 @@ export type SetUpEnd =
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;
 
-export type AttemptEnd =
+export type AttemptEnd = EndOfAttempt & { readonly evidence?: Evidence };
+
+type EndOfAttempt =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** Of a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
@@ -104,6 +108,10 @@ export interface AttemptRecord {
   readonly startedAt: EpochMs;
   readonly endedAt?: EpochMs;
   readonly end?: string;
+  /** By what its worker called it ended. Absent: no host and no slice did. */
+  readonly evidence?: Evidence;
+  /** What the job decided by, as it ended. */
+  readonly ended?: Facts<'attempt ended'>;
 }
 
 export interface JobActivities {

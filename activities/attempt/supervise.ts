@@ -6,7 +6,8 @@ import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { commandEnd, type HostEnd, hostsFact, preemptedSlices, shutDownEnd } from '../../domain/recovery/host-ends.js';
+import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
+import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -64,7 +65,7 @@ export async function superviseAttempt(
       end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
       pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
     ]);
-    return result;
+    return supervision.withEvidence(result);
   } finally {
     await supervision.shipRest();
     if (result !== undefined) await supervision.sayWhatIsLost(result);
@@ -90,6 +91,8 @@ class Supervision {
   /** What hosts have said of their ends, also while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
   readonly #silence: SilenceWatch | undefined;
+  /** What the attempt's end was decided by. */
+  #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
   #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
   constructor(
@@ -121,41 +124,44 @@ class Supervision {
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
-    return 'kind' in ends
-      ? this.#report(silenceEnd(ends), 'silent', [])
-      : this.#report(commandEnd(ends), hostsFact(ends), ends);
+    if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
+    const end = silenceEnd(ends);
+    return this.#report('silent', [], end);
   }
 
   /** The end of the attempt. It never resolves if a slice is found to be lost: then the guard's report is the attempt's end. */
-  async #report(end: AttemptEnd, hosts: Fact<'command ended', 'hosts'>, ends: readonly HostEnd[]): Promise<AttemptEnd> {
+  async #report(
+    hosts: Fact<'command ended', 'hosts'>,
+    ends: readonly HostEnd[],
+    silence?: AttemptEnd,
+  ): Promise<AttemptEnd> {
     let decision = decide('command ended', { hosts, slices: 'not looked at' });
     if (decision.do === 'look at slices') {
       const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
       const isLost = await this.#guard.lookAtAll(patienceMs);
       decision = decide('command ended', { hosts, slices: isLost ? 'lost' : 'there' });
     }
-    switch (decision.do) {
-      case 'report end':
-        return end;
-      case 'report preemption':
-        return this.#endWithout(preemptedSlices(ends));
-      case 'report lost run':
-        await this.#stopWhere(() => true, 'a host of the job shut down');
-        return shutDownEnd(ends);
-      default:
-        return new Promise(() => undefined);
-    }
+    const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
+    if (end === undefined) return new Promise(() => undefined);
+    this.#decidedBy = { by: silence ? 'silence' : 'ends', ends };
+    if (end.kind === 'slices-lost') return this.#endWithout(end.slices);
+    if (decision.do === 'report lost run') await this.#stopWhere(() => true, 'a host of the job shut down');
+    return end;
   }
 
-  /** A loss that comes after the true end of the command on every host takes nothing of it back (docs/recovery.md, "command ended"). */
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const ends = [...this.#ended.values()];
-    if (ends.length > 0 && ends.length === this.#hosts.length) {
-      const end = commandEnd(ends);
-      const decision = decide('command ended', { hosts: hostsFact(ends), slices: 'lost' });
-      if (end.kind === 'exited' && decision.do === 'report end') return end;
-    }
-    return this.#endWithout(slices);
+    this.#decidedBy = { by: 'loss', ends };
+    return endBeforeLoss(ends, this.#hosts.length) ?? this.#endWithout(slices);
+  }
+
+  /** Of an end that hosts or slices decided. */
+  withEvidence(end: AttemptEnd): AttemptEnd {
+    if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
+    return {
+      ...end,
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, looks: this.#guard.looks }),
+    };
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */

@@ -2,7 +2,8 @@ import { isCancellation } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import type { UnreachableHost } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import type { Fact } from '../../domain/recovery/facts.js';
+import type { Evidence } from '../../domain/recovery/evidence.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import type { EpochMs } from '../../domain/units.js';
 import { unreadyText } from '../../domain/unready-hosts.js';
@@ -19,10 +20,16 @@ export interface AttemptFacts {
   readonly end?: string;
   /** Text of its job file, if it differs from that of the attempt before. */
   readonly source?: string;
+  readonly evidence?: Evidence | undefined;
+  /** What the job decides by. */
+  readonly ended?: Facts<'attempt ended'> | undefined;
 }
 
 /** Stores where an attempt ran and how it ended. If the store does not take the record, the job's story says so; no more. */
-export async function recordAttempt({ input, startedAt, end, source }: AttemptFacts, story: JobStory): Promise<void> {
+export async function recordAttempt(
+  { input, startedAt, end, source, evidence, ended }: AttemptFacts,
+  story: JobStory,
+): Promise<void> {
   const { job, attempt, slices } = input;
   const record = {
     attempt,
@@ -30,6 +37,8 @@ export async function recordAttempt({ input, startedAt, end, source }: AttemptFa
     nodes: slices.map(({ ref, uid, hosts }) => ({ name: ref.name, uid, hosts })),
     startedAt,
     ...(end === undefined ? {} : { end, endedAt: Date.now() }),
+    ...(evidence && { evidence }),
+    ...(ended && { ended }),
   };
   try {
     const summary = `store where attempt ${attempt} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
@@ -140,40 +149,5 @@ export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): E
     case 'requeued':
     case 'restarted':
       return { text: result.kind };
-  }
-}
-
-/** The same as a fact for `decide`. Of several lost slices the first one counts. */
-export function endFact(result: AttemptResult): Fact<'attempt ended', 'end'> {
-  switch (result.kind) {
-    case 'unwatched':
-      return 'unwatched';
-    case 'revoked':
-    case 'stopped':
-    case 'requeued':
-    case 'restarted':
-      return 'interrupted';
-    case 'slices-lost':
-      return result.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed';
-    case 'ended-before':
-      return 'ended before';
-    case 'exited':
-      // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
-      if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
-      return 'another code';
-    case 'timed-out':
-      return 'run time over';
-    case 'no-output':
-      return 'silent';
-    case 'set-up-timed-out':
-      return 'set-up time over';
-    case 'run-lost':
-      return 'run lost';
-    case 'module-failed':
-      return 'module failed';
-    case 'host-bad':
-      return 'host bad';
-    case 'worker-failed':
-      return 'worker failed';
   }
 }

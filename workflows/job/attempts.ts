@@ -3,16 +3,18 @@ import { attemptTroubleForm, unreachableHostsForm } from '../../contract/job-for
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
 import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job.js';
 import { JobPhase } from '../../domain/job-state.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
-import { hostCount, recordAttempt, unreachableText } from './attempt-record.js';
+import { type AttemptFacts, hostCount, recordAttempt, unreachableText } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
 import type { Slices } from './slices.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
 
 type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices };
+type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
 
 /**
  * Runs the attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that
@@ -49,8 +51,11 @@ export class Attempts {
     story.trouble('hosts', unreachable.length === 0 ? undefined : unreachableText(unreachable, file.spec));
   }
 
-  /** Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws. */
-  async run(slices: readonly ReadySlice[]): Promise<AttemptResult> {
+  /**
+   * Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws.
+   * @param factsOf what the job decides by after such an end, for the record
+   */
+  async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {
     const { attempt } = this.#parts;
     attempt.open();
     const input = attemptInput(this.#parts, slices);
@@ -58,7 +63,7 @@ export class Attempts {
       const result = await this.#setUpAndWatch(input);
       // An attempt that ended before has its records.
       if (result.kind === 'ended-before') attempt.close();
-      else if (result.kind !== 'unwatched') await this.#close(input, result.kind);
+      else if (result.kind !== 'unwatched') await this.#close(input, result.kind, result, factsOf);
       return result;
     } catch (error) {
       if (isCancellation(error)) {
@@ -68,8 +73,9 @@ export class Attempts {
       }
       // An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible.
       if (!(error instanceof ActivityFailure)) throw error;
-      await this.#close(input, 'worker-failed');
-      return { kind: 'worker-failed', message: reasonOf(error) };
+      const result = { kind: 'worker-failed', message: reasonOf(error) } as const;
+      await this.#close(input, result.kind, result, factsOf);
+      return result;
     }
   }
 
@@ -111,20 +117,21 @@ export class Attempts {
     return { kind: 'unwatched' };
   }
 
-  async #close(input: AttemptInput, end: string): Promise<void> {
+  async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {
     this.#parts.attempt.close(end);
     meter.attemptEnded(end);
-    await this.#record(input, end);
+    const evidence = result && 'evidence' in result ? result.evidence : undefined;
+    await this.#record(input, { end, evidence, ended: result && factsOf?.(result) });
   }
 
-  #record(input: AttemptInput, end?: string): Promise<void> {
+  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'evidence' | 'ended'>): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {
       input,
       startedAt: attempt.startedAt ?? Date.now(),
-      ...(end === undefined ? {} : { end }),
       ...(source === undefined ? {} : { source }),
+      ...ending,
     };
     return recordAttempt(facts, story);
   }

@@ -3,7 +3,7 @@ import type { JobSettings } from '../../contract/job.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Fact } from '../../domain/recovery/facts.js';
+import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
 import { askedMachines } from '../../domain/machines.js';
@@ -11,7 +11,8 @@ import type { RefusalScope } from '../../domain/slice.js';
 import { durationText } from '../markdown.js';
 import { meter } from '../meter.js';
 import type { Attempt, AttemptResult } from './attempt.js';
-import { endFact, type EndText, endText } from './attempt-record.js';
+import { type EndText, endText } from './attempt-record.js';
+import { endFact } from './end-fact.js';
 import type { Gang } from './gang.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
@@ -122,18 +123,25 @@ export class Recovery {
     return this.#failed(decision.by, { text });
   }
 
-  /** Undefined: the job goes on. */
-  async afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
-    const { file, story, lease, gang, requests, attempt } = this.#parts;
-    if (result.kind === 'slices-lost') gang.markLost(result.slices);
-    const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
-    const decision = decide('attempt ended', {
+  /** What the job decides by, if an attempt ends now. */
+  facts(result: AttemptResult): Facts<'attempt ended'> {
+    const { file, lease, requests, attempt } = this.#parts;
+    const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
+    return {
       end: endFact(result),
       lease: lease.revocation === undefined ? 'stands' : 'revoked',
       restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
       loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
       ...this.#budgets,
-    });
+    };
+  }
+
+  /** Undefined: the job goes on. */
+  async afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
+    const { file, story, gang, attempt } = this.#parts;
+    if (result.kind === 'slices-lost') gang.markLost(result.slices);
+    const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
+    const decision = decide('attempt ended', this.facts(result));
     const end = endText(result, file.spec);
     switch (decision.do) {
       case 'keep':
