@@ -64,7 +64,6 @@ export class SliceGuard {
     if (decision.do === 'report loss') this.#report([{ index, cause: decision.cause, message }]);
   }
 
-<<<<<<< HEAD
   /** What the API says of this slice now; undefined: nothing. What speaks against the slice is judged as ever. */
   async lookAt(index: number): Promise<Condition | undefined> {
     const slice = this.#slices.find((candidate) => candidate.index === index);
@@ -76,11 +75,11 @@ export class SliceGuard {
   /** On evidence that is not the API's. */
   reportLoss(lost: LostSlice): void {
     this.#report([lost]);
-=======
+  }
+
   /** What was seen last of each slice. */
   get looks(): readonly Look[] {
     return [...this.#looks.values()];
->>>>>>> export
   }
 
   /** How far apart two looks have to lie to be evidence. */
