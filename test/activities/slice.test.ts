@@ -14,10 +14,12 @@ const MISSING: Condition = { kind: 'missing' };
 const REQUEST_LEFT: Condition = { kind: 'missing', isRequestLeft: true };
 const WAITING: Condition = { kind: 'waiting', detail: 'WAITING_FOR_RESOURCES' };
 const READY: Condition = { kind: 'ready', uid: '1', hosts: [] };
+const DELETING: Condition = { kind: 'deleting' };
 const FOREIGN: Condition = { kind: 'foreign', message: "somebody else's" };
 const AWAY = new CloudUnavailable('UNAVAILABLE');
 
 type Answer = Condition | Error;
+type RemovalWord = Awaited<ReturnType<Machines['removal']>>;
 
 /** A provider that gives these answers, one a call, whichever way it is asked. A call too many fails the test. */
 class Scripted implements Machines {
@@ -25,10 +27,17 @@ class Scripted implements Machines {
   readonly removed: Owner[] = [];
   readonly #answers: Answer[];
   readonly #removal: RemoveAnswer;
+  readonly #words: (RemovalWord | Error)[];
 
-  constructor(answers: readonly Answer[], removal: RemoveAnswer = { kind: 'accepted' }) {
+  /** @param words of the provider about the operation of that removal, one a question, the last one for ever */
+  constructor(
+    answers: readonly Answer[],
+    removal: RemoveAnswer = { kind: 'accepted' },
+    words: readonly (RemovalWord | Error)[] = [],
+  ) {
     this.#answers = [...answers];
     this.#removal = removal;
+    this.#words = [...words];
   }
   get left(): number {
     return this.#answers.length;
@@ -45,6 +54,12 @@ class Scripted implements Machines {
   async remove(_ref: unknown, owner: Owner): Promise<RemoveAnswer> {
     this.removed.push(owner);
     return this.#removal;
+  }
+  async removal(operation: string): Promise<RemovalWord> {
+    assert.deepEqual(this.#removal, { kind: 'accepted', operation });
+    const word = (this.#words.length > 1 ? this.#words.shift() : this.#words[0]) ?? assert.fail('nobody knows of it');
+    if (word instanceof Error) throw word;
+    return word;
   }
   create = () => assert.fail('nothing is created here');
   listOwned = () => assert.fail('nothing is listed here');
@@ -106,6 +121,7 @@ describe('deleting a slice until it is gone', function () {
       removals: 0,
     },
     'a request whose machines are gone is still removed': { answers: [REQUEST_LEFT, MISSING, MISSING], removals: 1 },
+    'what is being deleted is not removed again': { answers: [READY, DELETING, DELETING, MISSING, MISSING], removals: 1 },
     'what belongs to somebody else is left alone': { answers: [FOREIGN], removals: 0 },
     'what turns out to be somebody else’s is left alone from then on': { answers: [READY, FOREIGN], removals: 1 },
   };
@@ -115,6 +131,29 @@ describe('deleting a slice until it is gone', function () {
       assert.deepEqual([left, removed.length], [0, removals]);
       // The job alone counts: a slice of an earlier generation under this name is its own too.
       for (const asking of [...asked, ...removed]) assert.deepEqual(asking, owner);
+    });
+  }
+
+  const words: Record<string, { answers: readonly Answer[]; words: readonly (RemovalWord | Error)[] }> = {
+    'missing once is gone when the provider says that the removal is done': {
+      answers: [READY, MISSING],
+      words: ['under way', AWAY, 'done'],
+    },
+    'a removal that is done says nothing of what is still seen': {
+      answers: [READY, MISSING, READY, MISSING],
+      words: ['unknown', 'done'],
+    },
+    'a removal that failed, or is forgotten, leaves two looks': { answers: [READY, MISSING, MISSING], words: ['unknown'] },
+    'a removal that takes its time leaves two looks': { answers: [READY, MISSING, MISSING], words: ['under way'] },
+    'an API that does not speak of a removal leaves two looks': { answers: [READY, MISSING, MISSING], words: [AWAY] },
+  };
+  for (const [name, { answers, words: said }] of Object.entries(words)) {
+    it(name, async () => {
+      const machines = new Scripted(answers, { kind: 'accepted', operation: 'operation-1' }, said);
+      await inActivity(() =>
+        deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: { ...timings, notFoundApartMs: 400 } }),
+      );
+      assert.equal(machines.left, 0);
     });
   }
 

@@ -87,7 +87,17 @@ function lifeCases(under: () => MachinesUnderTest, variant: string): void {
       [...Array(under().hosts).keys()],
     );
     assert.match(uid, under().uid);
-    assert.deepEqual(await under().port.remove(plan.ref, ownerOf(plan.ownership)), { kind: 'accepted' });
+    const answer = await under().port.remove(plan.ref, ownerOf(plan.ownership));
+    await makeGone(under(), plan);
+    assert.ok(answer.kind === 'accepted' && answer.operation !== undefined, JSON.stringify(answer));
+    assert.equal(await under().port.removal(answer.operation), 'done');
+  });
+
+  it('nobody knows what became of a removal that never was', async () => {
+    const plan = under().plan('unremoved', variant);
+    const answer = await under().port.create(plan);
+    assert.ok(answer.kind === 'accepted' && answer.operation !== undefined, JSON.stringify(answer));
+    assert.equal(await under().port.removal(`${answer.operation}-other`), 'unknown');
     await makeGone(under(), plan);
   });
 
