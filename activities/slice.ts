@@ -125,7 +125,8 @@ export async function deleteUntilGone(machines: Machines, input: DeleteSliceInpu
       if (isProven) await sleep(apartMs);
       continue;
     }
-    if (seen === 'present') operation = (await remove(machines, input)) ?? operation;
+    // Of the last one: an earlier one says nothing of what is there after it.
+    if (seen === 'present') operation = await remove(machines, input);
     await sleep(pauseMs);
   }
 }

@@ -18,6 +18,9 @@ const DELETING: Condition = { kind: 'deleting' };
 const FOREIGN: Condition = { kind: 'foreign', message: "somebody else's" };
 const AWAY = new CloudUnavailable('UNAVAILABLE');
 
+const OPERATION = 'operation-1';
+const BY_OPERATION: RemoveAnswer = { kind: 'accepted', operation: OPERATION };
+
 type Answer = Condition | Error;
 type RemovalWord = Awaited<ReturnType<Machines['removal']>>;
 
@@ -26,17 +29,17 @@ class Scripted implements Machines {
   readonly asked: (Owner & { readonly generation?: number })[] = [];
   readonly removed: Owner[] = [];
   readonly #answers: Answer[];
-  readonly #removal: RemoveAnswer;
+  readonly #removals: RemoveAnswer[];
   readonly #words: (RemovalWord | Error)[];
 
-  /** @param words of the provider about the operation of that removal, one a question, the last one for ever */
+  /** @param words about a removal's operation, one a question. Of them and of the removals the last one stands for ever. */
   constructor(
     answers: readonly Answer[],
-    removal: RemoveAnswer = { kind: 'accepted' },
+    removals: readonly RemoveAnswer[] = [{ kind: 'accepted' }],
     words: readonly (RemovalWord | Error)[] = [],
   ) {
     this.#answers = [...answers];
-    this.#removal = removal;
+    this.#removals = [...removals];
     this.#words = [...words];
   }
   get left(): number {
@@ -53,11 +56,11 @@ class Scripted implements Machines {
   }
   async remove(_ref: unknown, owner: Owner): Promise<RemoveAnswer> {
     this.removed.push(owner);
-    return this.#removal;
+    return next(this.#removals);
   }
   async removal(operation: string): Promise<RemovalWord> {
-    assert.deepEqual(this.#removal, { kind: 'accepted', operation });
-    const word = (this.#words.length > 1 ? this.#words.shift() : this.#words[0]) ?? assert.fail('nobody knows of it');
+    assert.equal(operation, OPERATION);
+    const word = next(this.#words);
     if (word instanceof Error) throw word;
     return word;
   }
@@ -65,6 +68,8 @@ class Scripted implements Machines {
   listOwned = () => assert.fail('nothing is listed here');
   close = async (): Promise<void> => undefined;
 }
+
+const next = <T>(left: T[]): T => (left.length > 1 ? left.shift() : left[0]) ?? assert.fail('nothing is left to say');
 
 const inActivity = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
 
@@ -134,7 +139,12 @@ describe('deleting a slice until it is gone', function () {
     });
   }
 
-  const words: Record<string, { answers: readonly Answer[]; words: readonly (RemovalWord | Error)[] }> = {
+  interface WordCase {
+    readonly answers: readonly Answer[];
+    readonly words: readonly (RemovalWord | Error)[];
+    readonly removals?: readonly RemoveAnswer[];
+  }
+  const words: Record<string, WordCase> = {
     'missing once is gone when the provider says that the removal is done': {
       answers: [READY, MISSING],
       words: ['under way', AWAY, 'done'],
@@ -143,13 +153,18 @@ describe('deleting a slice until it is gone', function () {
       answers: [READY, MISSING, READY, MISSING],
       words: ['unknown', 'done'],
     },
+    'a removal of what was there before says nothing of what is there after it': {
+      answers: [READY, READY, MISSING, MISSING],
+      removals: [BY_OPERATION, { kind: 'accepted' }],
+      words: ['done'],
+    },
     'a removal that failed, or is forgotten, leaves two looks': { answers: [READY, MISSING, MISSING], words: ['unknown'] },
     'a removal that takes its time leaves two looks': { answers: [READY, MISSING, MISSING], words: ['under way'] },
     'an API that does not speak of a removal leaves two looks': { answers: [READY, MISSING, MISSING], words: [AWAY] },
   };
-  for (const [name, { answers, words: said }] of Object.entries(words)) {
+  for (const [name, { answers, words: said, removals = [BY_OPERATION] }] of Object.entries(words)) {
     it(name, async () => {
-      const machines = new Scripted(answers, { kind: 'accepted', operation: 'operation-1' }, said);
+      const machines = new Scripted(answers, removals, said);
       await inActivity(() =>
         deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: { ...timings, notFoundApartMs: 400 } }),
       );
@@ -167,7 +182,7 @@ describe('deleting a slice until it is gone', function () {
   it('a refused or unanswered removal is asked again', async () => {
     for (const kind of ['refused', 'unanswered'] as const) {
       const { removed } = await deleteWith(
-        new Scripted([READY, READY, MISSING, MISSING], { kind, message: 'not now' }),
+        new Scripted([READY, READY, MISSING, MISSING], [{ kind, message: 'not now' }]),
       );
       assert.equal(removed.length, 2);
     }

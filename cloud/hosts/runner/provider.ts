@@ -93,6 +93,8 @@ verb_watch() {
 
 # Where the system shuts down already every process has had its SIGTERM.
 tell_preemption() {
+  # The same reaches whatever this starts: the notice would not be placed.
+  trap '' TERM
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the provider takes this host back (instance/preempted)","graceSeconds":30}'
