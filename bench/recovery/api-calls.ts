@@ -45,7 +45,10 @@ export async function apiFigures(tell: (step: string) => void): Promise<readonly
 }
 
 async function create({ endpoints }: BenchRehearsal, from: number, to: number): Promise<void> {
-  const machines = createCloudTpu({ endpoint: endpointOf(endpoints.tpu), budget: { callsPerSecond: 1_000, burst: 100 } });
+  const machines = createCloudTpu({
+    endpoint: endpointOf(endpoints.tpu),
+    budget: { callsPerSecond: 1_000, burst: 100 },
+  });
   try {
     for (let first = from; first < to; first += CREATES_AT_ONCE) {
       const some = Array.from({ length: Math.min(CREATES_AT_ONCE, to - first) }, (_, index) => planOf(first + index));
@@ -95,7 +98,13 @@ function endpointOf(address: string) {
 }
 
 const planOf = (index: number): CloudTpuPlan => ({
-  ref: { kind: 'cloud-tpu', googleProject: 'bench', zone: ZONES[0], name: `jc-job-${index}-g1`, mode: 'queued-resources' },
+  ref: {
+    kind: 'cloud-tpu',
+    googleProject: 'bench',
+    zone: ZONES[0],
+    name: `jc-job-${index}-g1`,
+    mode: 'queued-resources',
+  },
   ownership: { owner: 'bench', job: `job-${index}`, run: 'run', generation: 1, spec: 'spec' },
   accelerator: 'v5litepod-4',
   runtimeVersion: 'v2-alpha-tpuv5-lite',

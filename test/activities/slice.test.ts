@@ -126,7 +126,10 @@ describe('deleting a slice until it is gone', function () {
       removals: 0,
     },
     'a request whose machines are gone is still removed': { answers: [REQUEST_LEFT, MISSING, MISSING], removals: 1 },
-    'what is being deleted is not removed again': { answers: [READY, DELETING, DELETING, MISSING, MISSING], removals: 1 },
+    'what is being deleted is not removed again': {
+      answers: [READY, DELETING, DELETING, MISSING, MISSING],
+      removals: 1,
+    },
     'what belongs to somebody else is left alone': { answers: [FOREIGN], removals: 0 },
     'what turns out to be somebody else’s is left alone from then on': { answers: [READY, FOREIGN], removals: 1 },
   };
@@ -158,7 +161,10 @@ describe('deleting a slice until it is gone', function () {
       removals: [BY_OPERATION, { kind: 'accepted' }],
       words: ['done'],
     },
-    'a removal that failed, or is forgotten, leaves two looks': { answers: [READY, MISSING, MISSING], words: ['unknown'] },
+    'a removal that failed, or is forgotten, leaves two looks': {
+      answers: [READY, MISSING, MISSING],
+      words: ['unknown'],
+    },
     'a removal that takes its time leaves two looks': { answers: [READY, MISSING, MISSING], words: ['under way'] },
     'an API that does not speak of a removal leaves two looks': { answers: [READY, MISSING, MISSING], words: [AWAY] },
   };
