@@ -27,8 +27,8 @@ export const CLOUD = {
 const SHORT = { min: 2_000, max: 5_000 };
 /** A quiet zone is listed every 10 s. */
 const A_LISTING = { min: 2_000, max: 12_000 };
-/** The VM is off without a word on any of its connections, and the API says PREEMPTED at once. */
-const SILENT = { settings: { sshAtShutdown: 'silent', preemptedLagMs: 1 }, how: { mode: 'preempted' } };
+/** The VM is off without a word on any of its connections; a second later the API says PREEMPTED. */
+const SILENT = { settings: { sshAtShutdown: 'silent', preemptedLagMs: 1_000 }, how: { mode: 'preempted' } };
 
 export const KINDS: readonly Kind[] = [
   {
@@ -49,7 +49,7 @@ export const KINDS: readonly Kind[] = [
   },
   {
     name: 'silent-quiet',
-    title: 'silent, in a quiet zone: PREEMPTED, connections fall silent without an end',
+    title: 'silent, in a quiet zone: power off, connections without an end, PREEMPTED a second later',
     ...SILENT,
     zone: 'quiet',
     dwellMs: A_LISTING,
