@@ -91,7 +91,7 @@ async function count({ endpoints }: BenchRehearsal, jobs: number): Promise<ApiFi
 /** @throws for a slice that is lost: then the count is not of jobs that run. */
 function watch(machines: Machines<'cloud-tpu'>, index: number, signal: AbortSignal): void {
   const slice: ReadySlice = { index: 0, ...planOf(index), uid: '', hosts: [] };
-  const guard = new SliceGuard(() => machines as Machines, [slice], DEFAULT_TIMINGS.notFoundApartMs, signal);
+  const guard = new SliceGuard(() => machines, [slice], DEFAULT_TIMINGS.notFoundApartMs, signal);
   void guard.lost.then((lost) => {
     throw new Error(`a slice that runs was taken for lost: ${JSON.stringify(lost)}`);
   });
