@@ -167,6 +167,8 @@ verb_supervise() {
   rm -f "$run/env" "$run/env.list"
   [ -f "$run/begun" ] || { kill -KILL -$watch -$sign 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
+  # What it starts from here on outlives the SIGTERM that a system which shuts down sends to all: without its record the run is lost.
+  trap '' TERM
   record "$code" look
   kill -KILL -$watch -$sign 2>/dev/null
   [ ! -f "$run/container" ] || remove_container

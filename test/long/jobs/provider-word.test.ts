@@ -71,6 +71,13 @@ describe('the on-host runner on a TPU VM: the exit record of a code 0', function
     assert.deepEqual([status.code, status.host], [0, 'stopping'], output());
   });
 
+  it('keeps the exit of a command that ends on its notice a moment before every process gets SIGTERM', async () => {
+    const storm = `(trap '' TERM; for i in $(seq 200); do kill -TERM -1; sleep 0.01; done) &`;
+    const { connection, output } = await runOn('early', `echo up; sleep 1; ${storm} exit 0`);
+    const status = await until('the end', () => ended(connection).catch(() => undefined));
+    assert.equal(status.code, 0, output());
+  });
+
   it('says preempted where its VM is, and the command finds that in its notice', async () => {
     const { connection, output } = await runOn('taken', SAVES);
     await cloud.admin('preempt', { name: 'taken', mode: 'signal' });
