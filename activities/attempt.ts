@@ -1,6 +1,7 @@
 import type {
   AttemptInput,
   HoldInput,
+  HookInput,
   JobActivities,
   SetUpAgainInput,
   SetUpEnd,
@@ -10,6 +11,7 @@ import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { holdSlices } from './attempt/hold.js';
 import { Routes } from './attempt/routes.js';
+import { runHook } from './attempt/run-hook.js';
 import { setUpHosts } from './attempt/set-up.js';
 import { SetUps } from './attempt/set-ups.js';
 import { stopAttempt } from './attempt/stop.js';
@@ -19,7 +21,10 @@ import { translated } from './failures.js';
 /** What is done on the hosts of one attempt. */
 export function attemptActivities(
   dependencies: ActivityDependencies,
-): Pick<JobActivities, 'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
+): Pick<
+  JobActivities,
+  'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices' | 'runHook'
+> {
   const { store } = dependencies;
   const setUps = new SetUps();
   const routes = new Routes();
@@ -33,6 +38,7 @@ export function attemptActivities(
     superviseAttempt: (input: AttemptInput) =>
       translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input, routes))),
     stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
+    runHook: (input: HookInput) => translated(() => runHook(dependencies, input)),
     holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),
   };
 }

@@ -1,6 +1,7 @@
 /** What the job workflow asks of its activities: inputs and results, all plain JSON. */
 import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
+import type { EndHook, HookReport } from '../domain/hooks.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import type { Outcome } from '../domain/job-state.js';
@@ -68,6 +69,12 @@ export interface StopInput extends AttemptInput {
   readonly notice: StopNotice;
 }
 
+/** A job that has its outcome, and a hook that runs because of it. */
+export interface HookInput extends AttemptInput {
+  readonly hook: EndHook;
+  readonly outcome: Outcome;
+}
+
 /** The job has an outcome in the store: Temporal was set back to a time before it. Nothing was done. */
 export interface EndedBefore {
   readonly kind: 'ended-before';
@@ -112,6 +119,8 @@ export interface AttemptRecord {
   readonly evidence?: Evidence;
   /** What the job decided by, as it ended. */
   readonly ended?: Facts<'attempt ended'>;
+  /** The command's, if it ended with one: of the host that failed first, else 0. */
+  readonly exitCode?: number;
 }
 
 export interface JobActivities {
@@ -128,6 +137,8 @@ export interface JobActivities {
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
   /** Ends the command on every host that can be reached, with a notice; bounded by the grace. Repeating is safe. */
   stopAttempt(input: StopInput): Promise<void>;
+  /** Runs a hook on its hosts, at most once on each, bounded by its timeout. Repeating is safe. */
+  runHook(input: HookInput): Promise<HookReport>;
   /** Ends with evidence that slices are lost. */
   holdSlices(input: HoldInput): Promise<readonly LostSlice[]>;
   recordAttempt(input: {

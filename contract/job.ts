@@ -126,6 +126,8 @@ export interface JobView {
   readonly preemptions: number;
   /** By quota. Absent: never. */
   readonly quotaPreemptions?: number;
+  /** Starts that the command asked for by its exit code. Absent: none. */
+  readonly requestedRestarts?: number;
   readonly slices: readonly SliceView[];
   /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;

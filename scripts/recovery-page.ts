@@ -8,7 +8,7 @@ const HEAD = `# How a job recovers
 This page answers, for users and operators: something happened to a job, what does it do next, and whose budget pays for it?
 It is written by \`npx tsx scripts/write-recovery.ts\` from \`domain/recovery/rows.ts\`, which is the code that decides; each row is a test.
 
-Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\` and \`retries.task\` of the job file; n retries are n more tries.
+Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\`, \`retries.task\` and \`retries.requested\` of the job file; n retries are n more tries.
 A cancel is not in the tables: it stops the command with its grace and ends the job as cancelled, unless the outcome was known before.
 `;
 

@@ -11,6 +11,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { commandHosts } from '../../domain/run-environment.js';
 import { FailureType } from '../../domain/failure-types.js';
+import type { RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
@@ -45,6 +46,17 @@ export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
     const own = slices.find(({ index }) => index === target.slice);
     return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
   });
+}
+
+/** Where a run of this attempt is, for its environment. */
+export function runPlace({ job, attempt, slices, settings, previousEnd }: AttemptInput): RunPlace {
+  return {
+    job: job.id,
+    attempt,
+    bucket: settings.bucket,
+    ...(previousEnd === undefined ? {} : { previousEnd }),
+    slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
+  };
 }
 
 export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string => `${job.id}-a${attempt}`;

@@ -17,10 +17,11 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, HostCaller, runIdOf, runPlace } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
+import { attendEveryMs, ownEnds } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
@@ -122,6 +123,7 @@ class Supervision {
     // A job without a command holds its slices until it is cancelled; only the guard can end it.
     if (script === undefined) return new Promise(() => undefined);
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
+    void this.#attend();
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
     if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
@@ -189,6 +191,17 @@ class Supervision {
     });
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
     await Promise.race([Promise.allSettled(said), patience]);
+  }
+
+  /** A word to each host from time to time, so that none of them ends its command for want of a worker. */
+  async #attend(): Promise<void> {
+    const everyMs = attendEveryMs(this.#input.spec);
+    while (everyMs !== undefined) {
+      await pause(everyMs, this.#signal).catch(() => undefined);
+      if (this.#signal.aborted) return;
+      for (const { target } of this.#running.keys())
+        void this.#caller.on(target, (connection) => connection.runStatus(this.#runId)).catch(() => undefined);
+    }
   }
 
   /** What the provider warns of in this slice, or that it warns no more, for the command. */
@@ -283,14 +296,7 @@ class Supervision {
   }
 
   #request({ target: { slice, index }, number }: AttemptHost, script: string): RunRequest {
-    const { spec, job, attempt, slices, settings, previousEnd } = this.#input;
-    const place = {
-      job: job.id,
-      attempt,
-      bucket: settings.bucket,
-      ...(previousEnd === undefined ? {} : { previousEnd }),
-      slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
-    };
+    const { spec, attempt, settings } = this.#input;
     const container = commandContainer(spec);
     const waitMs = deviceWaitMs(spec);
     const { devices } = machineKind(kindOfJob(spec));
@@ -298,10 +304,11 @@ class Supervision {
       runId: this.#runId,
       epoch: attempt,
       script,
-      env: runEnvironment(spec, place, slice, index),
+      env: runEnvironment(spec, runPlace(this.#input), slice, index),
       ...(container && { container }),
       accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
       sign: signOfLife(this.#dependencies.store, signOf(this.#input, number), settings.timings.signOfLifeMs),
+      ...ownEnds(spec, index),
     };
   }
 }

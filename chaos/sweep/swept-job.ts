@@ -281,7 +281,7 @@ export class SweptJob {
   #ended(end: Fact<'attempt ended', 'end'>, code: number, lost: readonly number[] = []): void {
     const next = decide('attempt ended', {
       ...{ end, lease: 'stands', restart: 'not asked for', loop: 'none' },
-      ...{ preemption: 'left', infrastructure: 'left', task: 'spent' },
+      ...{ preemption: 'left', infrastructure: 'left', task: 'spent', requested: 'left' },
     });
     this.#isRunning = false;
     if (next.do === 'succeed' || next.do === 'fail') {

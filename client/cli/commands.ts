@@ -190,7 +190,7 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
     .addOption(new Option('--host <index>', 'of one host').argParser(wholeNumber(0, 100_000)))
     .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
-    .option('--module <name>', "a set-up module's log instead")
+    .option('--module <name>', "a set-up module's log instead, or a hook's, such as hook-finally")
     .addOption(new Option('--job', 'what jobctl did for the job instead').conflicts(['host', 'attempt', 'module']))
     .addHelpText('after', LOGS_NOTES);
   withConnection(command).action(async (job: string, flags: LogsFlags) => {

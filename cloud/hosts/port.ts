@@ -78,6 +78,14 @@ export interface RunRequest {
   readonly accelerator?: AcceleratorCheck;
   /** Absent: the host writes none. */
   readonly sign?: SignOfLife;
+  /** Runs before the command hears that it is preempted, once per run. Absent: nothing does. */
+  readonly preemptionHook?: { readonly script: string; readonly timeoutMs: number };
+  /** Without a word of a worker for this long the host ends the run itself, with hook and `graceMs`. Absent: never. */
+  readonly maxUnattendedMs?: number;
+  /** The host ends the run itself when it has lasted for this long. Absent: never. */
+  readonly limitMs?: number;
+  /** Of the ends that the host makes itself. Absent: 0. */
+  readonly graceMs?: number;
 }
 
 /** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
@@ -120,6 +128,8 @@ export type RunStatus =
       readonly quietMs?: number;
       /** How the host was then. Absent: it could not say. */
       readonly host?: HostCondition;
+      /** The host ended it: by `maxUnattendedMs` or `limitMs`. Absent: it did not. */
+      readonly endedBy?: 'unattended' | 'limit';
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }

@@ -28,6 +28,7 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
     exportLines(others),
     container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
     script,
+    request.preemptionHook?.script ?? '',
   ].map((text) => Buffer.from(text));
   const sizes = parts.map(({ length }) => String(length));
   return { words: ['start', runId, job, String(epoch), ...sizes], stdin: Buffer.concat(parts) };
@@ -46,13 +47,18 @@ function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }
 
-function planOf({ accelerator = NO_DEVICES, sign }: RunRequest, container: string | undefined): string {
+function planOf(request: RunRequest, container: string | undefined): string {
+  const { accelerator = NO_DEVICES, sign, preemptionHook, maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
+    `hook_ms=${Math.ceil(preemptionHook?.timeoutMs ?? 0)}`,
+    `unattended_ms=${Math.ceil(maxUnattendedMs)}`,
+    `limit_ms=${Math.ceil(limitMs)}`,
+    `grace_ms=${Math.ceil(graceMs)}`,
   ];
   return `${[...settings, container ?? 'container='].join('\n')}\n`;
 }

@@ -105,6 +105,8 @@ export const FACTS = {
       'ended before',
       'code 0',
       'another code',
+      /** One of `command.restart_on`. */
+      'restart code',
       'run time over',
       'silent',
       'set-up time over',
@@ -119,6 +121,7 @@ export const FACTS = {
     preemption: ['left', 'spent'],
     infrastructure: ['left', 'spent'],
     task: ['left', 'spent'],
+    requested: ['left', 'spent'],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 

@@ -35,10 +35,12 @@ function playAttempt({ attempt, evidence, ended }: AttemptRecord): ExpectedAttem
   const verdict = evidence && verdictOn(evidence);
   // Silence is told by hosts to their worker, and its last sign is no part of a decision.
   const end = verdict === undefined || verdict.kind === 'no-output' ? ended.end : fact(verdict);
-  return { attempt, end, next: afterText({ ...ended, end }) };
+  // Which codes ask for another start is the job file's word, and no evidence.
+  const isAsked = end === 'another code' && ended.end === 'restart code';
+  return { attempt, end, next: afterText({ ...ended, end: isAsked ? ended.end : end }) };
 }
 
 function fact(verdict: Exclude<ReturnType<typeof verdictOn>, { kind: 'no-output' }>) {
   if (verdict.kind === 'fenced') throw new TypeError('an attempt that a later one fenced off has no evidence');
-  return endFact(verdict);
+  return endFact(verdict, {});
 }

@@ -11,6 +11,7 @@ import { attemptRecord } from '../activity-options.js';
 import { count, durationText, utc } from '../markdown.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
+import { asksForRestart } from './end-fact.js';
 import type { JobStory } from './story.js';
 
 export interface AttemptFacts {
@@ -18,6 +19,7 @@ export interface AttemptFacts {
   readonly startedAt: EpochMs;
   /** How it ended; absent: it runs. */
   readonly end?: string;
+  readonly exitCode?: number;
   /** Text of its job file, if it differs from that of the attempt before. */
   readonly source?: string;
   readonly evidence?: Evidence | undefined;
@@ -27,7 +29,7 @@ export interface AttemptFacts {
 
 /** Stores where an attempt ran and how it ended. If the store does not take the record, the job's story says so; no more. */
 export async function recordAttempt(
-  { input, startedAt, end, source, evidence, ended }: AttemptFacts,
+  { input, startedAt, end, exitCode, source, evidence, ended }: AttemptFacts,
   story: JobStory,
 ): Promise<void> {
   const { job, attempt, slices } = input;
@@ -39,6 +41,7 @@ export async function recordAttempt(
     ...(end === undefined ? {} : { end, endedAt: Date.now() }),
     ...(evidence && { evidence }),
     ...(ended && { ended }),
+    ...(exitCode === undefined ? {} : { exitCode }),
   };
   try {
     const summary = `store where attempt ${attempt} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
@@ -100,11 +103,11 @@ const MOST_NAMED = 4;
 /** How an attempt ended: one sentence, with the place and the exit code of the failure if there are any. */
 export interface EndText {
   readonly text: string;
-  readonly at?: HostPlace;
+  readonly at?: { readonly slice: number; readonly host?: number };
   readonly exitCode?: number;
 }
 
-export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): EndText {
+export function endText(result: AttemptResult, { slices, timeouts, command }: JobSpec): EndText {
   switch (result.kind) {
     case 'slices-lost': {
       const [first] = result.slices;
@@ -118,7 +121,12 @@ export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): E
       if (code === 0 && result.isStopped)
         return { text: `the command ended with code 0 on ${placeName(at, slices)} because it was told to end` };
       const by = signal === undefined ? '' : ` (${signal})`;
-      return { text: `the command exited with code ${code}${by} on ${placeName(at, slices)}`, at, exitCode: code };
+      const asks = asksForRestart(code, command) ? ', which asks for another start (command.restart_on)' : '';
+      return {
+        text: `the command exited with code ${code}${by} on ${placeName(at, slices)}${asks}`,
+        at,
+        exitCode: code,
+      };
     }
     case 'timed-out': {
       const allowed = durationText(timeouts?.run ?? 0);

@@ -121,10 +121,11 @@ export class Attempts {
     this.#parts.attempt.close(end);
     meter.attemptEnded(end);
     const evidence = result && 'evidence' in result ? result.evidence : undefined;
-    await this.#record(input, { end, evidence, ended: result && factsOf?.(result) });
+    const exitCode = result && 'code' in result ? { exitCode: result.code } : {};
+    await this.#record(input, { end, evidence, ended: result && factsOf?.(result), ...exitCode });
   }
 
-  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'evidence' | 'ended'>): Promise<void> {
+  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended'>): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {

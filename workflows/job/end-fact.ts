@@ -1,8 +1,12 @@
 import type { Fact } from '../../domain/recovery/facts.js';
+import type { JobSpec } from '../../domain/job-spec.js';
 import type { AttemptResult } from './attempt.js';
 
+export const asksForRestart = (code: number, command: JobSpec['command']): boolean =>
+  command?.restartOn?.includes(code) ?? false;
+
 /** How an attempt ended, as a fact for `decide`. Of several lost slices the first one counts. */
-export function endFact(result: AttemptResult): Fact<'attempt ended', 'end'> {
+export function endFact(result: AttemptResult, { command }: Pick<JobSpec, 'command'>): Fact<'attempt ended', 'end'> {
   switch (result.kind) {
     case 'unwatched':
       return 'unwatched';
@@ -18,7 +22,7 @@ export function endFact(result: AttemptResult): Fact<'attempt ended', 'end'> {
     case 'exited':
       // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
       if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
-      return 'another code';
+      return asksForRestart(result.code, command) ? 'restart code' : 'another code';
     case 'timed-out':
       return 'run time over';
     case 'no-output':

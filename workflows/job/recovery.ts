@@ -106,7 +106,7 @@ export class Recovery {
         return undefined;
       case 'fail':
         if (decision.spent) return this.#outOf(decision.by, what);
-        return this.outcome('failed', { by: decision.by, message: what, slice: loss.index });
+        return this.#failed(decision.by, { text: what, at: { slice: loss.index } });
     }
   }
 
@@ -128,7 +128,7 @@ export class Recovery {
     const { file, lease, requests, attempt } = this.#parts;
     const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
     return {
-      end: endFact(result),
+      end: endFact(result, file.spec),
       lease: lease.revocation === undefined ? 'stands' : 'revoked',
       restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
       loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
@@ -159,7 +159,7 @@ export class Recovery {
       case 'retry':
         return this.#retry(decision.budget, end.text, this.#replaced(decision.replace, result));
       case 'fail':
-        if (decision.spent) return this.#outOf(decision.by, end.text);
+        if (decision.spent) return this.#outOf(decision.by, end.text, end);
         return this.#failed(decision.by, decision.loop ? { ...end, text: gaveUpText(end.text) } : end);
     }
   }
@@ -172,6 +172,7 @@ export class Recovery {
       attempts: number,
       preemptions: this.#spent.preemption,
       ...this.takenByQuota,
+      ...this.askedForByCommand,
       submittedAt: this.#submittedAt,
       ...(firstStartedAt === undefined ? {} : { startedAt: firstStartedAt }),
       endedAt: Date.now(),
@@ -185,6 +186,12 @@ export class Recovery {
   /** Left out of a job that quota never preempted. */
   get takenByQuota(): { readonly quotaPreemptions?: number } {
     return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
+  }
+
+  /** Left out of a job whose command never asked for another start. */
+  get askedForByCommand(): { readonly requestedRestarts?: number } {
+    const { requested } = this.#spent;
+    return requested === 0 ? {} : { requestedRestarts: requested };
   }
 
   carry(): Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals'> {
@@ -280,12 +287,14 @@ export class Recovery {
     return undefined;
   }
 
-  #outOf(budget: Budget, what: string): Outcome {
+  #outOf(budget: Budget, what: string, end: Pick<EndText, 'at' | 'exitCode'> = {}): Outcome {
     const allowed = this.#parts.file.spec.retries[budget];
-    return this.#failed(budget, { text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
+    return this.#failed(budget, { ...end, text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
   }
 
-  #failed(by: Budget, { text, at, exitCode }: EndText): Outcome {
+  #failed(budget: Budget, { text, at, exitCode }: EndText): Outcome {
+    // What the command asked for too often is its own fault.
+    const by = budget === 'requested' ? 'task' : budget;
     const outcome = this.outcome('failed', { by, message: text, ...at });
     return exitCode === undefined ? outcome : { ...outcome, exitCode };
   }

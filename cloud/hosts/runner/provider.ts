@@ -101,6 +101,7 @@ tell_preemption() {
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the provider takes this host back (instance/preempted)","graceSeconds":30}'
+  save_first preemption 30000
   [ "$(system_is)" != stopping ] || return 0
   if [ -f "$run/container" ]; then
     read -r container < "$run/container"
@@ -113,6 +114,7 @@ tell_preemption() {
 # warn ID [JSON]: what the API says beside the metadata server; nothing = no more. No signal: it may clear.
 verb_warn() {
   open_run "$1"
+  attend
   [ ! -f "$run/begun" ] || [ -f "$run/exit" ] || put_warning "\${2:-}"
   say_state
 }

@@ -32,6 +32,7 @@ export const DULL = {
     preemption: 'left',
     infrastructure: 'left',
     task: 'left',
+    requested: 'left',
   },
 } as const satisfies { [Q in Question]: Facts<Q> };
 
@@ -277,6 +278,16 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     ],
     [{ end: 'silent' }, retry('task', 'nothing'), 'the command failed, ran for too long or was silent'],
     [{ end: 'another code', task: 'spent' }, fail('task'), 'the command failed, and the budget is spent'],
+    [
+      { end: 'restart code', task: 'spent', infrastructure: 'spent' },
+      retry('requested', 'nothing'),
+      'the command asks for another start by its exit code',
+    ],
+    [
+      { end: 'restart code', requested: 'spent' },
+      spent('requested'),
+      'the command asks for another start, and the budget is spent',
+    ],
     [{ end: 'set-up time over' }, fail('task'), 'timeouts.setup is over'],
     [{ end: 'module failed' }, fail('task'), 'a module fails'],
     [{ end: 'run lost', loop: 'again' }, retry('infrastructure', 'nothing'), 'a host lost the run'],
