@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { signSeen } from '../../../domain/recovery/signs-of-life.js';
+import { signObject } from '../../../domain/store-layout.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
@@ -87,8 +89,16 @@ describe('a host of four that does not answer, on a node that is READY', functio
   const events = async ({ id }: Watched): Promise<string> =>
     (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
 
+  /** It has shown that it may replace its sign: a younger one is no evidence. */
+  const hasRenewed = ({ id }: Watched): Promise<unknown> =>
+    until('host 3 renews its sign', async () => {
+      const seen = signSeen((await stack.store.read(signObject(id, 1, 3)))?.toString());
+      return typeof seen === 'object' && seen.signs > 1;
+    });
+
   it('is shown, and costs its slice when its own sign of life goes stale beside others that are renewed', async () => {
     const job = await running('us-central1-a');
+    await hasRenewed(job);
     await die(job.node, 3);
     await shown(job);
     const { result, attempts, preemptions, cause } = await stack.jobs.wait(job.id);
