@@ -1,6 +1,7 @@
 import type {
   AttemptInput,
   HoldInput,
+  HookInput,
   JobActivities,
   SetUpAgainInput,
   SetUpEnd,
@@ -9,6 +10,8 @@ import type {
 import type { ActivityDependencies } from './dependencies.js';
 import { unlessEnded } from './attempt/ended-before.js';
 import { holdSlices } from './attempt/hold.js';
+import { Routes } from './attempt/routes.js';
+import { runHook } from './attempt/run-hook.js';
 import { setUpHosts } from './attempt/set-up.js';
 import { SetUps } from './attempt/set-ups.js';
 import { stopAttempt } from './attempt/stop.js';
@@ -18,9 +21,13 @@ import { translated } from './failures.js';
 /** What is done on the hosts of one attempt. */
 export function attemptActivities(
   dependencies: ActivityDependencies,
-): Pick<JobActivities, 'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices'> {
+): Pick<
+  JobActivities,
+  'setUpHosts' | 'setUpAgain' | 'stopSetUp' | 'superviseAttempt' | 'stopAttempt' | 'holdSlices' | 'runHook'
+> {
   const { store } = dependencies;
   const setUps = new SetUps();
+  const routes = new Routes();
   const setUp = (input: AttemptInput): Promise<SetUpEnd> =>
     setUps.run(input, (asked) => unlessEnded(store, input, () => setUpHosts(dependencies, input, asked)));
   return {
@@ -29,8 +36,9 @@ export function attemptActivities(
     setUpAgain: (input: SetUpAgainInput) => translated(() => setUpHosts(dependencies, input, NEVER)),
     stopSetUp: async (of) => setUps.stop(of),
     superviseAttempt: (input: AttemptInput) =>
-      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input))),
+      translated(() => unlessEnded(store, input, () => superviseAttempt(dependencies, input, routes))),
     stopAttempt: (input: StopInput) => translated(() => stopAttempt(dependencies, input)),
+    runHook: (input: HookInput) => translated(() => runHook(dependencies, input)),
     holdSlices: (input: HoldInput) => translated(() => holdSlices(dependencies, input)),
   };
 }

@@ -105,31 +105,58 @@ async function patiently(call: () => Promise<Condition>): Promise<Condition | un
 
 const UNAVAILABLE_PAUSE_MS = 2_000;
 
-/** Nothing is left only when that was seen twice, apart, and not before `notBefore`. Machines of another owner stay. */
+/**
+ * Nothing is left only when that was seen twice, apart, or once while the provider says that the removal is done (docs/adr/0051);
+ * and not before `notBefore`. Machines of another owner stay.
+ */
 export async function deleteUntilGone(machines: Machines, input: DeleteSliceInput): Promise<void> {
   const { notBefore, timings } = input;
+  const apartMs = Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS);
   let missing = 0;
+  let operation: string | undefined;
   for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
     heartbeat();
     const seen = await lookBeforeRemoving(machines, input);
     if (seen === 'foreign') return;
     missing = seen === 'missing' ? missing + 1 : 0;
-    if (missing >= 2 && Date.now() >= notBefore) return;
-    if (seen === 'present') await remove(machines, input);
-    await sleep(seen === 'missing' ? Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS) : pauseMs);
+    if (missing > 0) {
+      const isProven = missing > 1 || (await isRemovedWithin(machines, operation, apartMs));
+      if (isProven && Date.now() >= notBefore) return;
+      if (isProven) await sleep(apartMs);
+      continue;
+    }
+    // Of the last one: an earlier one says nothing of what is there after it.
+    if (seen === 'present') operation = await remove(machines, input);
+    await sleep(pauseMs);
   }
 }
 
 /** Between two looks at a name that does not exist. */
 const MISSING_PAUSE_MS = 5_000;
 
+/** Whether the provider says so within this time. Otherwise it takes all of it. */
+async function isRemovedWithin(machines: Machines, operation: string | undefined, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  for (let pauseMs = 100; operation !== undefined; pauseMs *= 2) {
+    const removal = await machines.removal(operation).catch((error: unknown) => {
+      log.warn(`asking for ${operation}: ${messageOf(error)}`);
+      return 'under way' as const;
+    });
+    if (removal === 'done') return true;
+    if (removal === 'unknown' || performance.now() + pauseMs >= end) break;
+    await sleep(pauseMs);
+  }
+  await sleep(Math.max(1, end - performance.now()));
+  return false;
+}
+
 async function lookBeforeRemoving(
   machines: Machines,
   { ref, owner }: DeleteSliceInput,
-): Promise<'missing' | 'present' | 'foreign' | 'unknown'> {
+): Promise<'missing' | 'present' | 'deleting' | 'foreign' | 'unknown'> {
   try {
     const seen = await machines.observe({ ref, ownership: owner });
-    if (seen.kind === 'foreign') return 'foreign';
+    if (seen.kind === 'foreign' || seen.kind === 'deleting') return seen.kind;
     return seen.kind === 'missing' && !seen.isRequestLeft ? 'missing' : 'present';
   } catch (error) {
     // Whatever it is (an expired token, an outage): it says nothing about the slice, and the chips still count as ours.
@@ -138,11 +165,14 @@ async function lookBeforeRemoving(
   }
 }
 
-async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<void> {
+/** @returns the operation that removes it, where there is one */
+async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<string | undefined> {
   try {
     const answer = await machines.remove(ref, owner);
+    if (answer.kind === 'accepted') return answer.operation;
     if (answer.kind === 'refused' || answer.kind === 'unanswered') log.warn(`deleting ${ref.name}: ${answer.message}`);
   } catch (error) {
     log.warn(`deleting ${ref.name}: ${messageOf(error)}`);
   }
+  return undefined;
 }

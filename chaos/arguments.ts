@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 
 export const USAGE = `Usage: npm run chaos -- --tier model|stack|full --seeds A..B [--jobs N] [--at-once N] [--output json]
+       npm run chaos -- --sweep model|real [--points A..B] [--seeds A..B] [--at-once N] [--api-down] [--output json]
 
 Jobs under disasters that a seed draws, judged by an oracle that shares no code with jobctl: docs/chaos.md.
 
@@ -9,44 +10,85 @@ Jobs under disasters that a seed draws, judged by an oracle that shares no code 
                    full: the same with production's times
   --seeds A..B     these seeds, one after the other; a seed that failed runs again alone as N..N
   --jobs N         of a seed of stack and full, 20 without it
-  --at-once N      seeds of stack and full side by side, each on a stack of its own; 1 without it
+  --at-once N      seeds of stack and full side by side, each on a stack of its own; 1 without it.
+                   Of a sweep for real: jobs side by side on its one stack; 24 without it
+  --sweep WHERE    the end of a program from 60 s before to 60 s after a preemption.
+                   model: 3,267 points and 10 seeds. real: 120 of the points, production's times
+  --points A..B    these points alone, from 0; a point that failed runs again as N..N
+  --api-down       the TPU API is down for an hour, from a minute before the preemption. Of a sweep for real all points run at
+                   once, and it is down as soon as all have begun: take some --points
+  --keep           logs and evidence stay, also where nothing was found
   --output json    one document instead of the table
 Exit code: 0 nothing was found, 1 something was, 2 usage.`;
 
-export interface ChaosArguments {
-  readonly tier: 'model' | 'stack' | 'full';
+interface Range {
   readonly first: number;
   readonly last: number;
-  readonly jobs: number;
-  readonly atOnce: number;
+}
+interface Asked {
+  /** Absent: as many as are usual. */
+  readonly atOnce?: number;
   readonly isJson: boolean;
+  readonly isKept: boolean;
+}
+export interface TierArguments extends Asked {
+  readonly tier: 'model' | 'stack' | 'full';
+  readonly seeds: Range;
+  readonly jobs: number;
+}
+export interface SweepArguments extends Asked {
+  readonly sweep: 'model' | 'real';
+  readonly seeds?: Range;
+  readonly points?: Range;
+  readonly isApiDown: boolean;
 }
 
 const TEXT = { type: 'string' } as const;
+const FLAG = { type: 'boolean' } as const;
 const MOST_SEED = 2 ** 31 - 1;
+const OPTIONS = {
+  ...{ tier: TEXT, seeds: TEXT, sweep: TEXT, points: TEXT, jobs: TEXT, 'at-once': TEXT },
+  ...{ 'api-down': FLAG, keep: FLAG },
+  output: { ...TEXT, default: 'text' },
+} as const;
+const OF_SWEEP = ['points', 'api-down'] as const;
 
 /** @throws Error that says what is wrong and what would be right */
-export function readArguments(argv: readonly string[]): ChaosArguments {
-  const options = {
-    tier: TEXT,
-    seeds: TEXT,
-    jobs: { ...TEXT, default: '20' },
-    'at-once': { ...TEXT, default: '1' },
-    output: { ...TEXT, default: 'text' },
+export function readArguments(argv: readonly string[]): TierArguments | SweepArguments {
+  const { values } = parseArgs({ args: [...argv], options: OPTIONS });
+  const { tier, sweep, seeds, points, output } = values;
+  if (output !== 'text' && output !== 'json') throw new Error(`--output ${output}: wanted text or json`);
+  const atOnce = countOf('at-once', values['at-once']);
+  const asked = {
+    isJson: output === 'json',
+    isKept: values.keep === true,
+    ...(atOnce === undefined ? {} : { atOnce }),
   };
-  const { values } = parseArgs({ args: [...argv], options });
-  const { tier, seeds = '', output } = values;
+  if (sweep !== undefined) {
+    if (sweep !== 'model' && sweep !== 'real') throw new Error(`--sweep ${sweep}: wanted model or real`);
+    if (tier !== undefined) throw new Error('--sweep and --tier: wanted one of them');
+    if (values.jobs !== undefined) throw new Error('--jobs: a sweep has one job for each point');
+    return {
+      ...{ ...asked, sweep, isApiDown: values['api-down'] === true },
+      ...(seeds === undefined ? {} : { seeds: rangeOf('seeds', seeds) }),
+      ...(points === undefined ? {} : { points: rangeOf('points', points) }),
+    };
+  }
   if (tier !== 'model' && tier !== 'stack' && tier !== 'full')
     throw new Error(`--tier ${tier ?? 'is missing'}: wanted model, stack or full`);
-  const [, first = '', last = first] = /^(\d+)(?:\.\.(\d+))?$/u.exec(seeds) ?? [];
+  for (const flag of OF_SWEEP) if (values[flag] !== undefined) throw new Error(`--${flag}: only with --sweep`);
+  return { ...asked, tier, seeds: rangeOf('seeds', seeds), jobs: countOf('jobs', values.jobs) ?? 20 };
+}
+
+function rangeOf(flag: 'seeds' | 'points', given: string | undefined): Range {
+  const [, first = '', last = first] = /^(\d+)(?:\.\.(\d+))?$/u.exec(given ?? '') ?? [];
   if (first === '' || Number(first) > Number(last) || Number(last) > MOST_SEED)
-    throw new Error(`--seeds ${seeds || 'is missing'}: wanted A..B, whole numbers, A not above B, such as 1..60`);
-  const count = (flag: 'jobs' | 'at-once'): number => {
-    if (!/^[1-9]\d{0,2}$/u.test(values[flag]))
-      throw new Error(`--${flag} ${values[flag]}: wanted a whole number from 1 to 999`);
-    return Number(values[flag]);
-  };
-  const [jobs, atOnce] = [count('jobs'), count('at-once')];
-  if (output !== 'text' && output !== 'json') throw new Error(`--output ${output}: wanted text or json`);
-  return { tier, first: Number(first), last: Number(last), jobs, atOnce, isJson: output === 'json' };
+    throw new Error(`--${flag} ${given ?? 'is missing'}: wanted A..B, whole numbers, A not above B, such as 1..60`);
+  return { first: Number(first), last: Number(last) };
+}
+
+function countOf(flag: 'jobs' | 'at-once', given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (!/^[1-9]\d{0,2}$/u.test(given)) throw new Error(`--${flag} ${given}: wanted a whole number from 1 to 999`);
+  return Number(given);
 }

@@ -1,9 +1,10 @@
-import { type ChaosArguments, readArguments, USAGE } from './arguments.js';
+import { readArguments, type SweepArguments, type TierArguments, USAGE } from './arguments.js';
 import { runModelSeed } from './model/seed.js';
 import { type Figures, figuresOf, shownFigures } from './oracle/figures.js';
 import { tellStory } from './oracle/story.js';
 import { COUNTS, type Finding, totalsOf } from './oracle/verdict.js';
 import { runSeed } from './stack/seed.js';
+import { runSweep } from './sweep/run.js';
 import { TIERS } from './stack/tier.js';
 
 /** What is told of a seed. */
@@ -19,24 +20,28 @@ interface SeedReport {
 }
 
 async function main(): Promise<number> {
-  let wanted: ChaosArguments;
+  let wanted: TierArguments | SweepArguments;
   try {
     wanted = readArguments(process.argv.slice(2));
   } catch (error) {
     process.stderr.write(`chaos: ${(error as Error).message}\n${USAGE}\n`);
     return 2;
   }
+  return 'sweep' in wanted ? runSweep(wanted) : playSeeds(wanted);
+}
+
+async function playSeeds(wanted: TierArguments): Promise<number> {
   const reports: SeedReport[] = [];
-  let next = wanted.first;
+  let next = wanted.seeds.first;
   const playInTurn = async (): Promise<void> => {
-    while (next <= wanted.last) {
+    while (next <= wanted.seeds.last) {
       const report = await playSeed(wanted, next++);
       reports.push(report);
       const isTold = wanted.tier !== 'model' || report.findings.length > 0 || report.error !== undefined;
       if (!wanted.isJson && isTold) process.stdout.write(`${shown(report).join('\n')}\n`);
     }
   };
-  await Promise.all(Array.from({ length: wanted.atOnce }, playInTurn));
+  await Promise.all(Array.from({ length: wanted.atOnce ?? 1 }, playInTurn));
   const totals = totalsOf(reports.flatMap(({ findings }) => findings));
   const failed = reports.filter(({ findings, error }) => findings.length > 0 || error !== undefined).length;
   if (wanted.isJson)
@@ -48,7 +53,7 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-async function playSeed(wanted: ChaosArguments, seed: number): Promise<SeedReport> {
+async function playSeed(wanted: TierArguments, seed: number): Promise<SeedReport> {
   const began = Date.now();
   const seconds = (): number => Math.round((Date.now() - began) / 1000);
   try {
@@ -59,9 +64,12 @@ async function playSeed(wanted: ChaosArguments, seed: number): Promise<SeedRepor
   }
 }
 
-async function played({ tier, jobs }: ChaosArguments, seed: number): Promise<Omit<SeedReport, 'seed' | 'seconds'>> {
+async function played(
+  { tier, jobs, isKept }: TierArguments,
+  seed: number,
+): Promise<Omit<SeedReport, 'seed' | 'seconds'>> {
   const { findings, evidence, directory } =
-    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, jobs);
+    tier === 'model' ? runModelSeed(seed) : await runSeed(TIERS[tier], seed, { jobs, isKept });
   const figures = figuresOf(evidence);
   // Neither shows anything: that nothing was found is then no result.
   if (figures.starts === 0) throw new Error(`seed ${seed}: no command began at all`);
@@ -72,8 +80,8 @@ async function played({ tier, jobs }: ChaosArguments, seed: number): Promise<Omi
 function shown({ seed, seconds, findings, figures, story, directory, error }: SeedReport): readonly string[] {
   if (error !== undefined) return [`seed ${seed}: could not be played to its end, ${seconds} s`, error];
   const rests = figures === undefined ? '' : `: ${shownFigures(figures)}`;
-  if (findings.length === 0) return [`seed ${seed}: nothing found, ${seconds} s${rests}`];
   const where = directory === undefined ? '' : `; logs and evidence: ${directory}`;
+  if (findings.length === 0) return [`seed ${seed}: nothing found, ${seconds} s${where}${rests}`];
   return [`seed ${seed}: ${findings.length} found, ${seconds} s${where}${rests}`, ...story.map((line) => `  ${line}`)];
 }
 

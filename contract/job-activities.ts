@@ -1,9 +1,12 @@
 /** What the job workflow asks of its activities: inputs and results, all plain JSON. */
-import type { JobEvent, JobInput, JobSettings } from './job.js';
+import type { JobEvent, JobInput, JobSettings, UnreachableHost } from './job.js';
 import type { JobRef } from './workflow-ids.js';
+import type { EndHook, HookReport } from '../domain/hooks.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import type { Outcome } from '../domain/job-state.js';
+import type { Evidence } from '../domain/recovery/evidence.js';
+import type { Facts } from '../domain/recovery/facts.js';
 import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
 import type { LostSlice } from '../domain/recovery/slice-loss.js';
 import type { LastSign } from '../domain/silence.js';
@@ -45,6 +48,8 @@ export interface AttemptInput {
   /** As in `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
+  /** Hosts that did not answer when the attempt was last watched. */
+  readonly unreachable?: readonly UnreachableHost[];
 }
 
 /** Slices on which nothing runs, kept for a while. */
@@ -64,6 +69,12 @@ export interface StopInput extends AttemptInput {
   readonly notice: StopNotice;
 }
 
+/** A job that has its outcome, and a hook that runs because of it. */
+export interface HookInput extends AttemptInput {
+  readonly hook: EndHook;
+  readonly outcome: Outcome;
+}
+
 /** The job has an outcome in the store: Temporal was set back to a time before it. Nothing was done. */
 export interface EndedBefore {
   readonly kind: 'ended-before';
@@ -76,11 +87,18 @@ export type SetUpEnd =
   /** Nothing that the job could mend: the host does not answer, or what may pass did not. Its slice is to go. */
   | { readonly kind: 'host-bad'; readonly at: HostPlace; readonly module: string; readonly message: string }
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
+  /** The provider listed hosts in another order than that of their workers: the set-up begins anew with these. */
+  | {
+      readonly kind: 'renumbered';
+      readonly slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[];
+    }
   /** This worker is shutting down: another one goes on. Or `stopSetUp` ended it, `unready` then says how far it was. */
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;
 
-export type AttemptEnd =
+export type AttemptEnd = EndOfAttempt & { readonly evidence?: Evidence };
+
+type EndOfAttempt =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** Of a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
@@ -97,6 +115,12 @@ export interface AttemptRecord {
   readonly startedAt: EpochMs;
   readonly endedAt?: EpochMs;
   readonly end?: string;
+  /** By what its worker called it ended. Absent: no host and no slice did. */
+  readonly evidence?: Evidence;
+  /** What the job decided by, as it ended. */
+  readonly ended?: Facts<'attempt ended'>;
+  /** The command's, if it ended with one: of the host that failed first, else 0. */
+  readonly exitCode?: number;
 }
 
 export interface JobActivities {
@@ -113,6 +137,8 @@ export interface JobActivities {
   superviseAttempt(input: AttemptInput): Promise<AttemptEnd>;
   /** Ends the command on every host that can be reached, with a notice; bounded by the grace. Repeating is safe. */
   stopAttempt(input: StopInput): Promise<void>;
+  /** Runs a hook on its hosts, at most once on each, bounded by its timeout. Repeating is safe. */
+  runHook(input: HookInput): Promise<HookReport>;
   /** Ends with evidence that slices are lost. */
   holdSlices(input: HoldInput): Promise<readonly LostSlice[]>;
   recordAttempt(input: {

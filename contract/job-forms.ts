@@ -12,6 +12,7 @@ import type {
   SetUpProgress,
   SliceNewsFrom,
   StopCall,
+  UnreachableHosts,
 } from './job.js';
 import { epoch, pricing, text } from './lease-forms.js';
 import { humanCall } from './quota-forms.js';
@@ -43,6 +44,13 @@ export const setUpProgressForm: Form<SetUpProgress> = form(
 );
 export const attemptTroubleForm: Form<AttemptTrouble> = form(
   z.object({ v: z.literal(1), attempt: z.int().min(1), what: text().exactOptional() }),
+);
+export const unreachableHostsForm: Form<UnreachableHosts> = form(
+  z.object({
+    v: z.literal(1),
+    attempt: z.int().min(1),
+    hosts: z.array(z.object({ slice: z.int().min(0), host: z.int().min(0), since: z.number() })),
+  }),
 );
 export const priorityNewsForm: Form<PriorityNews> = form(z.object({ run: text(), priority: z.int().min(1).max(5) }));
 export const restateForm: Form<{ readonly epoch: number }> = form(z.object({ epoch: epoch() }));

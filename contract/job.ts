@@ -3,6 +3,7 @@ import { type HumanCall, query, signal, update } from './define.js';
 import type { SliceNews } from './slice.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
+import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { SetUpRecord } from '../domain/setup-record.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, SliceHost } from '../domain/slice.js';
@@ -125,6 +126,8 @@ export interface JobView {
   readonly preemptions: number;
   /** By quota. Absent: never. */
   readonly quotaPreemptions?: number;
+  /** Starts that the command asked for by its exit code. Absent: none. */
+  readonly requestedRestarts?: number;
   readonly slices: readonly SliceView[];
   /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
@@ -177,6 +180,19 @@ export interface AttemptTrouble {
   readonly what?: string;
 }
 export const attemptTroubleSignal = signal<[AttemptTrouble]>('attemptTrouble');
+
+/** A host that its worker cannot reach. */
+export interface UnreachableHost extends HostPlace {
+  /** Its first miss in a row. */
+  readonly since: EpochMs;
+}
+/** Hosts of an attempt that do not answer: all of them each time, as many as are told; none: all answer. */
+export interface UnreachableHosts {
+  readonly v: 1;
+  readonly attempt: number;
+  readonly hosts: readonly UnreachableHost[];
+}
+export const unreachableHostsSignal = signal<[UnreachableHosts]>('unreachableHosts');
 
 /** From the slice of that resource name, about the job whose chain began with `run`. */
 export interface SliceNewsFrom {

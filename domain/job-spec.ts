@@ -1,6 +1,8 @@
 import type { MachineRequest } from './machine-kinds/registry.js';
+import type { HookSpecs } from './hooks.js';
 import type { CommandSpec } from './modules/command.js';
 import type { SetUpSpec } from './modules/set-up.js';
+import type { Retries } from './recovery/budgets.js';
 import type { Pricing } from './slice.js';
 
 /** A job file after defaults, interpolation and checks: what the workflow runs on. Plain JSON. */
@@ -32,13 +34,16 @@ interface CommonSpec extends SetUpSpec {
   /** Seconds between SIGTERM and SIGKILL. */
   readonly graceSeconds: number;
   /** How often each kind of failure may make a new attempt. */
-  readonly retries: { readonly preemption: number; readonly infrastructure: number; readonly task: number };
+  readonly retries: Retries;
   /** Whether the slices stay when the command has ended, for people to look, and for how long at most. Absent: never. */
   readonly keep?: { readonly when: 'on-failure' | 'always'; readonly seconds: number };
   /** Each end of the command, success too, is followed by a new attempt. */
   readonly loop?: true;
   /** In seconds; absent: no limit, and for `stop` `DEFAULT_STOP_SECONDS`. */
   readonly timeouts?: JobTimeouts;
+  readonly hooks?: HookSpecs;
+  /** Seconds without a word of a worker after which a host ends the command itself. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
+  readonly maxUnattended?: number | 'never';
   /** Who is told when the job has ended; absent = nobody. */
   readonly notify?: readonly NotifyTarget[];
 }
@@ -60,7 +65,12 @@ export interface JobTimeouts {
   readonly run?: number;
   /** How long it may print nothing on any of its hosts, in one attempt. `LEAST_NO_OUTPUT_SECONDS` or more. */
   readonly noOutput?: number;
+  /** How long a host may be silent that no evidence calls dead; without it `DEFAULT_UNREACHABLE_SECONDS`. */
+  readonly unreachable?: number;
 }
+
+/** `timeouts.unreachable` where a job file names none. */
+export const DEFAULT_UNREACHABLE_SECONDS = 6 * 3600;
 
 /** A workflow of the job's namespace, whichever run of the id is open, and the signal that it gets. */
 export interface NotifyTarget {

@@ -1,3 +1,4 @@
+import type { HookReport } from './hooks.js';
 import type { EpochMs } from './units.js';
 
 /**
@@ -59,6 +60,10 @@ export interface Outcome {
   readonly preemptions: number;
   /** By quota: how often its lease was taken back for others. Absent: never. */
   readonly quotaPreemptions?: number;
+  /** Starts that the command asked for by its exit code (`command.restart_on`). Absent: none. */
+  readonly requestedRestarts?: number;
+  /** Of a job that has hooks for its end. */
+  readonly hooks?: readonly HookReport[];
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

@@ -11,6 +11,7 @@ export const OWN_SIGNALS = [
   'restate',
   'setUpProgress',
   'attemptTrouble',
+  'unreachableHosts',
   'sliceNews',
   'release',
   'attach',

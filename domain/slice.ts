@@ -55,7 +55,7 @@ export type Condition =
   | { readonly kind: 'lost'; readonly cause: 'refused'; readonly scope: RefusalScope; readonly message: string }
   | { readonly kind: 'deleting' }
   /**
-   * The machines do not exist. It is evidence only if it is seen twice, apart.
+   * The machines do not exist. It is evidence only if it is seen twice, apart, or once after a removal that is done.
    * `isRequestLeft`: the request for them still exists, so there is still something to remove.
    */
   | { readonly kind: 'missing'; readonly isRequestLeft?: true }

@@ -20,6 +20,9 @@ export const hostKeyObject = (uid: string, index: number): string => `${hostKeys
 export const setUpObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}.json`;
 /** The same of the last set-up that a person asked for. */
 export const setUpAgainObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}-again.json`;
+/** A host's sign of life while the command of an attempt runs: written by the host itself (docs/adr/0046). */
+export const signObject = (job: string, attempt: number, host: number): string =>
+  `jobs/${job}/alive/a${attempt}/host-${host}`;
 export const ownerObject = 'system/owner';
 /** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';

@@ -24,6 +24,12 @@ export interface Timings {
   readonly wedgedSliceMs: number;
   /** The longest single supervision activity; between two of them the job may continue as new. */
   readonly superviseMs: number;
+  /** Between two signs of life that a host writes into the store while its command runs (docs/adr/0046). */
+  readonly signOfLifeMs: number;
+  /** A sign of life that has not been renewed for this long is stale. Several times `signOfLifeMs`. */
+  readonly signStaleMs: number;
+  /** Between two looks for evidence about a host that does not answer. */
+  readonly unreachableLookMs: number;
   /** First wait before a zone is asked again; doubles up to `zoneBackoffMaxMs`. */
   readonly zoneBackoffMs: number;
   readonly zoneBackoffMaxMs: number;
@@ -48,6 +54,9 @@ export const DEFAULT_TIMINGS: Timings = {
   rebuildBoundMs: 2 * MINUTE,
   wedgedSliceMs: 5 * MINUTE,
   superviseMs: 24 * 60 * MINUTE,
+  signOfLifeMs: 2 * MINUTE,
+  signStaleMs: 10 * MINUTE,
+  unreachableLookMs: MINUTE,
   zoneBackoffMs: 15 * SECOND,
   zoneBackoffMaxMs: 10 * MINUTE,
   jobHistoryEvents: 10_000,

@@ -8,7 +8,7 @@ const HEAD = `# How a job recovers
 This page answers, for users and operators: something happened to a job, what does it do next, and whose budget pays for it?
 It is written by \`npx tsx scripts/write-recovery.ts\` from \`domain/recovery/rows.ts\`, which is the code that decides; each row is a test.
 
-Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\` and \`retries.task\` of the job file; n retries are n more tries.
+Read a row as: if all of these facts hold, then this is done. A fact that a row does not name may have any value. Exactly one row holds for every combination of facts. The budgets are \`retries.preemption\`, \`retries.infrastructure\`, \`retries.task\` and \`retries.requested\` of the job file; n retries are n more tries.
 A cancel is not in the tables: it stops the command with its grace and ends the job as cancelled, unless the outcome was known before.
 `;
 
@@ -17,6 +17,10 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   'slice seen': [
     'A worker looks at a slice',
     'A worker reads the slices of its attempts from a listing of their zone. Only a direct look reports a loss, and an unknown state is never a loss.',
+  ],
+  'host silent': [
+    'A host does not answer',
+    'A host that does not answer is shown by `list`, `why` and the details of its job within two minutes. While its command runs, a host writes a sign of life into the store every two minutes ([ADR 0046](adr/0046-a-dead-host.md)), if it may; one that was not renewed for ten minutes is stale. A worker looks at it once a minute, only while the host does not answer. `others`: two other hosts on the same route, of whichever job, are asked. `timeouts.unreachable` is 6 h without that key.',
   ],
   'command ended': [
     'The command ends on its hosts',

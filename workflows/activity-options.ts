@@ -104,6 +104,15 @@ export function stopping(graceMs: number, heartbeatTimeoutMs: number): Calls<Pic
   });
 }
 
+/** Of a job that has its outcome: on any worker. Nobody waits longer for it than the hook may last, a connection and a lost worker. */
+export function hooking(limitMs: number, heartbeatTimeoutMs: number): Calls<Pick<JobActivities, 'runHook'>> {
+  return calls({
+    scheduleToCloseTimeout: limitMs + 60_000,
+    heartbeatTimeout: heartbeatTimeoutMs,
+    retry: { maximumAttempts: 3, nonRetryableErrorTypes: NEVER_RETRIED },
+  });
+}
+
 /** To the worker that has the set-up; one that is gone has none, which the set-up's heartbeat says. */
 export function endingSetUp(taskQueue: string): Calls<Pick<JobActivities, 'stopSetUp'>> {
   return calls({ taskQueue, scheduleToCloseTimeout: '10s', retry: { maximumAttempts: 1 } });

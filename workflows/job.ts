@@ -14,6 +14,7 @@ import { JobPhase, type Outcome } from '../domain/job-state.js';
 import { mustBeReadable } from './forged.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
 import { tellEnd } from './job/end.js';
+import { afterHooks } from './job/hooks.js';
 import { carryOf, type Job, openJob } from './job/parts.js';
 import type { JobCarry } from './job/state.js';
 import { giveBack, nextStep } from './job/steps.js';
@@ -36,15 +37,18 @@ export async function job(input: JobInput): Promise<Outcome> {
   let outcome: Outcome | undefined;
   try {
     outcome = await untilOutcome(open);
-    // It does not throw at a cancel, because a known outcome is final.
-    if (outcome) await keepSlices(open, outcome);
+    if (outcome) {
+      outcome = await afterHooks(open, outcome);
+      // It does not throw at a cancel, because a known outcome is final.
+      await keepSlices(open, outcome);
+    }
   } catch (error) {
     if (!isCancellation(error)) throw error;
     cancellation = error;
     outcome = open.recovery.cancelledOutcome();
   }
   if (outcome === undefined) return continueAsNew<typeof job>({ ...input, carry: carryOf(open) });
-  await end(open, outcome);
+  outcome = await end(open, outcome);
   if (outcome.result === 'succeeded') return outcome;
   // If the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
   if (cancellation !== undefined) throw cancellation;
@@ -80,19 +84,23 @@ async function keepSlices(open: Job, outcome: Outcome): Promise<void> {
   await open.keeper.hold(outcome, () => conclude(open, outcome));
 }
 
-/** Gives slices and lease back, then stores and tells the outcome. Nobody waits for the clean-up of the slices (DESIGN.md 2). */
-function end(open: Job, outcome: Outcome): Promise<void> {
+/** Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. Nobody waits for the clean-up of the slices (DESIGN.md 2). */
+function end(open: Job, known: Outcome): Promise<Outcome> {
   const { story, attempts, slices } = open;
   return CancellationScope.nonCancellable(async () => {
     const isConcluded = story.phase === JobPhase.Holding;
-    story.move(JobPhase.Finishing, 'storing the outcome, letting the slices go');
-    if (outcome.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
+    const finishing = 'storing the outcome, letting the slices go';
+    story.move(JobPhase.Finishing, finishing);
+    if (known.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
+    const outcome = await afterHooks(open, known);
+    if (outcome !== known) story.move(JobPhase.Finishing, finishing);
     await giveBack(open, outcome);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.
     if (isConcluded) await tellEnd([], outcome, story);
     else await conclude(open, outcome);
     await condition(allHandlersFinished);
+    return outcome;
   });
 }
 

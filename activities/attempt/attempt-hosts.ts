@@ -9,10 +9,13 @@ import {
   HostUnreachable,
   type SshKey,
 } from '../../cloud/hosts/port.js';
+import { commandHosts } from '../../domain/run-environment.js';
 import { FailureType } from '../../domain/failure-types.js';
+import type { RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
+import type { ReachListener } from './unreachable-hosts.js';
 
 /** One host of an attempt. */
 export interface AttemptHost {
@@ -36,6 +39,26 @@ export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHos
   return targets.map((target, number) => ({ target, number }));
 }
 
+/** Those that run the command. */
+export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
+  const { spec, slices } = input;
+  return hostsOf(input).filter(({ target }) => {
+    const own = slices.find(({ index }) => index === target.slice);
+    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
+  });
+}
+
+/** Where a run of this attempt is, for its environment. */
+export function runPlace({ job, attempt, slices, settings, previousEnd }: AttemptInput): RunPlace {
+  return {
+    job: job.id,
+    attempt,
+    bucket: settings.bucket,
+    ...(previousEnd === undefined ? {} : { previousEnd }),
+    slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
+  };
+}
+
 export const runIdOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>): string => `${job.id}-a${attempt}`;
 
 /**
@@ -47,28 +70,25 @@ export class HostCaller {
   readonly #key: SshKey;
   readonly #signal: AbortSignal;
   readonly #guard: SliceGuard;
-  readonly #onSilence: (target: HostTarget) => void;
+  readonly #listener: ReachListener | undefined;
 
-  /** @param onSilence hears of each time that a host did not answer, after the guard did */
-  constructor(
-    hosts: HostsPort,
-    key: SshKey,
-    signal: AbortSignal,
-    guard: SliceGuard,
-    onSilence: (target: HostTarget) => void = () => undefined,
-  ) {
+  /** @param listener hears of each time that a host did not answer, after the guard did, and of each time that it did */
+  constructor(hosts: HostsPort, key: SshKey, signal: AbortSignal, guard: SliceGuard, listener?: ReachListener) {
     this.#hosts = hosts;
     this.#key = key;
     this.#signal = signal;
     this.#guard = guard;
-    this.#onSilence = onSilence;
+    this.#listener = listener;
   }
 
   async on<T>(target: HostTarget, operation: (connection: HostConnection) => Promise<T>): Promise<T> {
     let wrongKeys = 0;
+    let silences = 0;
     for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         const connection = await this.#hosts.connect(target, this.#key, this.#signal);
+        silences = 0;
+        this.#listener?.answered(target);
         try {
           return await operation(connection);
         } finally {
@@ -85,8 +105,9 @@ export class HostCaller {
           continue;
         }
         wrongKeys = 0;
-        this.#guard.suspect(target.slice);
-        this.#onSilence(target);
+        // Then the listing of its zone is enough.
+        if (++silences <= MOST_SUSPECTED) this.#guard.suspect(target.slice);
+        this.#listener?.silent(target);
         await pause(pauseMs, this.#signal);
       }
     }
@@ -94,6 +115,8 @@ export class HostCaller {
 }
 
 const LONGEST_PAUSE_MS = 10_000;
+/** Times in a row that a host is silent of which each asks the API about its slice. */
+const MOST_SUSPECTED = 3;
 
 function refused(error: HostKeyUnverified): ApplicationFailure {
   return ApplicationFailure.create({

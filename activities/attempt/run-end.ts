@@ -6,6 +6,8 @@ export function hasBegun({ kind }: RunStatus): boolean {
   return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
 
+const UNATTENDED = 'no worker had spoken with the host for max_unattended, so it ended the command itself';
+
 /** Undefined: it goes on. */
 export function endOf(status: RunStatus, at: { slice: number; host: number }): HostEnd | undefined {
   switch (status.kind) {
@@ -13,6 +15,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
     case 'running':
       return undefined;
     case 'exited': {
+      if (status.endedBy === 'unattended') return { kind: 'run-lost', at, message: UNATTENDED };
       const { code, signal, startedAt, endedAt, isStopped, host } = status;
       const exit = {
         at,

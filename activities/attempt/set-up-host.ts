@@ -3,6 +3,7 @@ import type { ModulePlan } from '../../domain/modules/module.js';
 import {
   type HostConnection,
   HostFileError,
+  type HostTarget,
   type ModuleOutcome,
   RunnerFailed,
   type SetUpListener,
@@ -25,7 +26,14 @@ export interface HostSetUpContext {
   readonly plans: readonly ModulePlan[];
   readonly journal: SetUpJournal;
   readonly patience: Patience;
+  /** Whether the host says that it is another worker than its place in the provider's list says. Absent: it is not asked. */
+  readonly isMisnumbered?: (target: HostTarget) => Promise<boolean>;
   readonly signal: AbortSignal;
+}
+
+/** A host is another worker than its place in the provider's list says: nothing may be set up there yet. */
+export class Misnumbered extends Error {
+  override readonly name = 'Misnumbered';
 }
 
 /** The step that stands for what comes before any. */
@@ -56,6 +64,7 @@ export class HostSetUp {
     journal.began(number, CONNECT, CONNECT);
     await caller.on(target, async () => patience.heard(target));
     journal.ended(number, CONNECT, CONNECT, 0);
+    if ((await this.#context.isMisnumbered?.(target)) === true) throw new Misnumbered();
     if (plans.length === 0) return { kind: 'ready' };
     for (;;) {
       const outcomes = await caller.on(target, (connection) => this.#apply(connection));

@@ -1,3 +1,4 @@
+import type { HostTarget } from '../../cloud/hosts/port.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
@@ -10,11 +11,13 @@ import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
-import { HostSetUp } from './set-up-host.js';
+import { numberHosts, saysAnother } from './number-hosts.js';
+import { HostSetUp, Misnumbered } from './set-up-host.js';
 import { SetUpJournal, type SetUpNews } from './set-up-journal.js';
 import { SliceGuard } from './slice-guard.js';
 import { readPatiently, StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { submittedFiles } from './submitted-files.js';
+import { unreachableHosts } from './unreachable-hosts.js';
 
 /**
  * Makes every module ready on every host, all hosts at once; none waits for another. One activity per attempt: a host's retries
@@ -35,9 +38,14 @@ export async function setUpHosts(
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();
-  const caller = new HostCaller(dependencies.hosts, key, end.signal, guard, (target) =>
-    patience.silent(target, Date.now()),
-  );
+  const unreachable = input.again === undefined ? unreachableHosts(input, BOOT_MS) : undefined;
+  const caller = new HostCaller(dependencies.hosts, key, end.signal, guard, {
+    silent: (target) => {
+      unreachable?.silent(target);
+      patience.silent(target, Date.now());
+    },
+    answered: (target) => unreachable?.answered(target),
+  });
   const journal = await SetUpJournal.open({
     store,
     input,
@@ -46,8 +54,21 @@ export async function setUpHosts(
     tell: tellWorkflow(input),
   });
   const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
-  const context = { shipping, input, caller, plans, journal, patience, signal: end.signal };
-  const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host));
+  const isMisnumbered =
+    input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
+  const context = {
+    ...(isMisnumbered && { isMisnumbered }),
+    shipping,
+    input,
+    caller,
+    plans,
+    journal,
+    patience,
+    signal: end.signal,
+  };
+  let renumbered: Promise<SetUpEnd> | undefined;
+  const renumber = (): Promise<SetUpEnd> => (renumbered ??= numberHosts(caller, store, input));
+  const work = hostsOf(input).map((host) => setUpHost(new HostSetUp(context, host), host, renumber));
   let ended: SetUpEnd | undefined;
   try {
     ended = await Promise.race([
@@ -67,14 +88,18 @@ export async function setUpHosts(
   }
 }
 
+/** A VM that has just been made does not answer at once. */
+const BOOT_MS = 60_000;
+
 /** The modules that are wanted; forced, their checks fail, so that their steps are done. */
 function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgainInput['again']): ModulePlan[] {
   const wanted = all.filter(({ name }) => modules.includes(name));
   return isForced ? wanted.map((plan) => ({ ...plan, check: 'false' })) : wanted;
 }
 
-function setUpHost(setUp: HostSetUp, { target }: AttemptHost): Promise<SetUpEnd> {
-  return setUp.run().catch((error: unknown): SetUpEnd => {
+function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Promise<SetUpEnd>): Promise<SetUpEnd> {
+  return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
+    if (error instanceof Misnumbered) return renumber();
     if (!(error instanceof HostSilent)) throw error;
     const at = { slice: target.slice, host: target.index };
     return { kind: 'host-bad', at, module: 'connect', message: error.message };

@@ -2,6 +2,7 @@ import { log } from '@temporalio/activity';
 import { CloudUnavailable, type MachinesOf } from '../../cloud/machines/port.js';
 import type { Condition } from '../../domain/slice.js';
 import { decide } from '../../domain/recovery/decide.js';
+import type { Look } from '../../domain/recovery/evidence.js';
 import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
@@ -18,6 +19,8 @@ export class SliceGuard {
   readonly #signal: AbortSignal;
   readonly #looking = new Set<number>();
   readonly #warnings = new Map<number, string>();
+  /** By slice and kind of look, the last one. */
+  readonly #looks = new Map<string, Look>();
   readonly lost: Promise<readonly LostSlice[]>;
   /** Hears when the provider begins to warn of a slice that still serves, warns of something else, or no more. */
   onWarning: (slice: number) => void = () => undefined;
@@ -57,7 +60,26 @@ export class SliceGuard {
     if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') return this.suspect(index);
     const look = times > 1 ? 'directly, a second time' : 'directly';
     const decision = decide('slice seen', { look, condition: 'wrong host key' });
+    this.#note({ slice: index, look, condition: 'wrong host key', text: message });
     if (decision.do === 'report loss') this.#report([{ index, cause: decision.cause, message }]);
+  }
+
+  /** What the API says of this slice now; undefined: nothing. What speaks against the slice is judged as ever. */
+  async lookAt(index: number): Promise<Condition | undefined> {
+    const slice = this.#slices.find((candidate) => candidate.index === index);
+    const seen = slice && (await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice));
+    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') this.suspect(index);
+    return seen;
+  }
+
+  /** On evidence that is not the API's. */
+  reportLoss(lost: LostSlice): void {
+    this.#report([lost]);
+  }
+
+  /** What was seen last of each slice. */
+  get looks(): readonly Look[] {
+    return [...this.#looks.values()];
   }
 
   /** How far apart two looks have to lie to be evidence. */
@@ -91,6 +113,7 @@ export class SliceGuard {
         slice,
       );
       if (seen?.kind === 'ready') this.#noteWarning(slice.index, seen.warning);
+      this.#noteSeen(slice, 'in the listing', seen);
       if (decide('slice seen', { look: 'in the listing', condition: conditionFact(seen) }).do === 'look directly')
         await this.#look(slice, 'directly');
     }
@@ -112,6 +135,7 @@ export class SliceGuard {
   /** A direct look, which no lag of a listing can mislead. */
   async #look(slice: ReadySlice, look: 'directly' | 'directly, a second time'): Promise<void> {
     const seen = await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
+    this.#noteSeen(slice, look, seen);
     const decision = decide('slice seen', { look, condition: conditionFact(seen) });
     if (decision.do === 'wait, look again') {
       await pause(this.#notFoundApartMs, this.#signal).catch(() => undefined);
@@ -119,6 +143,16 @@ export class SliceGuard {
     }
     if (decision.do === 'report loss' && seen)
       this.#report([{ index: slice.index, cause: decision.cause, message: lossText(seen) }]);
+  }
+
+  #noteSeen({ index }: ReadySlice, look: Look['look'], seen: Condition | undefined): void {
+    const condition = conditionFact(seen);
+    const isTold = seen !== undefined && seen.kind !== 'ready' && seen.kind !== 'waiting';
+    this.#note({ slice: index, look, condition, ...(isTold ? { text: lossText(seen) } : {}) });
+  }
+
+  #note(look: Omit<Look, 'at'>): void {
+    this.#looks.set(`${look.slice} ${look.look}`, { at: Date.now(), ...look });
   }
 
   async #ask(call: () => Promise<Condition>, slice: ReadySlice): Promise<Condition | undefined> {

@@ -2,11 +2,12 @@ import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { log } from '@temporalio/activity';
 import { commandContainer, commandScript } from '../../domain/modules/command.js';
 import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
-import { commandHosts, deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
-import { commandEnd, type HostEnd, hostsFact, preemptedSlices, shutDownEnd } from '../../domain/recovery/host-ends.js';
+import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
+import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -16,20 +17,29 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, HostCaller, hostsOf, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, HostCaller, runIdOf, runPlace } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
+import { attendEveryMs, ownEnds } from './own-ends.js';
+import { DeadHostWatch } from './dead-host-watch.js';
+import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
 import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
+import { unreachableHosts } from './unreachable-hosts.js';
+import { signOf, signOfLife, watchedHosts } from './watched-hosts.js';
 
 /**
  * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
  * with the attempt. Starting is left to the on-host runner, which does it once whatever is repeated here.
  */
-export async function superviseAttempt(dependencies: ActivityDependencies, input: AttemptInput): Promise<AttemptEnd> {
+export async function superviseAttempt(
+  dependencies: ActivityDependencies,
+  input: AttemptInput,
+  routes: Routes,
+): Promise<AttemptEnd> {
   const key = await connectingKey(dependencies.installation, input.spec.ssh);
   const end = new ActivityEnd();
   const guard = new SliceGuard(
@@ -38,11 +48,16 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
     input.settings.timings.notFoundApartMs,
     end.signal,
   );
-  const callerUntil = (signal: AbortSignal): HostCaller => new HostCaller(dependencies.hosts, key, signal, guard);
+  const unreachable = unreachableHosts(input);
+  const callerUntil = (signal: AbortSignal): HostCaller =>
+    new HostCaller(dependencies.hosts, key, signal, guard, unreachable);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
   guard.onWarning = (slice) => supervision.warn(slice);
   const ended = supervision.run();
   ended.catch(() => undefined);
+  const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, end.signal), unreachable);
+  const watch = new DeadHostWatch({ ...dependencies, routes, guard, unreachable, hosts, input, signal: end.signal });
+  void watch.run();
   let result: AttemptEnd | undefined;
   try {
     result = await Promise.race([
@@ -51,7 +66,7 @@ export async function superviseAttempt(dependencies: ActivityDependencies, input
       end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
       pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
     ]);
-    return result;
+    return supervision.withEvidence(result);
   } finally {
     await supervision.shipRest();
     if (result !== undefined) await supervision.sayWhatIsLost(result);
@@ -77,6 +92,8 @@ class Supervision {
   /** What hosts have said of their ends, also while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
   readonly #silence: SilenceWatch | undefined;
+  /** What the attempt's end was decided by. */
+  #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
   #secrets: Promise<Readonly<Record<string, string>>> | undefined;
 
   constructor(
@@ -106,43 +123,47 @@ class Supervision {
     // A job without a command holds its slices until it is cancelled; only the guard can end it.
     if (script === undefined) return new Promise(() => undefined);
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
+    void this.#attend();
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
-    return 'kind' in ends
-      ? this.#report(silenceEnd(ends), 'silent', [])
-      : this.#report(commandEnd(ends), hostsFact(ends), ends);
+    if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
+    const end = silenceEnd(ends);
+    return this.#report('silent', [], end);
   }
 
   /** The end of the attempt. It never resolves if a slice is found to be lost: then the guard's report is the attempt's end. */
-  async #report(end: AttemptEnd, hosts: Fact<'command ended', 'hosts'>, ends: readonly HostEnd[]): Promise<AttemptEnd> {
+  async #report(
+    hosts: Fact<'command ended', 'hosts'>,
+    ends: readonly HostEnd[],
+    silence?: AttemptEnd,
+  ): Promise<AttemptEnd> {
     let decision = decide('command ended', { hosts, slices: 'not looked at' });
     if (decision.do === 'look at slices') {
       const patienceMs = decision.patience === 'shutdown' ? SHUTDOWN_PATIENCE_MS : 0;
       const isLost = await this.#guard.lookAtAll(patienceMs);
       decision = decide('command ended', { hosts, slices: isLost ? 'lost' : 'there' });
     }
-    switch (decision.do) {
-      case 'report end':
-        return end;
-      case 'report preemption':
-        return this.#endWithout(preemptedSlices(ends));
-      case 'report lost run':
-        await this.#stopWhere(() => true, 'a host of the job shut down');
-        return shutDownEnd(ends);
-      default:
-        return new Promise(() => undefined);
-    }
+    const end = silence && decision.do === 'report end' ? silence : reportedEnd(decision.do, ends);
+    if (end === undefined) return new Promise(() => undefined);
+    this.#decidedBy = { by: silence ? 'silence' : 'ends', ends };
+    if (end.kind === 'slices-lost') return this.#endWithout(end.slices);
+    if (decision.do === 'report lost run') await this.#stopWhere(() => true, 'a host of the job shut down');
+    return end;
   }
 
-  /** A loss that comes after the true end of the command on every host takes nothing of it back (docs/recovery.md, "command ended"). */
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const ends = [...this.#ended.values()];
-    if (ends.length > 0 && ends.length === this.#hosts.length) {
-      const end = commandEnd(ends);
-      const decision = decide('command ended', { hosts: hostsFact(ends), slices: 'lost' });
-      if (end.kind === 'exited' && decision.do === 'report end') return end;
-    }
-    return this.#endWithout(slices);
+    this.#decidedBy = { by: 'loss', ends };
+    return endBeforeLoss(ends, this.#hosts.length) ?? this.#endWithout(slices);
+  }
+
+  /** Of an end that hosts or slices decided. */
+  withEvidence(end: AttemptEnd): AttemptEnd {
+    if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
+    return {
+      ...end,
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, looks: this.#guard.looks }),
+    };
   }
 
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
@@ -170,6 +191,17 @@ class Supervision {
     });
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
     await Promise.race([Promise.allSettled(said), patience]);
+  }
+
+  /** A word to each host from time to time, so that none of them ends its command for want of a worker. */
+  async #attend(): Promise<void> {
+    const everyMs = attendEveryMs(this.#input.spec);
+    while (everyMs !== undefined) {
+      await pause(everyMs, this.#signal).catch(() => undefined);
+      if (this.#signal.aborted) return;
+      for (const { target } of this.#running.keys())
+        void this.#caller.on(target, (connection) => connection.runStatus(this.#runId)).catch(() => undefined);
+    }
   }
 
   /** What the provider warns of in this slice, or that it warns no more, for the command. */
@@ -222,7 +254,7 @@ class Supervision {
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
     const [stream, started] = await Promise.all([
       LogStream.open(this.#shipping, prefix, host.number, this.#signal),
-      this.#caller.on(target, (connection) => this.#start(connection, this.#request(target, script))),
+      this.#caller.on(target, (connection) => this.#start(connection, this.#request(host, script))),
     ]);
     this.#streams.set(host, stream);
     this.#heardAt.set(host, Date.now());
@@ -263,15 +295,8 @@ class Supervision {
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
 
-  #request({ slice, index }: HostTarget, script: string): RunRequest {
-    const { spec, job, attempt, slices, settings, previousEnd } = this.#input;
-    const place = {
-      job: job.id,
-      attempt,
-      bucket: settings.bucket,
-      ...(previousEnd === undefined ? {} : { previousEnd }),
-      slices: slices.map((own) => ({ index: own.index, name: own.ref.name, zone: own.ref.zone, hosts: own.hosts })),
-    };
+  #request({ target: { slice, index }, number }: AttemptHost, script: string): RunRequest {
+    const { spec, attempt, settings } = this.#input;
     const container = commandContainer(spec);
     const waitMs = deviceWaitMs(spec);
     const { devices } = machineKind(kindOfJob(spec));
@@ -279,23 +304,17 @@ class Supervision {
       runId: this.#runId,
       epoch: attempt,
       script,
-      env: runEnvironment(spec, place, slice, index),
+      env: runEnvironment(spec, runPlace(this.#input), slice, index),
       ...(container && { container }),
       accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
+      sign: signOfLife(this.#dependencies.store, signOf(this.#input, number), settings.timings.signOfLifeMs),
+      ...ownEnds(spec, index),
     };
   }
 }
 
 function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
   return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
-}
-
-function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
-  const { spec, slices } = input;
-  return hostsOf(input).filter(({ target }) => {
-    const own = slices.find(({ index }) => index === target.slice);
-    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
-  });
 }
 
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */

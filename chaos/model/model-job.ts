@@ -1,4 +1,4 @@
-import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
+import { type Budget, budgetLeft, charge, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -13,7 +13,7 @@ import type { VirtualCloud } from './virtual-cloud.js';
 
 /** A stop that nobody answers is over after this. */
 const STOP_MS = 2 * GRACE_MS;
-const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0 };
+const ALLOWED: Retries = { preemption: 1_000, infrastructure: 1_000, task: 0, requested: 0 };
 
 /**
  * One job, carried as its decisions say and no further: every branch below is an answer of `domain/recovery` or `quota`. What it does
@@ -38,7 +38,7 @@ export class ModelJob {
   #isDraining = false;
   #generation = 0;
   #attempt = 0;
-  #used: Retries = { preemption: 0, infrastructure: 0, task: 0 };
+  #used: Retries = NO_RETRIES;
   #missingSince: number | undefined;
   #endedAt: number | undefined;
   #stopAt: number | undefined;
@@ -115,6 +115,11 @@ export class ModelJob {
     if (this.isOver || this.#isDraining || this.phase === 'waiting') return false;
     this.#stepDue('requeue');
     return true;
+  }
+
+  /** SIGTERM to one of its processes. @returns the process's id, or undefined if none runs */
+  signalOne(choose: number): string | undefined {
+    return this.phase === 'running' ? this.#processes.signalOne(choose) : undefined;
   }
 
   step(): void {

@@ -20,6 +20,8 @@ interface Process {
   number: number;
   /** When it got SIGTERM, and who sent it. */
   term?: { readonly at: number; readonly byUs: boolean };
+  /** When somebody on its host sent it a SIGTERM, and to nothing else there. */
+  signalledAt?: number;
   end?: { readonly at: number; readonly code: number; readonly host: HostCondition; readonly isStopped: boolean };
 }
 
@@ -69,6 +71,16 @@ export class Processes {
     this.#signal(true, notice);
   }
 
+  /** SIGTERM to one of them alone. @param choose from 0 to 1. @returns its id, or undefined if none runs */
+  signalOne(choose: number): string | undefined {
+    const running = this.#processes.filter(({ end, term, signalledAt }) => !end && !term && signalledAt === undefined);
+    const one = this.#cloud.vm(this.#node) === 'up' ? running[Math.floor(choose * running.length)] : undefined;
+    if (one === undefined) return undefined;
+    one.signalledAt = this.#cloud.now;
+    this.#tell(one, 'TERM', '');
+    return one.id;
+  }
+
   /** They are nobody's any more. */
   forget(): void {
     this.#processes = [];
@@ -103,9 +115,10 @@ export class Processes {
     if (each.end !== undefined) return;
     const { now } = this.#cloud;
     const { runsMs, code, onTerm } = this.#program;
-    const isSaved = each.term !== undefined && onTerm === 'saves' && now - each.term.at >= SAVING_MS;
-    const isKilled =
-      each.term !== undefined && (onTerm === 'dies' || (each.term.byUs && now - each.term.at >= GRACE_MS));
+    const heardAt = each.signalledAt ?? each.term?.at;
+    const isSaved = heardAt !== undefined && onTerm === 'saves' && now - heardAt >= SAVING_MS;
+    const isEnded = each.term?.byUs === true && now - each.term.at >= GRACE_MS;
+    const isKilled = isEnded || (heardAt !== undefined && onTerm === 'dies');
     if (now - each.startedAt >= runsMs) this.#end(each, { code, isEarly: false }, vm);
     else if (isSaved) this.#end(each, { code: 0, isEarly: true }, vm);
     else if (isKilled) this.#end(each, { code: 143, isEarly: true }, vm);

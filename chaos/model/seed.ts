@@ -158,6 +158,7 @@ function blow(draws: Draws, { cloud, jobs, deeds }: Scene): () => void {
     'capacity',
     'cancel',
     'requeue',
+    'signal',
   ] as const);
   const forMs = draws.between(5, 90) * 1_000;
   const choose = draws.next();
@@ -188,12 +189,20 @@ function blow(draws: Draws, { cloud, jobs, deeds }: Scene): () => void {
     note({ kind: what === 'cancel' ? 'cancel' : 'verb', job: id, text: `a person says ${what} of ${id}` });
     if (what === 'cancel') job.cancel();
   };
+  const signal = (): void => {
+    const job = one(jobs.filter(({ isOver }) => !isOver));
+    const process = job?.signalOne(choose);
+    if (job === undefined || process === undefined) return;
+    const text = `somebody sends SIGTERM to the command of ${job.asked.id} alone`;
+    note({ kind: 'signalled', job: job.asked.id, process, text });
+  };
   const run = {
     preempt,
     'API down': apiDown,
     capacity,
     cancel: () => person('cancel'),
     requeue: () => person('requeue'),
+    signal,
   };
   return run[kind];
 }

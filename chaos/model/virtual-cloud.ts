@@ -95,16 +95,21 @@ export class VirtualCloud {
   preempt(name: string, kind: PreemptionKind, silentMs: number): void {
     const mode = kind === 'vanish' ? 'vanish' : 'preempted';
     const take = (): void => {
-      this.#vms.set(name, undefined);
+      this.#cutPower(name);
       if (this.#pure.nodeState(name) === 'READY') this.#pure.cloud.preempt(this.#pure.node(name), mode);
     };
     if (kind === 'notice' || kind === 'signal') {
       this.#vms.set(name, kind === 'notice' ? 'preempted' : 'stopping');
       this.#later.push({ at: this.now + SHUTDOWN_MS[kind], run: take });
     } else {
-      this.#vms.set(name, undefined);
+      this.#cutPower(name);
       this.#later.push({ at: this.now + silentMs, run: take });
     }
+  }
+
+  #cutPower(name: string): void {
+    if (this.vm(name) !== undefined) this.#note('vm-power', name, { power: 'off' });
+    this.#vms.set(name, undefined);
   }
 
   /** Units of the zone; undefined: no limit. */

@@ -4,7 +4,7 @@ import type { AskedJob, Evidence, SeenJob } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 /** Deeds after which a new attempt of that job is right. */
-const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
+export const ASKED_FOR: ReadonlySet<string> = new Set(['verb', 'reset', 'terminate', 'slice-workflow']);
 
 /** A second start on a place of an attempt, or a start of an attempt that a later one had followed on that host. */
 export function begunTwice({ told }: Evidence): readonly Finding[] {
@@ -102,7 +102,9 @@ export function wrongOutcomes(evidence: Evidence): readonly Finding[] {
   const processes = processesOf(evidence.told);
   return evidence.jobs.flatMap((job): Finding[] => {
     const seen = evidence.results.find(({ id }) => id === job.id);
-    const why = seen?.isClosed ? wrong(evidence, job, seen, processes) : undefined;
+    const why = seen?.isClosed
+      ? (wrong(evidence, job, seen, processes) ?? elsewhere(evidence, job, processes))
+      : undefined;
     return why === undefined ? [] : [{ count: 'wrong outcomes', subject: job.id, text: why }];
   });
 }
@@ -126,6 +128,20 @@ function wrong(
     default:
       return `it is closed as '${phase}'`;
   }
+}
+
+function elsewhere(
+  { cloud }: Evidence,
+  { id, runsIn }: AskedJob,
+  processes: readonly CommandProcess[],
+): string | undefined {
+  if (runsIn === undefined) return undefined;
+  const own = processes.filter(({ job }) => job === id);
+  const isThere = (node: string): boolean =>
+    cloud.some(({ kind, subject }) => kind === 'node-state' && subject.endsWith(`/locations/${runsIn}/nodes/${node}`));
+  if (own.length === 0) return `it never ran, and ${runsIn} was free`;
+  const other = own.find(({ node }) => !isThere(node));
+  return other && `${placeOf(other)} ran on ${other.node}, which is not in ${runsIn}`;
 }
 
 /** Budgets of chaos jobs cannot be spent by what chaos does: only the command's own failures end one. */

@@ -16,6 +16,11 @@ export interface Evidence {
   readonly results: readonly SeenJob[];
   /** `jobctl quota show --output json`: leases and who waits, in words. Nothing: none. */
   readonly leases: readonly string[];
+  /**
+   * Within this time a worker must have read that a command ended: set only where nothing kept it from its hosts. Absent: the loss
+   * of a slice after the end excuses that it runs again.
+   */
+  readonly readWithinMs?: number;
 }
 
 /** A job as it was submitted. */
@@ -26,6 +31,8 @@ export interface AskedJob {
   readonly hosts: number;
   /** `retries.task`. */
   readonly taskRetries: number;
+  /** The one zone that lets it run. */
+  readonly runsIn?: string;
 }
 
 /** What chaos did, to whom, and when. `job` and `resource` are set where it was about one. */
@@ -35,6 +42,8 @@ export interface Deed {
   readonly job?: string;
   /** Last part of a resource's name; of a foreign one `zone/nodes/name`, since a slice of ours may have that name elsewhere. */
   readonly resource?: string;
+  /** Of `signalled`: the process that was. */
+  readonly process?: string;
   readonly text: string;
 }
 
@@ -53,6 +62,8 @@ export type DeedKind =
   | 'reset'
   /** A slice's workflow was terminated, cancelled or reset. */
   | 'slice-workflow'
+  /** One command got SIGTERM, and nothing else on its host: what it comes to is its own end. */
+  | 'signalled'
   /** The processes of a host were killed. */
   | 'killed-processes'
   | 'fault'
@@ -99,6 +110,8 @@ export interface StoredLog {
   readonly attempt: number;
   readonly host: number;
   readonly text: string;
+  /** What stands behind it, in an object of its own, about output that is not stored (docs/adr/0043). */
+  readonly lost?: string;
 }
 
 export interface SeenJob {
@@ -107,6 +120,8 @@ export interface SeenJob {
   readonly isClosed: boolean;
   readonly phase: string;
   readonly exitCode?: number;
+  /** When its outcome stood, epoch ms. */
+  readonly endedAt?: number;
   /** Why it waits, or what it ended with. */
   readonly why?: string;
   /** What jobctl says it did for the job: where a missing tail may be told too. */

@@ -23,7 +23,7 @@ export async function readJournal({ admin }: Sources): Promise<readonly CloudEve
   return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as CloudEvent]));
 }
 
-const CHUNK = /^jobs\/(?<job>[^/]+)\/logs\/a(?<attempt>\d+)\/command\/host-(?<host>\d+)\.\d+$/u;
+const CHUNK = /^jobs\/(?<job>[^/]+)\/logs\/a(?<attempt>\d+)\/command\/host-(?<host>\d+)\.\d+(?<lost>\.lost)?$/u;
 
 /** Every stored log of every command, each from its objects in the order of their names. */
 export async function readLogs(sources: Sources): Promise<readonly StoredLog[]> {
@@ -33,8 +33,11 @@ export async function readLogs(sources: Sources): Promise<readonly StoredLog[]> 
     if (groups === undefined) continue;
     const { job = '', attempt = '', host = '' } = groups;
     const key = `${job} ${attempt} ${host}`;
-    const text = (logs.get(key)?.text ?? '') + (await contentOf(sources, name));
-    logs.set(key, { job, attempt: Number(attempt), host: Number(host), text });
+    const place = { job, attempt: Number(attempt), host: Number(host) };
+    const log = logs.get(key) ?? { ...place, text: '' };
+    const content = await contentOf(sources, name);
+    if (groups['lost'] === undefined) logs.set(key, { ...log, text: log.text + content });
+    else logs.set(key, { ...log, lost: (log.lost ?? '') + content });
   }
   return [...logs.values()];
 }
@@ -111,6 +114,7 @@ export async function readResults(sources: Sources): Promise<readonly SeenJob[]>
         phase,
         isClosed: endedAt !== undefined,
         ...(outcome?.exitCode === undefined ? {} : { exitCode: outcome.exitCode }),
+        ...(endedAt === undefined ? {} : { endedAt }),
         ...(said === undefined ? {} : { why: said }),
         jobLog: await jobLogOf(sources, id),
       };

@@ -1,15 +1,20 @@
 import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes } from './attempts.js';
 import { foreignTouched, leaked, overcommitted } from './cloud.js';
+import { endedWorkRunAgain } from './ended-work.js';
 import type { Evidence } from './evidence.js';
 import { logFindings } from './logs.js';
+import { withOwnEnds } from './own-ends.js';
+import { untrueReasons } from './reasons.js';
 import type { Finding } from './verdict.js';
 
 /** Everything that should not have happened. Pure: the same evidence, the same findings. */
-export function judge(evidence: Evidence): readonly Finding[] {
+export function judge(records: Evidence): readonly Finding[] {
+  const evidence = withOwnEnds(records);
   return [
     ...leaked(evidence),
     ...falseRecoveries(evidence),
     ...falseSuccesses(evidence),
+    ...endedWorkRunAgain(evidence),
     ...begunTwice(evidence),
     ...wrongOutcomes(evidence),
     ...logFindings(evidence),
@@ -17,5 +22,6 @@ export function judge(evidence: Evidence): readonly Finding[] {
     ...overcommitted(evidence),
     ...foreignTouched(evidence),
     ...stuckJobs(evidence),
+    ...untrueReasons(evidence),
   ];
 }

@@ -7,6 +7,8 @@ export class Listener {
   readonly told: Told[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Commands that have begun, and whose connection stands. */
+  readonly #running = new Map<Told, Socket>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -25,6 +27,16 @@ export class Listener {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** The BEGIN of each command that runs, in order of its name. */
+  get running(): readonly Told[] {
+    return [...this.#running.keys()].toSorted((a, b) => a.process.localeCompare(b.process));
+  }
+
+  /** SIGTERM to that command alone, as from somebody on its host. */
+  terminate(begin: Told): void {
+    this.#running.get(begin)?.write('TERM\n');
+  }
+
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -34,6 +46,7 @@ export class Listener {
     this.#sockets.add(socket);
     let rest = '';
     let last: Told | undefined;
+    let begin: Told | undefined;
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => {
       const lines = (rest + text).split('\n');
@@ -42,12 +55,15 @@ export class Listener {
         const told = parseTold(line);
         if (told === undefined) continue;
         this.told.push(told);
+        if (told.kind === 'BEGIN') this.#running.set((begin = told), socket);
+        else if (told.kind === 'END' && begin !== undefined) this.#running.delete(begin);
         last = told;
       }
     });
     socket.on('error', () => undefined);
     socket.on('close', () => {
       this.#sockets.delete(socket);
+      if (begin !== undefined) this.#running.delete(begin);
       if (last !== undefined && last.kind !== 'END') this.told.push(goneAfter(last, Date.now()));
     });
   }

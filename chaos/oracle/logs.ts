@@ -58,7 +58,7 @@ function judge(
   if (deeds.some((deed) => deed.kind === 'terminate' && deed.job === job.id)) return [];
   const seen = results.find(({ id }) => id === job.id);
   if (!seen?.isClosed) return [];
-  const words = [...others, ...(seen.jobLog ?? '').split('\n')];
+  const words = [...others, ...(log?.lost ?? '').split('\n'), ...(seen.jobLog ?? '').split('\n')];
   if (words.some((line) => SAID.test(line) && ABOUT_OUTPUT.test(line))) return [];
   const missing = printed.slice(command.length).split('\n').length - 1;
   const text = `${placeOf(place)}: ${missing} of ${printed.split('\n').length - 1} lines are not stored, and nothing says so`;

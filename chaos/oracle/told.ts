@@ -38,7 +38,7 @@ export const goneAfter = (last: Told, at: number): Told => ({
 /**
  * The opening of a chaos command, in bash: `tell KIND TEXT` to the listener and into `~/chaos-told`, the host's own record; `say LINE`
  * tells and then prints. Told before it is printed, so what is stored can never be more. A host whose disk is full tells the
- * listener alone.
+ * listener alone. `rest SECONDS` waits; `TERM` from the listener is a SIGTERM to this process, and to no other.
  */
 export const TELLING = (port: number): string => `exec 9<>/dev/tcp/127.0.0.1/${port} || exit 97
 told=0
@@ -50,8 +50,12 @@ tell() {
   printf '%s\\n' "$line" 2>/dev/null >>~/chaos-told || :
 }
 say() { tell LINE "$1"; printf '%s\\n' "$1"; }
+rest() {
+  local order=
+  read -rt "$1" -u 9 order
+  case $? in 0) [ "$order" = TERM ] && kill -TERM $BASHPID ;; 1) read -rt "$1" -u 8 ;; esac
+}
 chaos_process=$JOBCTL_NODE_NAME.$JOBCTL_HOST_INDEX.$BASHPID.$SRANDOM
 exec 8<> <(:)
-rest() { read -rt "$1" -u 8; }
 tell BEGIN "$JOBCTL_NODE_NAME"
 `;

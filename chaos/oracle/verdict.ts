@@ -3,6 +3,7 @@ export const COUNTS = [
   'leaked resources',
   'false recoveries',
   'false successes',
+  'ended work run again',
   'commands begun twice in an attempt',
   'wrong outcomes',
   'stored output that is no prefix',
@@ -11,6 +12,7 @@ export const COUNTS = [
   'chips overcommitted',
   'foreign resources touched',
   'jobs stuck',
+  'untrue reasons',
 ] as const;
 export type Count = (typeof COUNTS)[number];
 

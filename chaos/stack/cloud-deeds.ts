@@ -1,15 +1,14 @@
 import type { Draws } from '../random.js';
-import { type DrawnJob, GENERATION, ZONES } from './jobs.js';
-import { GOOGLE_PROJECT } from './private-stack.js';
+import { GENERATION, ZONES } from './jobs.js';
 import type { Stage } from './stage.js';
-import { SPANS, spanOf } from './tier.js';
+import { SPANS } from './tier.js';
 
 /** A kind of deed. False: there was nobody to do it to. */
 export type DeedDo = (stage: Stage, draws: Draws) => Promise<boolean>;
 
 export const lasting = (stage: Stage, draws: Draws): number =>
   Math.round(draws.between(SPANS.shortestFault, SPANS.longestFault) / stage.tier.factor);
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** Google's words, as they were seen (facts/cloud-tpu.md 1.5); Z is the zone. */
 const REFUSALS: readonly (readonly [code: string, text: string])[] = [
@@ -47,47 +46,14 @@ async function refuseApi(stage: Stage, code: string, message: string, forMs: num
   for (const method of API) await stage.post('refuse', { method, code, message, forMs });
 }
 
-async function preempt(
+/** A setting that holds for a while. */
+export async function configured(
   stage: Stage,
   draws: Draws,
-  how: { readonly text: string; readonly body: object },
+  during: object,
+  after: object,
+  text: string,
 ): Promise<boolean> {
-  const nodes = await stage.readyNodes();
-  if (nodes.length === 0) return false;
-  const { name } = draws.pick(nodes);
-  await stage.post('preempt', { name, ...how.body });
-  stage.note('preempt', `the provider preempts ${name}, ${how.text}`, { resource: name });
-  return true;
-}
-
-/** On hosts of one node, of all, or on one host; ended by the opposite. */
-async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: HostFault): Promise<boolean> {
-  const nodes = await stage.readyNodes();
-  if (nodes.length === 0) return false;
-  const scope = draws.pick(['one host', 'one slice', 'one slice', 'all slices'] as const);
-  const some = scope === 'all slices' ? nodes : [draws.pick(nodes)];
-  const forMs = lasting(stage, draws);
-  for (const { name, hosts } of some) {
-    const host = scope === 'one host' ? draws.between(0, hosts.length - 1) : 'all';
-    await stage.post('hosts', { name, host, action, ...extra });
-    // A slice that is gone by then has no fault any more.
-    stage.endAfter(forMs, () => stage.post('hosts', { name, host, ...end }).catch(() => undefined));
-    stage.note(
-      'fault',
-      `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`,
-      { resource: name },
-    );
-  }
-  return true;
-}
-interface HostFault {
-  readonly action: string;
-  readonly end: object;
-  readonly extra?: object;
-}
-
-/** A setting that holds for a while. */
-async function configured(stage: Stage, draws: Draws, during: object, after: object, text: string): Promise<boolean> {
   const forMs = lasting(stage, draws);
   await stage.post('configure', during);
   stage.endAfter(forMs, () => stage.post('configure', after));
@@ -95,7 +61,7 @@ async function configured(stage: Stage, draws: Draws, during: object, after: obj
   return true;
 }
 
-/** What the cloud, its hosts and its network do. */
+/** What the API, the zones and the bucket do. */
 export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is down': async (stage, draws) => {
     const forMs = lasting(stage, draws);
@@ -174,62 +140,6 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     stage.note('fault', `${zone} has hardly any capacity for ${seconds(forMs)}`);
     return true;
   },
-  'preempted with notice': (stage, draws) =>
-    preempt(stage, draws, { text: 'with notice', body: { noticeMs: Math.round(spanOf(stage.tier, 'notice')) } }),
-  'preempted without notice': (stage, draws) =>
-    preempt(stage, draws, { text: 'without notice', body: { notice: false } }),
-  'preempted and vanished': (stage, draws) =>
-    preempt(stage, draws, {
-      text: 'without notice, and it is in no list any more',
-      body: { notice: false, mode: 'vanish' },
-    }),
-  'preempted as silence': async (stage, draws) => {
-    const nodes = await stage.readyNodes();
-    if (nodes.length === 0) return false;
-    const { name } = draws.pick(nodes);
-    await stage.post('hosts', { name, host: 'all', action: 'unreachable' });
-    stage.note('fault', `the hosts of ${name} are silent`, { resource: name });
-    stage.endAfter(lasting(stage, draws), async () => {
-      // What is gone meanwhile cannot be preempted any more.
-      await stage.post('preempt', { name, notice: false }).catch(() => undefined);
-      stage.note('preempt', `and the API says only now that ${name} is preempted`, { resource: name });
-    });
-    return true;
-  },
-  'a warning that clears': async (stage, draws) => {
-    const nodes = await stage.readyNodes();
-    if (nodes.length === 0) return false;
-    const { name } = draws.pick(nodes);
-    const clearAfterMs = lasting(stage, draws);
-    await stage.post('warn', { name, clearAfterMs });
-    stage.note('fault', `${name} is UNHEALTHY_MAINTENANCE for ${seconds(clearAfterMs)}, and nothing comes of it`, {
-      resource: name,
-    });
-    return true;
-  },
-  'a node is TERMINATED': async (stage, draws) => {
-    const nodes = await stage.readyNodes();
-    if (nodes.length === 0) return false;
-    const { name } = draws.pick(nodes);
-    await stage.post('force', { name, state: 'TERMINATED' });
-    stage.note('preempt', `${name} is TERMINATED`, { resource: name });
-    return true;
-  },
-  'SSH is silent': (stage, draws) => onHosts(stage, draws, { action: 'unreachable', end: { action: 'reachable' } }),
-  'SSH is refused': (stage, draws) => onHosts(stage, draws, { action: 'refuse-ssh', end: { action: 'accept-ssh' } }),
-  'SSH is slow': (stage, draws) =>
-    onHosts(stage, draws, { action: 'slow-ssh', end: { action: 'slow-ssh', delayMs: 0 }, extra: { delayMs: 1_000 } }),
-  'hosts are frozen': (stage, draws) => onHosts(stage, draws, { action: 'freeze', end: { action: 'thaw' } }),
-  'a disk is full': (stage, draws) => onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' } }),
-  'processes of a host are killed': async (stage, draws) => {
-    const nodes = await stage.readyNodes();
-    if (nodes.length === 0) return false;
-    const { name, hosts } = draws.pick(nodes);
-    const host = draws.between(0, hosts.length - 1);
-    await stage.post('hosts', { name, host, action: 'kill-processes' });
-    stage.note('killed-processes', `all processes of ${name}, host ${host} are killed`, { resource: name });
-    return true;
-  },
   'endpoints are missing': (stage, draws) =>
     configured(
       stage,
@@ -269,30 +179,3 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     return true;
   },
 };
-
-/** Nodes of somebody else's: without labels, with another owner's, and with the very names that slices of these jobs will get. */
-export async function plantForeign(stage: Stage, draws: Draws): Promise<void> {
-  const [one, other] = [draws.pick(stage.jobs), draws.pick(stage.jobs)] as readonly [DrawnJob, DrawnJob];
-  const labels = {
-    'jobctl-owner': 'f00df00df00d',
-    'jobctl-job': one.id,
-    'jobctl-run': 'nobodys',
-    'jobctl-generation': '2',
-  };
-  const planted: readonly (readonly [name: string, labels: object])[] = [
-    [`jc-${one.id}`, {}],
-    [`jc-${other.id}-g1`, {}],
-    [`jc-${one.id}-g2`, labels],
-  ];
-  for (const [name, its] of new Map(planted)) {
-    const path = `/v2/projects/${GOOGLE_PROJECT}/locations/${ZONES[0]}/nodes?nodeId=${name}`;
-    const body = { acceleratorType: 'v5litepod-4', runtimeVersion: 'v2-alpha-tpuv5-lite', labels: its };
-    const response = await fetch(`${stage.stack.restUrl}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`planting ${name}: ${response.status} ${await response.text()}`);
-    stage.note('foreign', `somebody else has a node ${name}`, { resource: `${ZONES[0]}/nodes/${name}` });
-  }
-}

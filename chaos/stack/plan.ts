@@ -1,11 +1,13 @@
 import type { Draws } from '../random.js';
 import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
+import { HOST_DEEDS } from './host-deeds.js';
+import { SLICE_DEEDS } from './slice-deeds.js';
 import { OWN_DEEDS } from './own-deeds.js';
 
 /** How often something is done in a seed, of all kinds together. */
 const DEEDS = 14;
 
-const KINDS: Readonly<Record<string, DeedDo>> = { ...CLOUD_DEEDS, ...OWN_DEEDS };
+const KINDS: Readonly<Record<string, DeedDo>> = { ...CLOUD_DEEDS, ...SLICE_DEEDS, ...HOST_DEEDS, ...OWN_DEEDS };
 export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
 
 export interface PlannedDeed {

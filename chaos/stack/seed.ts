@@ -8,7 +8,7 @@ import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
-import { plantForeign } from './cloud-deeds.js';
+import { plantForeign } from './neighbours.js';
 import { type DrawnJob, drawJobs, POOL_UNITS } from './jobs.js';
 import { resumeAll } from './own-deeds.js';
 import { deedOf, type PlannedDeed, planDeeds } from './plan.js';
@@ -28,7 +28,11 @@ const HARVEST_MS = 1_000;
 const LOOK_AGAIN_MS = 250;
 
 /** One seed on a stack of its own: jobs and disasters, an end to all disasters, time to settle, and the verdict. */
-export async function runSeed(tier: Tier, seed: number, count: number): Promise<SeedResult> {
+export async function runSeed(
+  tier: Tier,
+  seed: number,
+  { jobs: count, isKept }: { readonly jobs: number; readonly isKept: boolean },
+): Promise<SeedResult> {
   const draws = new Draws(seed);
   const listener = await Listener.open();
   const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
@@ -36,19 +40,20 @@ export async function runSeed(tier: Tier, seed: number, count: number): Promise<
   const stack = await PrivateStack.start(tier, seed, quotaText());
   let result: SeedResult | undefined;
   try {
-    const stage = new Stage(stack, tier, jobs);
+    const stage = new Stage({ stack, tier, jobs, listener });
     const harvest = harvesting(stack);
     await plantForeign(stage, draws.part(3));
     await play(stage, plan);
     await settle(stage);
-    const evidence = await gather(stage, seed, [...listener.told, ...harvest.stop()]);
+    const evidence = await gather(stage, seed, () => [...listener.told, ...harvest.stop()]);
     const findings = judge(evidence);
-    if (findings.length > 0) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
-    result = { findings, evidence, directory: findings.length > 0 ? stack.directory : undefined };
+    const keep = isKept || findings.length > 0;
+    if (keep) writeFileSync(join(stack.directory, 'evidence.json'), JSON.stringify(evidence));
+    result = { findings, evidence, directory: keep ? stack.directory : undefined };
     return result;
   } finally {
     await listener.close();
-    await stack.stop(result === undefined || result.findings.length > 0);
+    await stack.stop(result === undefined || result.directory !== undefined);
   }
 }
 
@@ -117,17 +122,19 @@ async function settle(stage: Stage): Promise<void> {
   await hope('nothing is left', isClean, isOver ? left() : 0);
 }
 
-async function gather({ stack, jobs, deeds }: Stage, seed: number, told: readonly Told[]): Promise<Evidence> {
+async function gather({ stack, jobs, deeds }: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
   const { sources } = stack;
+  // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
+  const results = await readResults(sources);
   return {
     seed,
     poolUnits: POOL_UNITS,
     jobs: jobs.map(({ id, slices, hosts, taskRetries }) => ({ id, slices, hosts, taskRetries })),
     deeds,
-    told,
-    cloud: await readJournal(sources),
+    results,
     stored: await readLogs(sources),
-    results: await readResults(sources),
+    told: told(),
+    cloud: await readJournal(sources),
     leases: await readLeases(sources),
   };
 }

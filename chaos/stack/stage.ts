@@ -1,4 +1,5 @@
 import type { Deed, DeedKind } from '../oracle/evidence.js';
+import type { Listener } from '../oracle/listener.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
 import type { Tier } from './tier.js';
@@ -18,6 +19,7 @@ export class Stage {
   readonly stack: PrivateStack;
   readonly tier: Tier;
   readonly jobs: readonly DrawnJob[];
+  readonly listener: Listener;
   readonly deeds: Deed[] = [];
   /** Ids of jobs that were submitted. */
   readonly submitted = new Set<string>();
@@ -26,13 +28,14 @@ export class Stage {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #under = new Set<Promise<void>>();
 
-  constructor(stack: PrivateStack, tier: Tier, jobs: readonly DrawnJob[]) {
+  constructor({ stack, tier, jobs, listener }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'>) {
     this.stack = stack;
+    this.listener = listener;
     this.tier = tier;
     this.jobs = jobs;
   }
 
-  note(kind: DeedKind, text: string, about: Pick<Deed, 'job' | 'resource'> = {}): void {
+  note(kind: DeedKind, text: string, about: Pick<Deed, 'job' | 'resource' | 'process'> = {}): void {
     this.deeds.push({ at: Date.now(), kind, text, ...about });
   }
 

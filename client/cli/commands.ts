@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { registerLifeVerbs } from './life-commands.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import type { ExportFlags } from './verbs/export.js';
 import type { CancelFlags } from './verbs/life.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
@@ -20,6 +21,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerWhy(program, invocation);
   registerLogs(program, invocation);
   registerWait(program, invocation);
+  registerExport(program, invocation);
   registerCancel(program, invocation);
   registerLifeVerbs(program, invocation);
 }
@@ -188,12 +190,39 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
     .addOption(new Option('--host <index>', 'of one host').argParser(wholeNumber(0, 100_000)))
     .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
-    .option('--module <name>', "a set-up module's log instead")
+    .option('--module <name>', "a set-up module's log instead, or a hook's, such as hook-finally")
     .addOption(new Option('--job', 'what jobctl did for the job instead').conflicts(['host', 'attempt', 'module']))
     .addHelpText('after', LOGS_NOTES);
   withConnection(command).action(async (job: string, flags: LogsFlags) => {
     const { logs } = await import('./verbs/logs.js');
     invocation.exitCode = await logs(job, flags);
+  });
+}
+
+const EXPORT_NOTES = `
+Left out: commands, variables and their names, secrets, scripts, logs of hosts, signatures, addresses, and every word that is neither
+jobctl's nor Google's; equal words are replaced by equal ones. Of an installation that encrypts payloads: with --codec-key, and plain then.
+What is not in the file is said in it ("missing") and here. Put it into test/incidents of jobctl's sources: npm test plays it
+(docs/operations.md, "An incident becomes a test").
+
+Examples:
+  jobctl export train-7f3k -o train.json.gz
+  jobctl export train-7f3k | jq .expected
+`;
+
+function registerExport(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('export')
+    .summary('write what happened to a job as a file that replays as a test')
+    .description(
+      "Writes one job's histories, attempt records, outcome and job log as one JSON file, without secrets, for an issue or a test.",
+    )
+    .argument('<job>', "the job's id")
+    .option('-o, --output <file>', 'the file to make, compressed if it ends in .gz; standard output without it')
+    .addHelpText('after', EXPORT_NOTES);
+  withConnection(command).action(async (job: string, flags: ExportFlags) => {
+    const { exportIncident } = await import('./verbs/export.js');
+    invocation.exitCode = await exportIncident(job, flags);
   });
 }
 

@@ -6,9 +6,16 @@ import type { HostTarget } from './port.js';
 
 /** What the guest attributes say of one VM. `unwritten`: its agent has said nothing within the time, or the API did not answer. */
 export type GuestAnswer =
-  | { readonly kind: 'known'; readonly facts: GuestFacts }
+  | { readonly kind: 'known'; readonly facts: GuestFacts; readonly ofNode: NodeKeys }
   | { readonly kind: 'disabled'; readonly message: string }
   | { readonly kind: 'unwritten'; readonly message: string };
+
+/** Host keys of all VMs of a node. A list of VMs may be in another order than that of their addresses (docs/adr/0047). */
+export interface NodeKeys {
+  readonly hostKeys: readonly string[];
+  /** Each VM has written its own. */
+  readonly isComplete: boolean;
+}
 
 const POLL_MS = 2_000;
 
@@ -33,7 +40,7 @@ export class GuestHostKeys {
       const answer = await this.#read(node, ref);
       if ('kind' in answer && answer.kind === 'disabled') return answer;
       const facts = 'hosts' in answer ? answer.hosts[index] : undefined;
-      if (facts && facts.hostKeys.length > 0) return { kind: 'known', facts };
+      if (facts && facts.hostKeys.length > 0) return { kind: 'known', facts, ofNode: nodeKeys(answer) };
       if (Date.now() >= node.deadline) {
         const why = 'error' in answer ? answer.error : 'its agent has written no host key';
         return { kind: 'unwritten', message: `${why} within ${this.#waitMs / 1000} s` };
@@ -50,10 +57,10 @@ export class GuestHostKeys {
   }
 
   /** What they say now, for a host that shows another key than before. */
-  async now(uid: string, ref: MachineRef, index: number): Promise<GuestFacts | undefined> {
+  async now(uid: string, ref: MachineRef): Promise<NodeKeys> {
     this.#nodes.delete(uid);
     const answer = await this.#read({ deadline: 0 }, ref);
-    return 'hosts' in answer ? answer.hosts[index] : undefined;
+    return nodeKeys(answer);
   }
 
   /** One call under way for a node; an answer counts for a poll's time, a complete one for good. */
@@ -63,7 +70,7 @@ export class GuestHostKeys {
     node.askedAt = Date.now();
     node.answer = this.#api.readGuestAttributes(ref).then(
       (answer) => {
-        node.isComplete = answer.kind === 'read' && answer.hosts.every(({ hostKeys }) => hostKeys.length > 0);
+        node.isComplete = nodeKeys(answer).isComplete;
         return answer;
       },
       (error: unknown) => {
@@ -76,6 +83,14 @@ export class GuestHostKeys {
 }
 
 type Answer = GuestAttributes | { readonly error: string };
+
+function nodeKeys(answer: Answer): NodeKeys {
+  const hosts = 'hosts' in answer ? answer.hosts : [];
+  return {
+    hostKeys: hosts.flatMap(({ hostKeys }) => hostKeys),
+    isComplete: 'hosts' in answer && hosts.every(({ hostKeys }) => hostKeys.length > 0),
+  };
+}
 
 interface NodeWatch {
   readonly deadline: number;

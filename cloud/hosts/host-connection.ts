@@ -1,3 +1,4 @@
+import { shellQuote } from '../../domain/shell-quote.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { afterMark } from './output-streams.js';
@@ -62,6 +63,12 @@ export class RunnerHostConnection implements HostConnection {
   ): Promise<readonly ModuleOutcome[]> {
     const context = { runner: this.#runner, where: this.#link.where, fetch: this.#fetch };
     return applyModules(context, plans, listener, signal);
+  }
+
+  async workerNumber(): Promise<number | undefined> {
+    const { stdout } = await this.#link.exec(ASK_WORKER_NUMBER);
+    const said = /\r?\n\r?\n(\d+)\s*$/.exec(stdout.toString())?.[1];
+    return said === undefined ? undefined : Number(said);
   }
 
   async forgetModules(names: readonly string[]): Promise<void> {
@@ -138,3 +145,10 @@ function notFenced(answer: StartAnswer): RunStatus {
   if (answer.kind === 'fenced') throw new Error(`on-host runner: 'fenced ${answer.epoch}' answers a start only`);
   return answer;
 }
+
+/** By bash, which every command needs: an image may have no curl. What JAX numbers its processes by on a TPU VM. */
+const ASK_WORKER_NUMBER = `exec timeout -k 1 5 bash -c ${shellQuote(`place=\${GCE_METADATA_HOST:-169.254.169.254}
+case $place in *:*) port=\${place##*:} place=\${place%:*} ;; *) port=80 ;; esac
+exec 3<> "/dev/tcp/$place/$port" || exit 1
+printf "GET /computeMetadata/v1/instance/attributes/agent-worker-number HTTP/1.0\\r\\nHost: %s\\r\\nMetadata-Flavor: Google\\r\\n\\r\\n" "$place" >&3
+exec cat <&3`)} 2> /dev/null`;

@@ -76,6 +76,25 @@ export interface RunRequest {
   readonly container?: RunContainer;
   /** What to wait for before the start. Absent: nothing. */
   readonly accelerator?: AcceleratorCheck;
+  /** Absent: the host writes none. */
+  readonly sign?: SignOfLife;
+  /** Runs before the command hears that it is preempted, once per run. Absent: nothing does. */
+  readonly preemptionHook?: { readonly script: string; readonly timeoutMs: number };
+  /** Without a word of a worker for this long the host ends the run itself, with hook and `graceMs`. Absent: never. */
+  readonly maxUnattendedMs?: number;
+  /** The host ends the run itself when it has lasted for this long. Absent: never. */
+  readonly limitMs?: number;
+  /** Of the ends that the host makes itself. Absent: 0. */
+  readonly graceMs?: number;
+}
+
+/** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
+export interface SignOfLife {
+  /** Takes a POST (`StorePort.uploadUrl`). */
+  readonly url: string;
+  /** `nobody`: over `http:`, where no credentials are sent. */
+  readonly as: 'service-account' | 'nobody';
+  readonly everyMs: number;
 }
 
 /** An accelerator serves one process: whoever still has it is waited for, and then named. */
@@ -109,6 +128,8 @@ export type RunStatus =
       readonly quietMs?: number;
       /** How the host was then. Absent: it could not say. */
       readonly host?: HostCondition;
+      /** The host ended it: by `maxUnattendedMs` or `limitMs`. Absent: it did not. */
+      readonly endedBy?: 'unattended' | 'limit';
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
@@ -154,6 +175,8 @@ export interface HostConnection {
     listener: SetUpListener,
     signal: AbortSignal,
   ): Promise<readonly ModuleOutcome[]>;
+  /** Which worker of its slice the host says it is, from 0. Undefined where it has no metadata server that says so. */
+  workerNumber(): Promise<number | undefined>;
   /** These modules are made anew at the next call, whatever stands on the host. */
   forgetModules(names: readonly string[]): Promise<void>;
   /** Idempotent: a second start of one run id changes nothing and answers with its status. `fenced` if the host knows a greater epoch of the job. */

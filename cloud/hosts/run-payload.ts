@@ -1,6 +1,6 @@
 import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
-import type { AcceleratorCheck, HostTarget, RunRequest } from './port.js';
+import type { AcceleratorCheck, HostTarget, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 
 /** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
@@ -28,6 +28,7 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
     exportLines(others),
     container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
     script,
+    request.preemptionHook?.script ?? '',
   ].map((text) => Buffer.from(text));
   const sizes = parts.map(({ length }) => String(length));
   return { words: ['start', runId, job, String(epoch), ...sizes], stdin: Buffer.concat(parts) };
@@ -46,14 +47,32 @@ function jobOfRun(runId: string): string {
   return runId.replace(/-a\d+$/, '');
 }
 
-function planOf({ accelerator = NO_DEVICES }: RunRequest, container: string | undefined): string {
+function planOf(request: RunRequest, container: string | undefined): string {
+  const { accelerator = NO_DEVICES, sign, preemptionHook, maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
+    ...(sign === undefined ? [] : signSettings(sign)),
+    `hook_ms=${Math.ceil(preemptionHook?.timeoutMs ?? 0)}`,
+    `unattended_ms=${Math.ceil(maxUnattendedMs)}`,
+    `limit_ms=${Math.ceil(limitMs)}`,
+    `grace_ms=${Math.ceil(graceMs)}`,
   ];
   return `${[...settings, container ?? 'container='].join('\n')}\n`;
+}
+
+/** The first sign comes after a twelfth of the time between two: 10 s. */
+function signSettings({ url, as, everyMs }: SignOfLife): string[] {
+  if (/[\s"\\]/.test(url))
+    throw new RangeError('URL of a sign of life: it has a space, a quote or a backslash; encode them');
+  return [
+    `sign_url=${shellQuote(url)}`,
+    `sign_as=${as}`,
+    `sign_every=${everyMs / 1000}`,
+    `sign_after=${everyMs / 12_000}`,
+  ];
 }
 
 /** Ours come last: of an option that is given twice docker takes the last. */

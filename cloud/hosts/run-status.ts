@@ -50,6 +50,7 @@ export function parseState(line: string): StartAnswer {
         isStopped: fields[5] === 'stopped',
         ...quietMs(6),
         ...hostCondition(fields[7]),
+        ...(fields[8] === 'unattended' || fields[8] === 'limit' ? { endedBy: fields[8] } : {}),
       };
     }
     case 'orphaned':

@@ -59,8 +59,13 @@ export class StoredHostKeys implements HostKeyPins {
     if (record === undefined && wasKnown) return true;
     if (record?.publicKey === publicKey && this.#isTrusted(record)) return true;
     if (!target.ref) return false;
-    const facts = await this.#guest.now(target.uid, target.ref, target.index);
-    if (facts?.hostKeys.includes(publicKey) !== true) return false;
+    const { hostKeys, isComplete } = await this.#guest.now(target.uid, target.ref);
+    if (!hostKeys.includes(publicKey)) {
+      if (record !== undefined || isComplete || hostKeys.length === 0) return false;
+      throw new HostUnreachable(
+        `host ${target.index} of node ${target.ref.name}: not all of its VMs have written their host keys; try again`,
+      );
+    }
     const user = record?.user;
     const letIn = user === undefined ? {} : { user };
     await this.#replace(target, { publicKey, source: 'guest-attributes', at: Date.now(), ...letIn });
@@ -80,7 +85,7 @@ export class StoredHostKeys implements HostKeyPins {
     const answer = ref
       ? await this.#guest.of(uid, ref, index)
       : ({ kind: 'disabled', message: 'it is no VM of a node' } as const);
-    if (answer.kind === 'known') return { publicKeys: answer.facts.hostKeys, source: 'guest-attributes' };
+    if (answer.kind === 'known') return { publicKeys: answer.ofNode.hostKeys, source: 'guest-attributes' };
     if (!this.#isGuestRequired) return undefined;
     const message =
       `host ${index} of node ${ref?.name ?? uid}: its host key is not in its guest attributes (${answer.message}), ` +

@@ -20,7 +20,8 @@ export interface WatchOptions {
 
 /** `unanswered`: ask again; removing may be repeated. `gone`: nothing of that name existed. */
 export type RemoveAnswer =
-  | { readonly kind: 'accepted' }
+  /** `operation`: for `removal`. Absent: the machines were being deleted already. */
+  | { readonly kind: 'accepted'; readonly operation?: string }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'unanswered'; readonly message: string };
@@ -51,6 +52,11 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
    * are not deleted: the answer is `refused`.
    */
   remove(ref: RefOf<K>, owner: Owner): Promise<RemoveAnswer>;
+  /**
+   * The provider's own word of what became of a removal: with it one `missing` is evidence (docs/adr/0051). `unknown`: it failed,
+   * or the provider has forgotten it.
+   */
+  removal(operation: string): Promise<'under way' | 'done' | 'unknown'>;
   /**
    * Everything of `owner` in one account (`MachineKind.account`), resources that are being deleted included.
    * @throws CloudUnavailable also if only a part could be listed

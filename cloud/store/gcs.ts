@@ -199,6 +199,11 @@ class GcsStore implements StorePort {
     return `${this.#endpoint()}/download/storage/v1/b/${path}?alt=media`;
   }
 
+  uploadUrl(name: string): string {
+    const query = `uploadType=media&name=${encodeURIComponent(name)}`;
+    return `${this.#endpoint()}/upload/storage/v1/b/${encodeURIComponent(this.bucket)}/o?${query}`;
+  }
+
   async signedUrl(name: string, forMs: number): Promise<string | undefined> {
     if (this.#options.endpoint?.startsWith('http:')) return undefined;
     const file = await this.#file(name);

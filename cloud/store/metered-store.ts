@@ -22,6 +22,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     list: (...args) => metered('list', store.list(...args)),
     remove: (...args) => metered('remove', store.remove(...args)),
     downloadUrl: (name) => store.downloadUrl(name),
+    uploadUrl: (name) => store.uploadUrl(name),
     signedUrl: (...args) => metered('signedUrl', store.signedUrl(...args)),
   };
 }

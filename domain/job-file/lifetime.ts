@@ -10,7 +10,12 @@ export const DEFAULT_STOP_SECONDS = 8 * 3600;
 /** The shortest `timeouts.no_output`: within less a host may not have been asked. */
 export const LEAST_NO_OUTPUT_SECONDS = 5;
 
-type Lifetime = Pick<JobSpec, 'keep' | 'loop' | 'timeouts'>;
+/** How long a command runs on with no worker speaking to its host, where `max_unattended` says nothing: a long weekend. */
+export const DEFAULT_UNATTENDED_SECONDS = 72 * 3600;
+/** Shorter than this a worker that is restarted would cost commands. */
+export const LEAST_UNATTENDED_SECONDS = 60;
+
+type Lifetime = Pick<JobSpec, 'keep' | 'loop' | 'timeouts' | 'maxUnattended'>;
 
 /** What of a job goes on beyond one end of its command: `keep`, `loop` (JobMan's `job.loop` too) and `timeouts`. */
 export function resolveLifetime(form: JobFile, report: Report): Lifetime {
@@ -18,11 +23,23 @@ export function resolveLifetime(form: JobFile, report: Report): Lifetime {
   const timeouts = resolveTimeouts(form, report);
   const loop = form.loop ?? form.job?.loop ?? false;
   if (loop && !form.command) report.warnings.push('loop: there is no command that could run again');
+  if (loop && form.command?.restart_on)
+    report.warnings.push('command.restart_on: loop starts the command again whatever its exit code');
   return {
     ...(keep === undefined ? {} : { keep }),
     ...(loop ? { loop } : {}),
     ...(timeouts === undefined ? {} : { timeouts }),
+    ...resolveUnattended(form, report),
   };
+}
+
+function resolveUnattended({ max_unattended: value }: JobFile, report: Report): Pick<Lifetime, 'maxUnattended'> {
+  if (given(value) === undefined) return {};
+  if (value === 'never') return { maxUnattended: value };
+  const seconds = secondsOf(value ?? NaN);
+  if (!(seconds >= LEAST_UNATTENDED_SECONDS))
+    report.wrong(['max_unattended'], value, `shorter than ${LEAST_UNATTENDED_SECONDS} s`, 'such as 72h, or never');
+  return { maxUnattended: seconds };
 }
 
 function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
@@ -36,7 +53,7 @@ function resolveKeep({ keep }: JobFile, report: Report): JobSpec['keep'] {
 
 function resolveTimeouts(form: JobFile, report: Report): JobSpec['timeouts'] {
   const { timeouts } = form;
-  const entries = (['stop', 'queue', 'provision', 'setup', 'run'] as const).flatMap((key) => {
+  const entries = (['stop', 'queue', 'provision', 'setup', 'run', 'unreachable'] as const).flatMap((key) => {
     const value = given(timeouts?.[key]);
     if (value === undefined) return [];
     if (!(secondsOf(value) > 0)) report.wrong(['timeouts', key], value, 'no time to wait', 'such as 2h');

@@ -1,3 +1,4 @@
+import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
 import type { ResolvedRequest } from '../machine-kinds/kind.js';
@@ -43,7 +44,7 @@ export interface ResolveOptions {
 }
 
 /** Retry budgets of a file that names none. */
-export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0 };
+export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
 /** Seconds between SIGTERM and SIGKILL where the file has no `grace`. */
 export const DEFAULT_GRACE_SECONDS = 30;
 /** Bastion's default: the lowest. */
@@ -116,6 +117,8 @@ function resolveForm(
   const env = resolveEnv(form, report);
   const secrets = resolveSecrets(form, report);
   const lifetime = resolveLifetime(form, report);
+  const graceSeconds = secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS);
+  const hooks = resolveHooks(form.hooks, { hasCommand: command !== undefined, graceSeconds }, report);
   const notify = resolveNotify(form.notify, report);
   if (found === undefined) return undefined;
   return {
@@ -131,13 +134,15 @@ function resolveForm(
     ...(remoteUser === undefined ? {} : { remoteUser }),
     ...(ssh === undefined ? {} : { ssh }),
     ...(command === undefined ? {} : { command }),
-    graceSeconds: secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS),
+    graceSeconds,
     retries: {
       preemption: form.retries?.preemption ?? DEFAULT_RETRIES.preemption,
       infrastructure: form.retries?.infrastructure ?? DEFAULT_RETRIES.infrastructure,
       task: form.retries?.task ?? DEFAULT_RETRIES.task,
+      requested: form.retries?.requested ?? DEFAULT_RETRIES.requested,
     },
     ...lifetime,
+    ...(hooks === undefined ? {} : { hooks }),
     ...(notify.length === 0 ? {} : { notify }),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
 import type { Problem } from '../problem.js';
@@ -30,6 +31,7 @@ const retries = section({
   preemption: wholeNumber(0, 10_000).nullish(),
   infrastructure: wholeNumber(0, 10_000).nullish(),
   task: wholeNumber(0, 10_000).nullish(),
+  requested: wholeNumber(0, 10_000).nullish().describe('Starts that command.restart_on may ask for.'),
 });
 
 const notifyTarget = section({
@@ -62,6 +64,11 @@ const timeouts = section({
     .union([duration(), z.literal(false)], { error: 'a duration of 5s or more, such as 30m' })
     .nullish()
     .describe('How long it may print nothing on any of its hosts, in one attempt; 5s or more.'),
+  unreachable: duration()
+    .nullish()
+    .describe(
+      'How long a host may not answer before its slice is replaced, if nothing else proves it dead; 6h without it.',
+    ),
 });
 
 const schema = section({
@@ -77,6 +84,11 @@ const schema = section({
   keep: keep.nullish().describe('Whether the slices stay when the command has ended.'),
   loop: flag().nullish().describe('Run the command again whenever it has ended.'),
   timeouts: timeouts.nullish().describe('How long the job may be in a phase.'),
+  hooks: hooksForm().nullish().describe('Scripts that run on the hosts at moments of the job.'),
+  max_unattended: z
+    .union([duration(), z.literal('never')], { error: 'a duration such as 72h, or never' })
+    .nullish()
+    .describe('How long the command may run with no worker speaking to its host; 72h without it.'),
   notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
   ...requestForms(),
@@ -112,7 +124,6 @@ export function jobFileJsonSchema(): Record<string, unknown> {
  * the key and do nothing would break a promise silently.
  */
 export const LATER_KEYS: Readonly<Record<string, string>> = {
-  hooks: 'trap SIGTERM in the command',
   atomic: 'slices are asked for one by one, and the job starts when all of them are there',
   ...Object.fromEntries(
     REQUEST_SECTIONS.flatMap(({ name, laterKeys }) =>

@@ -151,6 +151,8 @@ export interface MachineKind<
    * @param zone such as us-central1-a; the region's price is taken
    */
   usdPerHour(spec: Request & Slices, zone: string | undefined, pricing: Pricing | 'any'): number | undefined;
+  /** Equal for requests whose hosts, in one place, are reached over the same network and through the same firewall. */
+  route(spec: Request): string;
   /** Variables of the kind, weaker than the job's own `env`. */
   environment(spec: Request, slices: AttemptSlices): Readonly<Record<string, string>>;
 

@@ -1,28 +1,32 @@
 import { z } from 'zod';
 import type { SliceType } from '../machine-kinds/kind.js';
-import { section, text } from '../job-file/fields.js';
+import { section, text, wholeNumber } from '../job-file/fields.js';
 import type { Report } from '../job-file/report.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
+import { hostIndexes } from './host-indexes.js';
 import { environmentOf, type ModuleSpecs } from './registry.js';
 
 export interface CommandSpec {
   /** For `bash -lc`; dotted references are replaced, every other `$..` is the shell's. */
   readonly run: string;
   readonly hosts: 'all' | readonly number[];
+  /** Exit codes with which the command asks to be started again, 1 to 255. Absent: none. */
+  readonly restartOn?: readonly number[];
 }
 
-const hostIndex = () => z.int({ error: 'the index of a host' });
-const hostIndexes = () =>
-  z.union([hostIndex(), z.array(hostIndex()), z.literal('all')], {
-    error: 'the index of one host, a list of indexes, or all',
-  });
 export const commandForm = () =>
   section({
     run: text().nullish().describe('Runs under bash -lc on the chosen hosts; ${section.key} is replaced.'),
     cmd: text().nullish().describe('The same as run.'),
     workers: hostIndexes().nullish().describe('2 is the one host with index 2; a list; all (default).'),
+    restart_on: z
+      .union([exitCode(), z.array(exitCode())], { error: 'an exit code from 1 to 255, or a list of such' })
+      .nullish()
+      .describe('Exit codes that mean "start me again"; retries.requested says how often.'),
   });
+
+const exitCode = () => wholeNumber(1, 255);
 
 type CommandSection = z.infer<ReturnType<typeof commandForm>>;
 
@@ -41,7 +45,10 @@ export function resolveCommand(
     report.missing(['command', 'run'], 'such as run: python3 train.py');
   }
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
-  return run && modules.includes('command') ? { run, hosts } : undefined;
+  const restartOn = [section.restart_on ?? []].flat();
+  return run && modules.includes('command')
+    ? { run, hosts, ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }) }
+    : undefined;
 }
 
 function resolveHosts(
@@ -77,8 +84,12 @@ type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly co
  * @returns undefined for a job without a command
  */
 export function commandScript(job: Runnable): string | undefined {
-  return job.command && `${bundleLines(job)}${environmentLines(job)}${job.command.run}`;
+  return job.command && besideCommand(job, job.command.run);
 }
+
+/** A script that runs where and as the command does. */
+export const besideCommand = (job: Runnable, run: string): string =>
+  `${bundleLines(job)}${environmentLines(job)}${run}`;
 
 /** A container starts in its `workdir` if it has one, else in the bundle. */
 function bundleLines(job: Runnable): string {

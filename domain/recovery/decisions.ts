@@ -7,6 +7,11 @@ export interface Decisions {
     | { readonly do: 'look directly' }
     | { readonly do: 'wait, look again' }
     | { readonly do: 'report loss'; readonly cause: 'preempted' | 'failed' };
+  'host silent':
+    | { readonly do: 'keep' }
+    /** Directly, and then the same question once more. */
+    | { readonly do: 'look at node' }
+    | { readonly do: 'report loss'; readonly cause: 'preempted' | 'failed' };
   'command ended':
     | { readonly do: 'look at slices'; readonly patience: 'none' | 'shutdown' }
     | { readonly do: 'report end' }

@@ -20,6 +20,16 @@ export const FACTS = {
       'wrong host key',
     ],
   },
+  /** A host has not answered for a while. Its slice was not seen to be lost. */
+  'host silent': {
+    /** Its own sign of life in the store. `never`: it has none, or has not shown that it may renew it. */
+    sign: ['fresh', 'stale', 'never', 'store silent'],
+    /** Other hosts on the same route, of whichever job. */
+    others: ['silent', 'answer', 'answer, with fresh signs'],
+    silence: ['within timeouts.unreachable', 'longer'],
+    /** The API's word. `no word`: it does not answer, or says something else than READY, which is judged as `slice seen`. */
+    node: ['not looked at', 'ready', 'warned', 'no word'],
+  },
   /** A worker knows how the command ended on the hosts, or that no host has printed anything for `timeouts.no_output`. */
   'command ended': {
     hosts: [
@@ -95,6 +105,8 @@ export const FACTS = {
       'ended before',
       'code 0',
       'another code',
+      /** One of `command.restart_on`. */
+      'restart code',
       'run time over',
       'silent',
       'set-up time over',
@@ -109,6 +121,7 @@ export const FACTS = {
     preemption: ['left', 'spent'],
     infrastructure: ['left', 'spent'],
     task: ['left', 'spent'],
+    requested: ['left', 'spent'],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
 

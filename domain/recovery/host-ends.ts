@@ -103,7 +103,7 @@ export function shutDownEnd(ends: readonly HostEnd[]): CommandEnd {
 }
 
 /** A shell that waited for a process which a signal ended exits with 128 and the signal's number. */
-function endedByOthers(ends: readonly HostEnd[]): boolean {
+export function endedByOthers(ends: readonly HostEnd[]): boolean {
   return ends.some((end) => {
     if (end.kind !== 'failed' || end.isStopped) return false;
     return ENDING.some(({ name, number }) => end.signal === name || end.code === 128 + number);

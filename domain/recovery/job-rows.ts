@@ -3,6 +3,7 @@ import type { Rows } from './row.js';
 
 /** Ends that a repeated command may mend, on the task's account. */
 const OF_THE_TASK = ['another code', 'run time over', 'silent'] as const;
+const OF_A_LOOP = [...OF_THE_TASK, 'restart code'] as const;
 const RUNS = { lease: 'stands', command: 'ended' } as const;
 const NO_RESTART = { restart: 'not asked for' } as const;
 
@@ -104,7 +105,7 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
     {
       name: 'a restart was accepted, whatever the attempt came to',
       when: {
-        end: ['code 0', ...OF_THE_TASK, 'set-up time over', 'run lost', 'module failed', 'host bad', 'worker failed'],
+        end: ['code 0', ...OF_A_LOOP, 'set-up time over', 'run lost', 'module failed', 'host bad', 'worker failed'],
         restart: 'asked for',
       },
       decision: { do: 'keep' },
@@ -112,12 +113,12 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
     { name: 'the command is done', when: { end: 'code 0', ...NO_RESTART, loop: 'none' }, decision: { do: 'succeed' } },
     {
       name: 'a command that loops has ended',
-      when: { end: ['code 0', ...OF_THE_TASK], ...NO_RESTART, loop: 'again' },
+      when: { end: ['code 0', ...OF_A_LOOP], ...NO_RESTART, loop: 'again' },
       decision: { do: 'loop' },
     },
     {
       name: 'a command that loops ends at once, again and again',
-      when: { end: ['code 0', ...OF_THE_TASK], ...NO_RESTART, loop: 'gives up' },
+      when: { end: ['code 0', ...OF_A_LOOP], ...NO_RESTART, loop: 'gives up' },
       decision: { do: 'fail', by: 'task', loop: true },
     },
     {
@@ -129,6 +130,16 @@ export const JOB_ROWS: Pick<Rows, 'step due' | 'attempt ended'> = {
       name: 'the command failed, and the budget is spent',
       when: { end: OF_THE_TASK, ...NO_RESTART, loop: 'none', task: 'spent' },
       decision: failed('task'),
+    },
+    {
+      name: 'the command asks for another start by its exit code',
+      when: { end: 'restart code', ...NO_RESTART, loop: 'none', requested: 'left' },
+      decision: retry('requested', 'nothing'),
+    },
+    {
+      name: 'the command asks for another start, and the budget is spent',
+      when: { end: 'restart code', ...NO_RESTART, loop: 'none', requested: 'spent' },
+      decision: outOf('requested'),
     },
     { name: 'timeouts.setup is over', when: { end: 'set-up time over', ...NO_RESTART }, decision: failed('task') },
     { name: 'a module fails', when: { end: 'module failed', ...NO_RESTART }, decision: failed('task') },

@@ -160,7 +160,12 @@ export const configureRequest = z.strictObject({
   queuedState: z.enum(['WAITING_FOR_RESOURCES', 'ACCEPTED']).optional(),
   othersOnPreemption: z.enum(['kept', 'preempted']).optional(),
   recycleAddresses: z.boolean().optional(),
-  missingWorkers: z.array(z.strictObject({ ...onNodes, workers: z.array(z.number().int().min(0)) })).optional(),
+  missingWorkers: z
+    .array(
+      z.strictObject({ ...onNodes, workers: z.array(z.number().int().min(0)), keepsPlace: z.boolean().optional() }),
+    )
+    .optional(),
+  endpointOrders: z.array(z.strictObject({ ...onNodes, order: z.array(z.number().int().min(0)) })).optional(),
   bootFailures: z.array(z.strictObject({ ...onNodes, message: z.string().optional() })).optional(),
   guestAttributes: z
     .array(z.strictObject({ ...onNodes, afterMs: ms.optional(), forbidden: z.boolean().optional() }))

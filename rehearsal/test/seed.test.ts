@@ -66,6 +66,22 @@ describe('faults that the core knows', () => {
     assert.equal(c.node('whole').resource.networkEndpoints.length, 4);
   });
 
+  it('a worker may be in its place without an address, and the endpoints of new nodes in another order than their workers', () => {
+    const c = new PureCloud({
+      missingWorkers: [{ nameMatches: 'gap$', workers: [1], keepsPlace: true }],
+      endpointOrders: [{ nameMatches: 'mixed$', order: [2, 0] }],
+    });
+    for (const id of ['gap', 'mixed']) c.create(id, { acceleratorType: 'v5litepod-16' });
+    const addresses = (id: string): readonly unknown[] => c.node(id).hosts.map(({ address }) => address);
+    const shown = (id: string): readonly unknown[] =>
+      c.node(id).resource.networkEndpoints.map((endpoint) => endpoint['ipAddress']);
+    assert.deepEqual(shown('gap'), addresses('gap').with(1, undefined));
+    assert.deepEqual(
+      shown('mixed'),
+      [2, 0, 1, 3].map((worker) => addresses('mixed')[worker]),
+    );
+  });
+
   it('an address that was freed last is given out first when addresses are recycled, else not soon', () => {
     for (const recycleAddresses of [true, false]) {
       const c = new PureCloud({ recycleAddresses });

@@ -55,6 +55,12 @@ describe('a TPU VM that is preempted', () => {
     assert.equal(isOver, false);
     await cloud.admin('clock', { stepMs: 600_000 });
     await cloud.nodeBecomes('silent', 'PREEMPTED');
-    await until('the connection to end with the node', () => isOver);
+    await until('its VMs to be killed', async () =>
+      (await cloud.journal()).some(({ kind, subject }) => kind === 'vm-kill' && subject.endsWith('/silent')),
+    );
+    // Its address answers nobody any more, and still nothing ends what was open: a client finds out by its own keepalive.
+    assert.equal((await ssh(place, 'true')).code, 255);
+    assert.equal(isOver, false);
+    shell.kill('SIGKILL');
   });
 });

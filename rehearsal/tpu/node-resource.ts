@@ -22,12 +22,6 @@ export interface NewNode {
 /** The node as it is first seen: CREATING, with its endpoints, those that a fault hides left out. */
 export function makeNode({ name, request, accelerator, hosts, now, random, settings }: NewNode): NodeResource {
   const network = asObject(request['networkConfig']);
-  const missing = settings.missingWorkers.find((rule) => matches(rule.nameMatches, name))?.workers ?? [];
-  const endpoints = hosts.map((host) => ({
-    ipAddress: host.address,
-    port: 8470,
-    ...(network['enableExternalIps'] === true ? { accessConfig: { externalIp: host.address } } : {}),
-  }));
   return {
     ...request,
     name,
@@ -40,13 +34,31 @@ export function makeNode({ name, request, accelerator, hosts, now, random, setti
     },
     createTime: new Date(now).toISOString(),
     networkConfig: { network: 'default', subnetwork: 'default', ...network },
-    networkEndpoints: endpoints.filter((_, index) => !missing.includes(index)),
+    networkEndpoints: endpointsOf(name, hosts, network['enableExternalIps'] === true, settings),
     labels: request['labels'] ?? {},
     metadata: request['metadata'] ?? {},
     health: 'HEALTHY',
     // gcloud drops a node whose version is missing or starts with V1 (facts/cloud-tpu.md 1.3).
     apiVersion: 'V2',
   };
+}
+
+/** By worker, as gcloud reads the list, but for what faults do to it. Nobody wrote down that Google keeps that order. */
+function endpointsOf(
+  name: string,
+  hosts: readonly HostRecord[],
+  areExternal: boolean,
+  { missingWorkers, endpointOrders }: Settings,
+): readonly JsonObject[] {
+  const missing = missingWorkers.find((rule) => matches(rule.nameMatches, name));
+  const order = endpointOrders.find((rule) => matches(rule.nameMatches, name))?.order ?? [];
+  const workers = [...new Set([...order.filter((worker) => worker < hosts.length), ...hosts.keys()])];
+  return workers.flatMap((worker): readonly JsonObject[] => {
+    const address = hosts[worker]?.address ?? '';
+    const entry = { ipAddress: address, port: 8470, ...(areExternal && { accessConfig: { externalIp: address } }) };
+    if (missing?.workers.includes(worker) !== true) return [entry];
+    return missing.keepsPlace === true ? [{ port: 8470 }] : [];
+  });
 }
 
 // Sequential ids would clash with the known_hosts entries that gcloud builds from them.

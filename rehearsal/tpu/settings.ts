@@ -52,6 +52,8 @@ export interface Settings {
   readonly recycleAddresses: boolean;
   /** Workers that new nodes' networkEndpoints lack. */
   readonly missingWorkers: readonly MissingWorkers[];
+  /** New nodes whose networkEndpoints are not in the order of their workers. */
+  readonly endpointOrders: readonly EndpointOrder[];
   /** Nodes that come to nothing when they should become READY. */
   readonly bootFailures: readonly BootFailure[];
   /** Nodes whose guest attributes come late, or not at all. */
@@ -64,6 +66,12 @@ interface OnNodes {
 }
 export interface MissingWorkers extends OnNodes {
   readonly workers: readonly number[];
+  /** Their entries are there, without an address. */
+  readonly keepsPlace?: boolean | undefined;
+}
+export interface EndpointOrder extends OnNodes {
+  /** Which worker is at each place of the list. Those that it does not name follow. */
+  readonly order: readonly number[];
 }
 export interface BootFailure extends OnNodes {
   readonly message?: string | undefined;
@@ -97,6 +105,7 @@ export const DEFAULT_SETTINGS: Settings = {
   othersOnPreemption: 'kept',
   recycleAddresses: false,
   missingWorkers: [],
+  endpointOrders: [],
   bootFailures: [],
   guestAttributes: [],
 };

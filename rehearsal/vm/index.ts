@@ -107,6 +107,7 @@ async function serve(
     await metadata?.close();
     throw error;
   });
+  let isDark = false;
   return {
     ...hostFaults(machine, server),
     get hostKey() {
@@ -124,14 +125,15 @@ async function serve(
       setTimeout(() => terminateAll(machine.current), UNTIL_SIGTERM_MS).unref();
     },
     async cutPower(ssh) {
-      if (ssh === 'silent') server.setReachable(false);
+      isDark = ssh === 'silent';
+      if (isDark) server.setReachable(false);
       await machine.switchOff();
       if (ssh !== 'silent') await server.close();
     },
     async kill() {
       // The processes first: a client that sees its connection end may look for them at once.
       await machine.switchOff();
-      await Promise.all([server.close(), metadata?.close()]);
+      await Promise.all([server.close(isDark ? 'silent' : 'cut'), metadata?.close()]);
     },
   };
 }

@@ -26,8 +26,8 @@ export interface SshServer {
   setRefusing(isRefusing: boolean): void;
   /** What a new connection, and each of its sessions, waits for its first answer, ms; 0: nothing. */
   setDelay(delayMs: number): void;
-  /** Closes the listener and cuts every connection. */
-  close(): Promise<void>;
+  /** Closes the listener and cuts every connection. `silent`: they are left without an end, as by a host without power. */
+  close(connections?: 'cut' | 'silent'): Promise<void>;
 }
 
 interface Faults {
@@ -71,12 +71,25 @@ export async function startSshServer(plan: SshServerPlan, host: LoginHost): Prom
       if (isRefusing) for (const socket of sockets) socket.resetAndDestroy();
     },
     setDelay: (delayMs) => void (faults.delayMs = delayMs),
-    async close() {
+    async close(connections = 'cut') {
+      const closed = new Promise((resolve) => listener.close(resolve));
+      if (connections === 'silent') return leave(sockets);
       for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => listener.close(resolve));
+      await closed;
     },
   };
 }
+
+function leave(sockets: ReadonlySet<Socket>): void {
+  for (const socket of sockets) {
+    setSilent(socket, true);
+    socket.unref();
+    setTimeout(() => socket.destroy(), FORGET_MS).unref();
+  }
+}
+
+/** Whoever was at the other end has given up by then, which a silent connection does not hear. */
+const FORGET_MS = 15 * 60_000;
 
 function setSilent(socket: Socket, isSilent: boolean): void {
   if (isSilent) {

@@ -14,21 +14,33 @@ const MISSING: Condition = { kind: 'missing' };
 const REQUEST_LEFT: Condition = { kind: 'missing', isRequestLeft: true };
 const WAITING: Condition = { kind: 'waiting', detail: 'WAITING_FOR_RESOURCES' };
 const READY: Condition = { kind: 'ready', uid: '1', hosts: [] };
+const DELETING: Condition = { kind: 'deleting' };
 const FOREIGN: Condition = { kind: 'foreign', message: "somebody else's" };
 const AWAY = new CloudUnavailable('UNAVAILABLE');
 
+const OPERATION = 'operation-1';
+const BY_OPERATION: RemoveAnswer = { kind: 'accepted', operation: OPERATION };
+
 type Answer = Condition | Error;
+type RemovalWord = Awaited<ReturnType<Machines['removal']>>;
 
 /** A provider that gives these answers, one a call, whichever way it is asked. A call too many fails the test. */
 class Scripted implements Machines {
   readonly asked: (Owner & { readonly generation?: number })[] = [];
   readonly removed: Owner[] = [];
   readonly #answers: Answer[];
-  readonly #removal: RemoveAnswer;
+  readonly #removals: RemoveAnswer[];
+  readonly #words: (RemovalWord | Error)[];
 
-  constructor(answers: readonly Answer[], removal: RemoveAnswer = { kind: 'accepted' }) {
+  /** @param words about a removal's operation, one a question. Of them and of the removals the last one stands for ever. */
+  constructor(
+    answers: readonly Answer[],
+    removals: readonly RemoveAnswer[] = [{ kind: 'accepted' }],
+    words: readonly (RemovalWord | Error)[] = [],
+  ) {
     this.#answers = [...answers];
-    this.#removal = removal;
+    this.#removals = [...removals];
+    this.#words = [...words];
   }
   get left(): number {
     return this.#answers.length;
@@ -44,12 +56,20 @@ class Scripted implements Machines {
   }
   async remove(_ref: unknown, owner: Owner): Promise<RemoveAnswer> {
     this.removed.push(owner);
-    return this.#removal;
+    return next(this.#removals);
+  }
+  async removal(operation: string): Promise<RemovalWord> {
+    assert.equal(operation, OPERATION);
+    const word = next(this.#words);
+    if (word instanceof Error) throw word;
+    return word;
   }
   create = () => assert.fail('nothing is created here');
   listOwned = () => assert.fail('nothing is listed here');
   close = async (): Promise<void> => undefined;
 }
+
+const next = <T>(left: T[]): T => (left.length > 1 ? left.shift() : left[0]) ?? assert.fail('nothing is left to say');
 
 const inActivity = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
 
@@ -106,6 +126,10 @@ describe('deleting a slice until it is gone', function () {
       removals: 0,
     },
     'a request whose machines are gone is still removed': { answers: [REQUEST_LEFT, MISSING, MISSING], removals: 1 },
+    'what is being deleted is not removed again': {
+      answers: [READY, DELETING, DELETING, MISSING, MISSING],
+      removals: 1,
+    },
     'what belongs to somebody else is left alone': { answers: [FOREIGN], removals: 0 },
     'what turns out to be somebody else’s is left alone from then on': { answers: [READY, FOREIGN], removals: 1 },
   };
@@ -115,6 +139,42 @@ describe('deleting a slice until it is gone', function () {
       assert.deepEqual([left, removed.length], [0, removals]);
       // The job alone counts: a slice of an earlier generation under this name is its own too.
       for (const asking of [...asked, ...removed]) assert.deepEqual(asking, owner);
+    });
+  }
+
+  interface WordCase {
+    readonly answers: readonly Answer[];
+    readonly words: readonly (RemovalWord | Error)[];
+    readonly removals?: readonly RemoveAnswer[];
+  }
+  const words: Record<string, WordCase> = {
+    'missing once is gone when the provider says that the removal is done': {
+      answers: [READY, MISSING],
+      words: ['under way', AWAY, 'done'],
+    },
+    'a removal that is done says nothing of what is still seen': {
+      answers: [READY, MISSING, READY, MISSING],
+      words: ['unknown', 'done'],
+    },
+    'a removal of what was there before says nothing of what is there after it': {
+      answers: [READY, READY, MISSING, MISSING],
+      removals: [BY_OPERATION, { kind: 'accepted' }],
+      words: ['done'],
+    },
+    'a removal that failed, or is forgotten, leaves two looks': {
+      answers: [READY, MISSING, MISSING],
+      words: ['unknown'],
+    },
+    'a removal that takes its time leaves two looks': { answers: [READY, MISSING, MISSING], words: ['under way'] },
+    'an API that does not speak of a removal leaves two looks': { answers: [READY, MISSING, MISSING], words: [AWAY] },
+  };
+  for (const [name, { answers, words: said, removals = [BY_OPERATION] }] of Object.entries(words)) {
+    it(name, async () => {
+      const machines = new Scripted(answers, removals, said);
+      await inActivity(() =>
+        deleteUntilGone(machines, { ref, owner, notBefore: 0, timings: { ...timings, notFoundApartMs: 400 } }),
+      );
+      assert.equal(machines.left, 0);
     });
   }
 
@@ -128,7 +188,7 @@ describe('deleting a slice until it is gone', function () {
   it('a refused or unanswered removal is asked again', async () => {
     for (const kind of ['refused', 'unanswered'] as const) {
       const { removed } = await deleteWith(
-        new Scripted([READY, READY, MISSING, MISSING], { kind, message: 'not now' }),
+        new Scripted([READY, READY, MISSING, MISSING], [{ kind, message: 'not now' }]),
       );
       assert.equal(removed.length, 2);
     }

@@ -10,11 +10,14 @@ describe('the model tier of chaos', () => {
   });
 
   it(`meets in ${SEEDS} seeds what it is there for, and judges all of its jobs`, () => {
-    const figures = Array.from({ length: SEEDS }, (_, index) => figuresOf(runModelSeed(index + 1).evidence));
+    const seeds = Array.from({ length: SEEDS }, (_, index) => runModelSeed(index + 1).evidence);
+    const figures = seeds.map(figuresOf);
     const sum = (of: (each: Figures) => number): number => figures.reduce((total, each) => total + of(each), 0);
     assert.ok(sum(({ slicesLost }) => slicesLost) >= SEEDS, 'slices are lost');
     assert.ok(sum(({ heardSigterm }) => heardSigterm) >= SEEDS, 'commands hear SIGTERM');
     assert.ok(sum(({ attempts, jobs }) => attempts - (jobs['succeeded'] ?? 0)) >= SEEDS, 'attempts follow one another');
+    const kinds = new Set(seeds.flatMap(({ deeds }) => deeds.map(({ kind }) => kind)));
+    assert.ok(kinds.has('signalled') && kinds.has('preempt') && kinds.has('verb'), [...kinds].join());
     for (const result of ['succeeded', 'failed', 'cancelled'])
       assert.ok(sum(({ jobs }) => jobs[result] ?? 0) > 0, `some have ${result}`);
     assert.equal(

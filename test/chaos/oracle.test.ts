@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { AskedJob, StoredLog } from '../../chaos/oracle/evidence.js';
 import { judge } from '../../chaos/oracle/judge.js';
 import { tellStory } from '../../chaos/oracle/story.js';
 import { parseTold } from '../../chaos/oracle/told.js';
@@ -90,8 +91,42 @@ const PLANTED: Readonly<Record<string, readonly [count: Count, forge: Forge]>> =
     (r) => {
       r.job('a');
       r.command('a', 0, { code: 0 });
+      r.deed(5, 'verb', { job: 'a' });
       r.command('a', 10, { attempt: 2 });
       r.ended('a', 'succeeded');
+    },
+  ],
+  'work that was done, of which nothing was lost': [
+    'ended work run again',
+    (r) => {
+      doneJob(r);
+      secondAttempt(r, 'jc-a-g1');
+      r.deleted('jc-a-g1', 20);
+    },
+  ],
+  'work whose slice was let go after it was done': [
+    'ended work run again',
+    (r) => {
+      doneJob(r);
+      r.deleted('jc-a-g1', 6);
+      secondAttempt(r);
+    },
+  ],
+  'work that was done long before its slice was taken': [
+    'ended work run again',
+    (r) => {
+      r.readWithinMs = 2_000;
+      doneJob(r);
+      r.event('vm-power', 'jc-a-g1', 7, { power: 'off' });
+      r.deleted('jc-a-g1', 8);
+      secondAttempt(r);
+    },
+  ],
+  'a run in another zone than the free one': [
+    'wrong outcomes',
+    (r) => {
+      r.success('a');
+      r.jobs[0] = { ...(r.jobs[0] as AskedJob), runsIn: 'y' };
     },
   ],
   'a second process in one attempt': [
@@ -180,6 +215,38 @@ const PLANTED: Readonly<Record<string, readonly [count: Count, forge: Forge]>> =
       r.results.push({ id: 'a', isClosed: false, phase: 'queued' });
     },
   ],
+  'a preemption that no slice had': [
+    'untrue reasons',
+    (r) => saying(r, 'evicting: slice 0 was preempted by the provider: the node is PREEMPTED; trying again (1 of 50)'),
+  ],
+  'a refusal in words that nobody said': [
+    'untrue reasons',
+    (r) => saying(r, 'provisioning: Cloud TPU refused slice 0 in z: no capacity; z is asked again in 15 s'),
+  ],
+  'a name that is said to be taken, and is free': [
+    'untrue reasons',
+    (r) => saying(r, 'evicting: Cloud TPU refused slice 0 in z: the node of this name belongs to somebody else'),
+  ],
+  'a pause that nobody asked for': ['untrue reasons', (r) => saying(r, 'paused: stopped by alice')],
+  'an exit 0 that answered jobctl, before chaos signalled the command': [
+    'false successes',
+    (r) =>
+      endedJob(r, (job) => {
+        r.command(job, 0, { term: '{"cause":"attempt"}', code: 0 });
+        r.deed(2, 'signalled', { job, process: 'p1' });
+      }),
+  ],
+  'work that a signal of others ended with 0, and that ran again': [
+    'ended work run again',
+    (r) => {
+      r.job('a');
+      r.states('jc-a-g1', 0, ['CREATING', 'READY']);
+      r.command('a', 1, { term: '', code: 0 });
+      r.deed(3, 'signalled', { job: 'a', process: 'p1' });
+      secondAttempt(r, 'jc-a-g1');
+      r.deleted('jc-a-g1', 20);
+    },
+  ],
   'a job that is in no list': ['jobs stuck', (r) => r.job('a')],
 };
 
@@ -212,6 +279,46 @@ const RIGHT: Readonly<Record<string, Forge>> = {
     r.deleted('jc-a-g1', 4);
     secondAttempt(r);
   },
+  'work that was done a moment before its slice was taken': (r) => {
+    r.readWithinMs = 2_000;
+    doneJob(r);
+    r.event('vm-power', 'jc-a-g1', 5, { power: 'off' });
+    r.deleted('jc-a-g1', 8);
+    secondAttempt(r);
+  },
+  'work of which one host was done when the slice of another was taken': (r) => {
+    r.readWithinMs = 2_000;
+    r.job('a', { slices: 2 });
+    r.command('a', 1, { code: 0 });
+    r.command('a', 9, { code: 0, slice: 1, node: 'jc-a-s1-g1' });
+    r.event('vm-power', 'jc-a-g1', 5, { power: 'off' });
+    r.command('a', 20, { attempt: 2, code: 0, node: 'jc-a-g2' });
+    r.command('a', 20, { attempt: 2, code: 0, slice: 1, node: 'jc-a-s1-g1' });
+    r.ended('a', 'succeeded');
+  },
+  'an end that the shutdown of its host had asked for': (r) => {
+    r.readWithinMs = 2_000;
+    r.job('a');
+    r.states('jc-a-g1', 0, ['CREATING', 'READY']);
+    r.command('a', 1, { term: '', code: 0, isEarly: false });
+    r.event('vm-power', 'jc-a-g1', 9, { power: 'off' });
+    r.deleted('jc-a-g1', 9);
+    secondAttempt(r);
+  },
+  'work that was done, and that a person wants again': (r) => {
+    doneJob(r);
+    r.deed(6, 'verb', { job: 'a' });
+    r.deleted('jc-a-g1', 7);
+    secondAttempt(r);
+  },
+  'a run in the one zone that is free': (r) => {
+    r.success('a');
+    r.jobs[0] = { ...(r.jobs[0] as AskedJob), runsIn: 'z' };
+  },
+  'a lost tail that is said in an object of its own': (r) => {
+    successStoring(r, 'L a 1\nL a');
+    r.stored[0] = { ...(r.stored[0] as StoredLog), lost: '\n[jobctl] what this host printed after 3 is not stored\n' };
+  },
   'a node that vanished': (r) => {
     runningJob(r);
     r.states('jc-a-g1', 3, ['gone']);
@@ -234,6 +341,35 @@ const RIGHT: Readonly<Record<string, Forge>> = {
     r.command('a', 0, { term: '{"v":1,"cause":"quota"}', code: 0 });
     r.command('a', 10, { attempt: 2, code: 0 });
     r.ended('a', 'succeeded');
+  },
+  'a success of a command that chaos told to end': (r) =>
+    endedJob(r, (job) => {
+      r.command(job, 0, { term: '', code: 0 });
+      r.deed(2, 'signalled', { job, process: 'p1' });
+    }),
+  'a failure of a command that died of a signal which chaos sent': (r) =>
+    endedJob(
+      r,
+      (job) => {
+        r.command(job, 0, { term: '', goneAt: 3 });
+        r.deed(2, 'signalled', { job, process: 'p1' });
+      },
+      'failed',
+      143,
+    ),
+  'reasons that the cloud and chaos bear out': (r) => {
+    r.states('jc-a-g1', 2, ['READY', 'PREEMPTED', 'gone']);
+    r.event('api-call', 'jc-a-g2', 3, { method: 'CreateNode', code: 'RESOURCE_EXHAUSTED', message: 'no "capacity"' });
+    r.deed(1, 'verb', { job: 'a' });
+    r.deed(0, 'foreign', { resource: 'z/nodes/jc-a-g3' });
+    r.states('jc-a-g3', 0, ['READY']);
+    const said = [
+      'paused: stopped by alice',
+      'evicting: slice 0 was preempted by the provider: the node is PREEMPTED; trying again (1 of 50)',
+      'evicting: Cloud TPU refused slice 0 in z: no "capacity"',
+      'evicting: Cloud TPU refused slice 0 in z: the node of this name belongs to somebody else',
+    ];
+    saying(r, ...said);
   },
   'a job whose cancel came': (r) => {
     r.deed(1, 'cancel', { job: 'a' });
@@ -280,6 +416,21 @@ function runningJob(records: RecordSet): void {
   records.job('a');
   records.states('jc-a-g1', 0, ['CREATING', 'READY']);
   records.command('a', 1);
+}
+
+/** A job that succeeds on its third generation, and gave these reasons on the way. */
+function saying(records: RecordSet, ...lines: readonly string[]): void {
+  records.job('a');
+  records.command('a', 10, { code: 0, node: 'jc-a-g4' });
+  const jobLog = lines.map((line) => `1970-01-01T00:00:05.000Z ${line}\n`).join('');
+  records.ended('a', 'succeeded', { jobLog });
+}
+
+/** Its work is done at 4 s. */
+function doneJob(records: RecordSet): void {
+  records.job('a');
+  records.states('jc-a-g1', 0, ['CREATING', 'READY']);
+  records.command('a', 1, { code: 0 });
 }
 
 function secondAttempt(records: RecordSet, node = 'jc-a-g2'): void {

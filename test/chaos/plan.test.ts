@@ -14,8 +14,8 @@ describe('what a seed of chaos draws', () => {
     assert.notDeepEqual(kindsOf(7), kindsOf(8));
   });
 
-  it('meets every kind of deed in ten seeds that follow one another', () => {
-    const met = new Set(Array.from({ length: 10 }, (_, index) => kindsOf(index + 1)).flat());
+  it('meets every kind of deed in twelve seeds that follow one another', () => {
+    const met = new Set(Array.from({ length: 12 }, (_, index) => kindsOf(index + 1)).flat());
     assert.deepEqual(
       DEED_KINDS.filter((kind) => !met.has(kind)),
       [],
@@ -35,9 +35,17 @@ describe('what a seed of chaos draws', () => {
 describe('the arguments of chaos', () => {
   it('are a tier and seeds', () => {
     assert.deepEqual(readArguments(['--tier', 'stack', '--seeds', '3..9', '--output', 'json']), {
-      ...{ tier: 'stack', first: 3, last: 9, jobs: 20, atOnce: 1, isJson: true },
+      ...{ tier: 'stack', seeds: { first: 3, last: 9 }, jobs: 20, isJson: true, isKept: false },
     });
-    assert.deepEqual(readArguments(['--tier', 'full', '--seeds', '4', '--jobs', '2']).last, 4);
+    assert.deepEqual(readArguments(['--tier', 'full', '--seeds', '4', '--jobs', '2', '--at-once', '3']), {
+      ...{ tier: 'full', seeds: { first: 4, last: 4 }, jobs: 2, atOnce: 3, isJson: false, isKept: false },
+    });
+  });
+
+  it('or a sweep, and its points', () => {
+    assert.deepEqual(readArguments(['--sweep', 'real', '--points', '7..9', '--api-down', '--keep']), {
+      ...{ sweep: 'real', points: { first: 7, last: 9 }, isApiDown: true, isJson: false, isKept: true },
+    });
   });
 
   const WRONG: Readonly<Record<string, readonly [argv: readonly string[], said: RegExp]>> = {
@@ -49,6 +57,10 @@ describe('the arguments of chaos', () => {
     'no jobs': [['--tier', 'stack', '--seeds', '1', '--jobs', '0'], /--jobs 0: wanted/u],
     'no stack at once': [['--tier', 'stack', '--seeds', '1', '--at-once', 'x'], /--at-once x: wanted/u],
     'another output': [['--tier', 'stack', '--seeds', '1', '--output', 'xml'], /--output xml: wanted text or json/u],
+    'another sweep': [['--sweep', 'x'], /--sweep x: wanted model or real/u],
+    'a sweep and a tier': [['--sweep', 'model', '--tier', 'model'], /wanted one of them/u],
+    'jobs of a sweep': [['--sweep', 'real', '--jobs', '3'], /--jobs: a sweep has/u],
+    'points of a tier': [['--tier', 'stack', '--seeds', '1', '--points', '3'], /--points: only with --sweep/u],
     'an unknown flag': [['--tier', 'stack', '--seeds', '1', '--sedes', '2'], /--sedes/u],
   };
   for (const [what, [argv, said]] of Object.entries(WRONG))

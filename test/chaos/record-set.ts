@@ -9,11 +9,13 @@ export class RecordSet {
   readonly stored: StoredLog[] = [];
   readonly results: SeenJob[] = [];
   readonly leases: string[] = [];
+  readWithinMs: number | undefined;
   #processes = 0;
 
   evidence(): Evidence {
-    const { jobs, deeds, cloud, told, stored, results, leases } = this;
-    return { seed: 1, poolUnits: 32, jobs, deeds, cloud, told, stored, results, leases };
+    const { jobs, deeds, cloud, told, stored, results, leases, readWithinMs } = this;
+    const evidence = { seed: 1, poolUnits: 32, jobs, deeds, cloud, told, stored, results, leases };
+    return readWithinMs === undefined ? evidence : { ...evidence, readWithinMs };
   }
 
   job(id: string, more: Partial<AskedJob> = {}): void {
@@ -71,7 +73,7 @@ export class RecordSet {
     this.event('node-state', name, at + 1, { from: 'DELETING', to: 'gone', chips: 4 });
   }
 
-  deed(at: number, kind: Deed['kind'], about: Pick<Deed, 'job' | 'resource'> = {}): void {
+  deed(at: number, kind: Deed['kind'], about: Pick<Deed, 'job' | 'resource' | 'process'> = {}): void {
     this.deeds.push({ at: at * 1000, kind, text: kind, ...about });
   }
 

@@ -44,7 +44,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:6:1: comand: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, hooks, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
     ].join('\n'),
   },
   'an unknown key in a section': {

@@ -191,13 +191,18 @@ describe('jobctl why of a job that does not wait', () => {
       '  jc-train-g1 in us-east1-d: waiting, no capacity',
     ]);
   });
-  it('one that failed: on whose account, and what it had to bear', () => {
+  it('one that failed: on whose account, what it had to bear, and which hook did not come off', () => {
     const outcome = {
       result: 'failed',
       cause: { by: 'task', message: 'host 0 ended with exit code 7' },
       attempts: 3,
       preemptions: 2,
       quotaPreemptions: 1,
+      requestedRestarts: 2,
+      hooks: [
+        { hook: 'failure', status: 'timed-out', message: 'host 0: its timeout is over' },
+        { hook: 'finally', status: 'done' },
+      ],
       submittedAt: T0,
       endedAt: T0 + 600_000,
     } as const;
@@ -210,7 +215,8 @@ describe('jobctl why of a job that does not wait', () => {
       [
         'train-7f3k failed after 10m 00s: exit code 7. REHEARSAL: not on real Cloud TPUs.',
         'On account of the task: host 0 ended with exit code 7',
-        'It had 2 preemptions by the provider and 1 preemption by quota.',
+        'It had 2 preemptions by the provider, 1 preemption by quota and 2 restarts that its exit code asked for.',
+        'Its hook failure timed out: host 0: its timeout is over.',
       ],
     );
   });

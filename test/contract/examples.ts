@@ -103,7 +103,7 @@ export const EXAMPLES = {
       modules: ['command'],
       command: { run: 'echo hello', hosts: 'all' },
       graceSeconds: 30,
-      retries: { preemption: 20, infrastructure: 5, task: 0 },
+      retries: { preemption: 20, infrastructure: 5, task: 0, requested: 20 },
     },
     project: 'none',
     label: 'REHEARSAL',

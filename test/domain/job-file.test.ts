@@ -142,7 +142,7 @@ describe('job file: defaults', () => {
       modules: ['command'],
       command: { run: 'hostname', hosts: 'all' },
       graceSeconds: 30,
-      retries: { preemption: 20, infrastructure: 5, task: 0 },
+      retries: { preemption: 20, infrastructure: 5, task: 0, requested: 20 },
     });
   });
 

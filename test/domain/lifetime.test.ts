@@ -35,6 +35,10 @@ describe('what of a job goes on beyond one end of its command', () => {
       keys: { timeouts: { stop: '1h', queue: 90, provision: '2h', setup: '10m', run: '1.5m', no_output: '30m' } },
       want: { timeouts: { stop: 3600, queue: 90, provision: 7200, setup: 600, run: 90, noOutput: 1800 } },
     },
+    'its patience with a host that does not answer': {
+      keys: { timeouts: { unreachable: '20m' } },
+      want: { timeouts: { unreachable: 1200 } },
+    },
     'the shortest silence that is found': {
       keys: { timeouts: { no_output: 5 } },
       want: { timeouts: { noOutput: LEAST_NO_OUTPUT_SECONDS } },

@@ -128,7 +128,7 @@ describe('the on-host runner: once', () => {
   it('never runs a script that did not arrive whole, and starts it when it comes again', () =>
     withHost(async ({ host, connection }) => {
       await connection.runStatus('train-x1-a1');
-      const short = spawnSync('sh', [RUNNER_NAME, 'start', 'train-x1-a1', 'train-x1', '1', '0', '0', '0', '100'], {
+      const short = spawnSync('sh', [RUNNER_NAME, 'start', 'train-x1-a1', 'train-x1', '1', '0', '0', '0', '100', '0'], {
         cwd: host.home,
         env: { HOME: host.home, PATH: process.env['PATH'] },
         input: 'echo half',

@@ -1,3 +1,4 @@
+import { NO_RETRIES } from '../../domain/recovery/budgets.js';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -38,7 +39,7 @@ const SPEC: JobSpec = {
   modules: ['command'],
   command: { run: 'python3 train.py\nmore', hosts: 'all' },
   graceSeconds: 30,
-  retries: { preemption: 20, infrastructure: 5, task: 0 },
+  retries: { preemption: 20, infrastructure: 5, task: 0, requested: 20 },
 };
 const hosts = (number: number): SliceHost[] =>
   Array.from({ length: number }, (_, index) => ({
@@ -69,7 +70,7 @@ const job = (more: Partial<JobFacts> = {}): JobFacts => ({
   phase: JobPhase.Running,
   phaseSince: AT,
   attempt: 1,
-  spent: { preemption: 0, infrastructure: 0, task: 0 },
+  spent: NO_RETRIES,
   slices: [],
   events: [],
   ...more,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
+import { budgetLeft, charge, NO_RETRIES, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
@@ -29,8 +29,8 @@ interface End {
 function play({ answers, zones: count, allowed, command }: Story): End | undefined {
   const zones = ZONES.slice(0, count);
   const refusals = new Refusals(TIMINGS);
-  const all: Retries = { preemption: 0, infrastructure: allowed, task: 0 };
-  let spent: Retries = { preemption: 0, infrastructure: 0, task: 0 };
+  const all: Retries = { preemption: 0, infrastructure: allowed, task: 0, requested: 0 };
+  let spent: Retries = NO_RETRIES;
   let at = 0;
   for (const [index, scope] of answers.entries()) {
     refusals.note(zones[at % count] as string, scope);

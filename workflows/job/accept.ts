@@ -1,3 +1,4 @@
+import { NO_RETRIES } from '../../domain/recovery/budgets.js';
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -62,7 +63,7 @@ async function checkAndAccept(input: JobInput, waiting: Waiting): Promise<JobCar
     settings,
     submittedAt,
     story: { phase: JobPhase.Queued, phaseSince: submittedAt, events: [{ at: submittedAt, text: 'submitted' }] },
-    spent: { preemption: 0, infrastructure: 0, task: 0 },
+    spent: NO_RETRIES,
     lease: FIRST_LEASE,
     gang: { slices: [], zoneTry: 0 },
     attempt: NO_ATTEMPT,

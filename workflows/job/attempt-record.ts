@@ -1,7 +1,9 @@
 import { isCancellation } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { UnreachableHost } from '../../contract/job.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import type { Fact } from '../../domain/recovery/facts.js';
+import type { Evidence } from '../../domain/recovery/evidence.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
 import type { EpochMs } from '../../domain/units.js';
 import { unreadyText } from '../../domain/unready-hosts.js';
@@ -9,6 +11,7 @@ import { attemptRecord } from '../activity-options.js';
 import { count, durationText, utc } from '../markdown.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
+import { asksForRestart } from './end-fact.js';
 import type { JobStory } from './story.js';
 
 export interface AttemptFacts {
@@ -16,12 +19,19 @@ export interface AttemptFacts {
   readonly startedAt: EpochMs;
   /** How it ended; absent: it runs. */
   readonly end?: string;
+  readonly exitCode?: number;
   /** Text of its job file, if it differs from that of the attempt before. */
   readonly source?: string;
+  readonly evidence?: Evidence | undefined;
+  /** What the job decides by. */
+  readonly ended?: Facts<'attempt ended'> | undefined;
 }
 
 /** Stores where an attempt ran and how it ended. If the store does not take the record, the job's story says so; no more. */
-export async function recordAttempt({ input, startedAt, end, source }: AttemptFacts, story: JobStory): Promise<void> {
+export async function recordAttempt(
+  { input, startedAt, end, exitCode, source, evidence, ended }: AttemptFacts,
+  story: JobStory,
+): Promise<void> {
   const { job, attempt, slices } = input;
   const record = {
     attempt,
@@ -29,6 +39,9 @@ export async function recordAttempt({ input, startedAt, end, source }: AttemptFa
     nodes: slices.map(({ ref, uid, hosts }) => ({ name: ref.name, uid, hosts })),
     startedAt,
     ...(end === undefined ? {} : { end, endedAt: Date.now() }),
+    ...(evidence && { evidence }),
+    ...(ended && { ended }),
+    ...(exitCode === undefined ? {} : { exitCode }),
   };
   try {
     const summary = `store where attempt ${attempt} ${end === undefined ? 'runs' : `ran, and its end: ${end}`}`;
@@ -76,14 +89,25 @@ export function silenceText(
   return `${silence} (timeouts.no_output); ${sign} ${whose}, at ${utc(last.at)}`;
 }
 
+/** `host 2 has not answered since 2026-11-22 07:14:20 UTC: its slice is kept while nothing proves it dead`. */
+export function unreachableText(hosts: readonly UnreachableHost[], { slices }: Pick<JobSpec, 'slices'>): string {
+  const since = utc(Math.min(...hosts.map((host) => host.since)));
+  const named = hosts.slice(0, MOST_NAMED).map((host) => placeName(host, slices));
+  const others = hosts.length > MOST_NAMED ? ` and ${hosts.length - MOST_NAMED} more` : '';
+  const have = hosts.length === 1 ? 'has' : 'have';
+  return `${named.join(', ')}${others} ${have} not answered since ${since}; a slice is kept until there is proof that a host is dead, or timeouts.unreachable is over`;
+}
+
+const MOST_NAMED = 4;
+
 /** How an attempt ended: one sentence, with the place and the exit code of the failure if there are any. */
 export interface EndText {
   readonly text: string;
-  readonly at?: HostPlace;
+  readonly at?: { readonly slice: number; readonly host?: number };
   readonly exitCode?: number;
 }
 
-export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): EndText {
+export function endText(result: AttemptResult, { slices, timeouts, command }: JobSpec): EndText {
   switch (result.kind) {
     case 'slices-lost': {
       const [first] = result.slices;
@@ -97,7 +121,12 @@ export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): E
       if (code === 0 && result.isStopped)
         return { text: `the command ended with code 0 on ${placeName(at, slices)} because it was told to end` };
       const by = signal === undefined ? '' : ` (${signal})`;
-      return { text: `the command exited with code ${code}${by} on ${placeName(at, slices)}`, at, exitCode: code };
+      const asks = asksForRestart(code, command) ? ', which asks for another start (command.restart_on)' : '';
+      return {
+        text: `the command exited with code ${code}${by} on ${placeName(at, slices)}${asks}`,
+        at,
+        exitCode: code,
+      };
     }
     case 'timed-out': {
       const allowed = durationText(timeouts?.run ?? 0);
@@ -128,40 +157,5 @@ export function endText(result: AttemptResult, { slices, timeouts }: JobSpec): E
     case 'requeued':
     case 'restarted':
       return { text: result.kind };
-  }
-}
-
-/** The same as a fact for `decide`. Of several lost slices the first one counts. */
-export function endFact(result: AttemptResult): Fact<'attempt ended', 'end'> {
-  switch (result.kind) {
-    case 'unwatched':
-      return 'unwatched';
-    case 'revoked':
-    case 'stopped':
-    case 'requeued':
-    case 'restarted':
-      return 'interrupted';
-    case 'slices-lost':
-      return result.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed';
-    case 'ended-before':
-      return 'ended before';
-    case 'exited':
-      // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
-      if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
-      return 'another code';
-    case 'timed-out':
-      return 'run time over';
-    case 'no-output':
-      return 'silent';
-    case 'set-up-timed-out':
-      return 'set-up time over';
-    case 'run-lost':
-      return 'run lost';
-    case 'module-failed':
-      return 'module failed';
-    case 'host-bad':
-      return 'host bad';
-    case 'worker-failed':
-      return 'worker failed';
   }
 }

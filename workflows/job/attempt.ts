@@ -1,5 +1,5 @@
 import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
-import type { JobSettings } from '../../contract/job.js';
+import type { JobSettings, UnreachableHost } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { UnreadyHosts } from '../../domain/unready-hosts.js';
@@ -25,6 +25,8 @@ export interface AttemptCarry {
   readonly firstStartedAt?: EpochMs;
   /** How the attempt before ended. */
   readonly previousEnd?: string;
+  /** Hosts of the open attempt that do not answer. */
+  readonly unreachable?: readonly UnreachableHost[];
 }
 
 /** Of a job that was accepted. */
@@ -51,8 +53,10 @@ export class Attempt {
   #state: AttemptState;
   #firstStartedAt: EpochMs | undefined;
   #previousEnd: string | undefined;
+  #unreachable: readonly UnreachableHost[];
 
-  constructor({ number, state, firstStartedAt, previousEnd }: AttemptCarry = NO_ATTEMPT) {
+  constructor({ number, state, firstStartedAt, previousEnd, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
+    this.#unreachable = unreachable;
     this.#number = number;
     this.#state = state;
     this.#firstStartedAt = firstStartedAt;
@@ -95,6 +99,20 @@ export class Attempt {
     return this.#previousEnd;
   }
 
+  /** Its hosts that do not answer, as its worker said last. */
+  get unreachable(): readonly UnreachableHost[] {
+    return this.#unreachable;
+  }
+
+  /** The same for those who go on watching. */
+  get silence(): Pick<AttemptInput, 'unreachable'> {
+    return this.#unreachable.length === 0 ? {} : { unreachable: this.#unreachable };
+  }
+
+  cannotReach(hosts: readonly UnreachableHost[]): void {
+    this.#unreachable = hosts;
+  }
+
   /** A new attempt begins, unless one is under way. */
   open(): void {
     if (this.isOpen) return;
@@ -123,6 +141,7 @@ export class Attempt {
   close(end?: string): void {
     if (this.isOpen && end !== undefined) this.#previousEnd = end;
     const { startedAt } = this;
+    this.#unreachable = [];
     this.#state = { kind: 'closed', ...(startedAt === undefined ? {} : { startedAt }) };
   }
 
@@ -132,6 +151,7 @@ export class Attempt {
       state: this.#state,
       ...(this.#firstStartedAt === undefined ? {} : { firstStartedAt: this.#firstStartedAt }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
+      ...this.silence,
     };
   }
 }

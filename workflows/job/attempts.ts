@@ -1,26 +1,31 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { attemptTroubleForm } from '../../contract/job-forms.js';
+import { attemptTroubleForm, unreachableHostsForm } from '../../contract/job-forms.js';
 import type { AttemptInput, ReadySlice } from '../../contract/job-activities.js';
-import { attemptTroubleSignal } from '../../contract/job.js';
+import { attemptTroubleSignal, unreachableHostsSignal } from '../../contract/job.js';
 import { JobPhase } from '../../domain/job-state.js';
+import type { Facts } from '../../domain/recovery/facts.js';
 import type { Inbox } from '../inbox.js';
 import { meter } from '../meter.js';
 import { attemptInput, type AttemptParts, type AttemptResult } from './attempt.js';
-import { hostCount, recordAttempt } from './attempt-record.js';
+import { type AttemptFacts, hostCount, recordAttempt, unreachableText } from './attempt-record.js';
 import { ClaimedWorker, reasonOf } from './claimed-worker.js';
 import { Command } from './command.js';
+import type { Slices } from './slices.js';
 import { AttemptSetUp, type SetUpParts } from './set-up.js';
+
+type AttemptsParts = AttemptParts & SetUpParts & { readonly slices: Slices };
+type FactsOf = (result: AttemptResult) => Facts<'attempt ended'>;
 
 /**
  * Runs the attempts of a job, one at a time: set-up, start and supervision on one claimed worker, handed to another when that
  * worker goes away. The command itself lives under its on-host runner and does not notice.
  */
 export class Attempts {
-  readonly #parts: AttemptParts & SetUpParts;
+  readonly #parts: AttemptsParts;
   readonly #setUp: AttemptSetUp;
   readonly #command: Command;
 
-  constructor(parts: AttemptParts & SetUpParts) {
+  constructor(parts: AttemptsParts) {
     this.#parts = parts;
     const worker = new ClaimedWorker(parts.settings.timings, parts.story);
     this.#setUp = new AttemptSetUp(worker, parts);
@@ -30,12 +35,27 @@ export class Attempts {
   listen(inbox: Inbox): void {
     this.#setUp.listen(inbox);
     inbox.on(attemptTroubleSignal, attemptTroubleForm, ({ attempt, what }) => {
-      if (attempt === this.#parts.attempt.number && this.#parts.attempt.isOpen) this.#parts.story.trouble(what);
+      if (attempt === this.#parts.attempt.number && this.#parts.attempt.isOpen)
+        this.#parts.story.trouble('store', what);
+    });
+    inbox.on(unreachableHostsSignal, unreachableHostsForm, ({ attempt, hosts }) => {
+      if (attempt !== this.#parts.attempt.number || !this.#parts.attempt.isOpen) return;
+      this.#parts.attempt.cannotReach(hosts);
+      this.#sayUnreachable();
     });
   }
 
-  /** Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws. */
-  async run(slices: readonly ReadySlice[]): Promise<AttemptResult> {
+  #sayUnreachable(): void {
+    const { attempt, file, story } = this.#parts;
+    const { unreachable } = attempt;
+    story.trouble('hosts', unreachable.length === 0 ? undefined : unreachableText(unreachable, file.spec));
+  }
+
+  /**
+   * Goes on with the attempt that is open, or begins a new one. On a cancel the command is stopped before it throws.
+   * @param factsOf what the job decides by after such an end, for the record
+   */
+  async run(slices: readonly ReadySlice[], factsOf: FactsOf): Promise<AttemptResult> {
     const { attempt } = this.#parts;
     attempt.open();
     const input = attemptInput(this.#parts, slices);
@@ -43,7 +63,7 @@ export class Attempts {
       const result = await this.#setUpAndWatch(input);
       // An attempt that ended before has its records.
       if (result.kind === 'ended-before') attempt.close();
-      else if (result.kind !== 'unwatched') await this.#close(input, result.kind);
+      else if (result.kind !== 'unwatched') await this.#close(input, result.kind, result, factsOf);
       return result;
     } catch (error) {
       if (isCancellation(error)) {
@@ -53,8 +73,9 @@ export class Attempts {
       }
       // An error that is no activity's is a bug of ours: it fails the workflow task, which retries and stays visible.
       if (!(error instanceof ActivityFailure)) throw error;
-      await this.#close(input, 'worker-failed');
-      return { kind: 'worker-failed', message: reasonOf(error) };
+      const result = { kind: 'worker-failed', message: reasonOf(error) } as const;
+      await this.#close(input, result.kind, result, factsOf);
+      return result;
     }
   }
 
@@ -70,14 +91,22 @@ export class Attempts {
   }
 
   async #setUpAndWatch(input: AttemptInput): Promise<AttemptResult> {
-    const { attempt, story } = this.#parts;
+    const { attempt, slices, story } = this.#parts;
     if (attempt.state.kind === 'setting-up') {
       const end = await this.#setUp.untilReady(input);
+      if (end?.kind === 'renumbered') {
+        slices.renumber(end.slices);
+        story.note(
+          'the provider lists hosts in another order than that of their workers: they are numbered by worker now',
+        );
+        return { kind: 'unwatched' };
+      }
       if (end !== undefined) return end;
       attempt.setUp();
     }
     const where = `attempt ${attempt.number} on ${hostCount(input)} in ${input.slices[0]?.ref.zone}`;
     story.move(JobPhase.Running, where, { attempts: attempt.number });
+    this.#sayUnreachable();
     await this.#record(input);
     const end = await this.#command.untilEnded(input);
     if (end === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return { kind: 'unwatched' };
@@ -88,20 +117,22 @@ export class Attempts {
     return { kind: 'unwatched' };
   }
 
-  async #close(input: AttemptInput, end: string): Promise<void> {
+  async #close(input: AttemptInput, end: string, result?: AttemptResult, factsOf?: FactsOf): Promise<void> {
     this.#parts.attempt.close(end);
     meter.attemptEnded(end);
-    await this.#record(input, end);
+    const evidence = result && 'evidence' in result ? result.evidence : undefined;
+    const exitCode = result && 'code' in result ? { exitCode: result.code } : {};
+    await this.#record(input, { end, evidence, ended: result && factsOf?.(result), ...exitCode });
   }
 
-  #record(input: AttemptInput, end?: string): Promise<void> {
+  #record(input: AttemptInput, ending?: Pick<AttemptFacts, 'end' | 'exitCode' | 'evidence' | 'ended'>): Promise<void> {
     const { attempt, file, story } = this.#parts;
     const source = file.sourceOf(attempt.number);
     const facts = {
       input,
       startedAt: attempt.startedAt ?? Date.now(),
-      ...(end === undefined ? {} : { end }),
       ...(source === undefined ? {} : { source }),
+      ...ending,
     };
     return recordAttempt(facts, story);
   }

@@ -80,7 +80,9 @@ export class Command {
   }
 
   #watch(input: AttemptInput): Promise<Watched> {
-    return this.#worker.call(input.attempt, watchSummary(input), (worker) => worker.superviseAttempt(input));
+    return this.#worker.call(input.attempt, watchSummary(input), (worker) =>
+      worker.superviseAttempt({ ...input, ...this.#parts.attempt.silence }),
+    );
   }
 
   /** Bounded by the grace, what dead hosts may cost, and `LAST_LINES_MS`. @returns the attempt's end, if it was seen in time */

@@ -157,11 +157,14 @@ const more = (number: number, noun: string, id: string): string =>
 
 // The rest ---------------------------------------------------------------------------------------------------------
 
-function budgets({ spec: { retries }, spent, attempt, quotaPreemptions = 0 }: JobFacts): string {
+function budgets({ spec: { retries, command }, spent, attempt, quotaPreemptions = 0 }: JobFacts): string {
   const budgeted = [
     `**Attempts:** ${attempt}. Used of its budgets: ${spent.preemption} of ${retries.preemption} preemptions by the provider`,
     `${spent.infrastructure} of ${retries.infrastructure} failures of the infrastructure`,
     `${spent.task} of ${retries.task} repetitions after a failure of the command`,
+    ...(command?.restartOn === undefined
+      ? []
+      : [`${spent.requested} of ${retries.requested} starts that its exit code asked for`]),
   ].join(', ');
   return quotaPreemptions === 0
     ? budgeted

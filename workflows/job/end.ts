@@ -26,16 +26,16 @@ async function store(job: JobRef, outcome: Outcome, story: JobStory): Promise<bo
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       await lastRecord(`store the outcome: ${outcome.result}`).recordOutcome({ job, outcome, events: story.events });
-      story.trouble(undefined);
+      story.trouble('outcome', undefined);
       return true;
     } catch (error) {
       if (!(error instanceof ActivityFailure)) throw error;
       if (Date.now() + pauseMs > giveUpAt) {
-        story.trouble(`its outcome could not be stored: ${reasonOf(error)}`);
+        story.trouble('outcome', `its outcome could not be stored: ${reasonOf(error)}`);
         log.error(`the outcome could not be stored: ${reasonOf(error)}`);
         return false;
       }
-      story.trouble(`its outcome is not stored yet, which is tried for 6 h: ${reasonOf(error)}`);
+      story.trouble('outcome', `its outcome is not stored yet, which is tried for 6 h: ${reasonOf(error)}`);
       await sleep(pauseMs, { summary: 'before the outcome is stored' });
     }
   }

@@ -3,7 +3,7 @@ import type { JobSettings } from '../../contract/job.js';
 import { JobPhase, type Outcome, type OutcomeCause } from '../../domain/job-state.js';
 import { type Budget, budgetLeft, charge, type Retries } from '../../domain/recovery/budgets.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Fact } from '../../domain/recovery/facts.js';
+import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
 import { askedMachines } from '../../domain/machines.js';
@@ -11,7 +11,8 @@ import type { RefusalScope } from '../../domain/slice.js';
 import { durationText } from '../markdown.js';
 import { meter } from '../meter.js';
 import type { Attempt, AttemptResult } from './attempt.js';
-import { endFact, type EndText, endText } from './attempt-record.js';
+import { type EndText, endText } from './attempt-record.js';
+import { endFact } from './end-fact.js';
 import type { Gang } from './gang.js';
 import type { Interruptions } from './interruption.js';
 import type { JobFile } from './job-file.js';
@@ -105,7 +106,7 @@ export class Recovery {
         return undefined;
       case 'fail':
         if (decision.spent) return this.#outOf(decision.by, what);
-        return this.outcome('failed', { by: decision.by, message: what, slice: loss.index });
+        return this.#failed(decision.by, { text: what, at: { slice: loss.index } });
     }
   }
 
@@ -122,18 +123,25 @@ export class Recovery {
     return this.#failed(decision.by, { text });
   }
 
-  /** Undefined: the job goes on. */
-  async afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
-    const { file, story, lease, gang, requests, attempt } = this.#parts;
-    if (result.kind === 'slices-lost') gang.markLost(result.slices);
-    const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
-    const decision = decide('attempt ended', {
-      end: endFact(result),
+  /** What the job decides by, if an attempt ends now. */
+  facts(result: AttemptResult): Facts<'attempt ended'> {
+    const { file, lease, requests, attempt } = this.#parts;
+    const { pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
+    return {
+      end: endFact(result, file.spec),
       lease: lease.revocation === undefined ? 'stands' : 'revoked',
       restart: requests.current?.kind === 'restart' ? 'asked for' : 'not asked for',
       loop: file.spec.loop !== true ? 'none' : pauseMs === undefined ? 'gives up' : 'again',
       ...this.#budgets,
-    });
+    };
+  }
+
+  /** Undefined: the job goes on. */
+  async afterAttempt(result: AttemptResult): Promise<Outcome | undefined> {
+    const { file, story, gang, attempt } = this.#parts;
+    if (result.kind === 'slices-lost') gang.markLost(result.slices);
+    const { quickEnds, pauseMs } = afterEnd(this.#quickEnds, attempt.lastedMs);
+    const decision = decide('attempt ended', this.facts(result));
     const end = endText(result, file.spec);
     switch (decision.do) {
       case 'keep':
@@ -151,7 +159,7 @@ export class Recovery {
       case 'retry':
         return this.#retry(decision.budget, end.text, this.#replaced(decision.replace, result));
       case 'fail':
-        if (decision.spent) return this.#outOf(decision.by, end.text);
+        if (decision.spent) return this.#outOf(decision.by, end.text, end);
         return this.#failed(decision.by, decision.loop ? { ...end, text: gaveUpText(end.text) } : end);
     }
   }
@@ -164,6 +172,7 @@ export class Recovery {
       attempts: number,
       preemptions: this.#spent.preemption,
       ...this.takenByQuota,
+      ...this.askedForByCommand,
       submittedAt: this.#submittedAt,
       ...(firstStartedAt === undefined ? {} : { startedAt: firstStartedAt }),
       endedAt: Date.now(),
@@ -177,6 +186,12 @@ export class Recovery {
   /** Left out of a job that quota never preempted. */
   get takenByQuota(): { readonly quotaPreemptions?: number } {
     return this.#quotaPreemptions === 0 ? {} : { quotaPreemptions: this.#quotaPreemptions };
+  }
+
+  /** Left out of a job whose command never asked for another start. */
+  get askedForByCommand(): { readonly requestedRestarts?: number } {
+    const { requested } = this.#spent;
+    return requested === 0 ? {} : { requestedRestarts: requested };
   }
 
   carry(): Pick<JobCarry, 'spent' | 'quotaPreemptions' | 'quickEnds' | 'refusals'> {
@@ -272,12 +287,14 @@ export class Recovery {
     return undefined;
   }
 
-  #outOf(budget: Budget, what: string): Outcome {
+  #outOf(budget: Budget, what: string, end: Pick<EndText, 'at' | 'exitCode'> = {}): Outcome {
     const allowed = this.#parts.file.spec.retries[budget];
-    return this.#failed(budget, { text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
+    return this.#failed(budget, { ...end, text: `${what}; its budget of ${allowed} ${budget} retries is spent` });
   }
 
-  #failed(by: Budget, { text, at, exitCode }: EndText): Outcome {
+  #failed(budget: Budget, { text, at, exitCode }: EndText): Outcome {
+    // What the command asked for too often is its own fault.
+    const by = budget === 'requested' ? 'task' : budget;
     const outcome = this.outcome('failed', { by, message: text, ...at });
     return exitCode === undefined ? outcome : { ...outcome, exitCode };
   }

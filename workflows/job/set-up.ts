@@ -21,6 +21,8 @@ export interface SetUpParts {
   readonly interruptions: Interruptions;
 }
 
+type Renumbered = Extract<SetUpEnd, { kind: 'renumbered' }>;
+
 /** The set-up of an attempt's hosts by its claimed worker, before its command is started. */
 export class AttemptSetUp {
   readonly #worker: ClaimedWorker;
@@ -40,7 +42,7 @@ export class AttemptSetUp {
   }
 
   /** Undefined: all hosts are ready. */
-  async untilReady(input: AttemptInput): Promise<AttemptResult | undefined> {
+  async untilReady(input: AttemptInput): Promise<AttemptResult | Renumbered | undefined> {
     const { requestedSetUp, interruptions } = this.#parts;
     // No two set-ups are at one host. The wait takes none of this attempt's time.
     await requestedSetUp.settled(interruptions);
@@ -49,7 +51,7 @@ export class AttemptSetUp {
   }
 
   /** One try per worker that takes it. */
-  async #tries(input: AttemptInput, clock: Clock): Promise<AttemptResult | undefined> {
+  async #tries(input: AttemptInput, clock: Clock): Promise<AttemptResult | Renumbered | undefined> {
     const { interruptions, story } = this.#parts;
     for (;;) {
       const interruption = interruptions.current;
@@ -63,7 +65,9 @@ export class AttemptSetUp {
 
   async #try(input: AttemptInput, clock: Clock): Promise<SetUpEnd | Interrupted | undefined> {
     const summary = `set up ${input.spec.modules.join(', ')} on ${hostsOf(input)}`;
-    const settingUp = this.#worker.call(input.attempt, summary, (worker) => worker.setUpHosts(input));
+    const settingUp = this.#worker.call(input.attempt, summary, (worker) =>
+      worker.setUpHosts({ ...input, ...this.#parts.attempt.silence }),
+    );
     const cancelled = CancellationScope.current().cancelRequested;
     let end: SetUpEnd | Met | undefined;
     try {
@@ -113,6 +117,7 @@ function endFact(end: SetUpEnd): Fact<'set-up interrupted', 'end'> {
     case 'host-bad':
       return 'failed';
     case 'handed-over':
+    case 'renumbered':
       return 'handed over';
     case 'slices-lost':
       return 'slices lost';
@@ -185,6 +190,7 @@ function endText({ spec }: AttemptInput, end: SetUpEnd): string {
     case 'host-bad':
       return `the set-up that was asked for failed: ${end.module} on ${placeName(end.at, spec.slices)}: ${end.message}`;
     case 'handed-over':
+    case 'renumbered':
       return 'the set-up that was asked for ended with its worker; ask again';
     case 'slices-lost':
     case 'ended-before':

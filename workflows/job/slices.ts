@@ -2,7 +2,7 @@ import type { ReadySlice } from '../../contract/job-activities.js';
 import type { SliceView } from '../../contract/job.js';
 import type { SliceLossReason, SliceNews } from '../../contract/slice.js';
 import type { MachinePlan, MachineRef } from '../../domain/machines.js';
-import type { Ownership } from '../../domain/slice.js';
+import type { Ownership, SliceHost } from '../../domain/slice.js';
 import { durationText } from '../markdown.js';
 
 /** `late`: nothing happened to the slice; `timeouts.provision` is over. */
@@ -100,6 +100,14 @@ export class Slices {
         member.detail = 'gone';
         member.loss ??= { index: member.index, cause: 'failed', message: 'the slice was deleted' };
         return;
+    }
+  }
+
+  /** By the hosts' own word, where it is not what the provider's list said. */
+  renumber(slices: readonly { readonly index: number; readonly hosts: readonly SliceHost[] }[]): void {
+    for (const { index, hosts } of slices) {
+      const member = this.#members[index];
+      if (member?.state === 'ready') member.hosts = hosts;
     }
   }
 

@@ -87,7 +87,7 @@ async function runAttempt(job: Job): Promise<Outcome | undefined> {
   const { lease, slices, attempt, attempts, recovery } = job;
   if (lease.isParked) await lease.park(false);
   if (!attempt.isOpen) putEditInForce(job);
-  return recovery.afterAttempt(await attempts.run(slices.ready));
+  return recovery.afterAttempt(await attempts.run(slices.ready, (result) => recovery.facts(result)));
 }
 
 function putEditInForce({ requests, attempt, file, story }: Job): void {

@@ -14,8 +14,9 @@ export class JobStory {
   #why: string | undefined;
   #outcome: Outcome | undefined;
   #setback: string | undefined;
-  /** `usual`: the reason of the phase without it. */
-  #trouble: { readonly usual: string; readonly what: string } | undefined;
+  readonly #troubles = new Map<Trouble, string>();
+  /** The reason of the phase without them. */
+  #usual = '';
   readonly #events: JobEvent[];
   /** The job in words, for the Temporal Web UI; absent until all parts of the job are there. */
   #describe: (() => string) | undefined;
@@ -45,29 +46,39 @@ export class JobStory {
 
   /** Moves on to `phase`, saying why. Within one phase only the reason is made new. */
   move(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
+    this.#troubles.clear();
+    this.#usual = why;
+    this.#say(phase, why, memo);
+  }
+
+  /** What is wrong in the present phase, beside its own reason, until `undefined` says that it is over or the job moves on. */
+  trouble(of: Trouble, what: string | undefined): void {
+    if (this.#troubles.get(of) === what) return;
+    if (what === undefined) this.#troubles.delete(of);
+    else this.#troubles.set(of, what);
+    this.#say(this.#phase, this.#reason());
+  }
+
+  #reason(): string {
+    return [this.#usual, ...this.#troubles.values()].filter((part) => part !== '').join('; ');
+  }
+
+  #say(phase: JobPhase, why: string, memo: Partial<JobMemo> = {}): void {
     if (phase !== this.#phase) {
       this.#phase = phase;
       this.#phaseSince = Date.now();
       upsertSearchAttributes([{ key: PHASE, value: phase }]);
     }
     this.#why = why;
-    this.#trouble = undefined;
     upsertMemo({ ...memo, why, phaseSince: this.#phaseSince });
     this.note(`${phase}: ${why}`);
-  }
-
-  /** What the present phase waits for, beside its own reason, until `undefined` says that it is over or the job moves on. */
-  trouble(what: string | undefined): void {
-    if (this.#trouble?.what === what) return;
-    const usual = this.#trouble?.usual ?? this.#why ?? '';
-    this.move(this.#phase, what === undefined ? usual : `${usual}; ${what}`);
-    this.#trouble = what === undefined ? undefined : { usual, what };
   }
 
   /** How far a phase is, for those who look at the job. Not for lists: that would be an upsert each time. */
   progress(phase: JobPhase, how: string): void {
     if (this.#phase !== phase) return;
-    this.#why = how;
+    this.#usual = how;
+    this.#why = this.#reason();
     this.show();
   }
 
@@ -142,6 +153,9 @@ export class JobStory {
     };
   }
 }
+
+/** What a worker of the attempt may be in trouble with. */
+export type Trouble = 'store' | 'hosts' | 'outcome';
 
 export interface StoryCarry {
   readonly phase: JobPhase;

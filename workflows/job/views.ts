@@ -33,6 +33,7 @@ export function jobView({ carried, file, story, slices, attempt, recovery }: Sho
     attempt: attempt.number,
     preemptions: recovery.spent.preemption,
     ...recovery.takenByQuota,
+    ...recovery.askedForByCommand,
     slices: slices.views,
     login: { user: settings.loginUser, publicKey: settings.publicKey },
     ...story.view(),

@@ -2,6 +2,7 @@ import type { JobRow } from '../../job-rows.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
+import { hookText } from '../../../domain/hooks.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { failingText } from './failing-task.js';
@@ -64,17 +65,22 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
 }
 
 /** The provider's; those by quota where there were any. */
-function preemptionsOf({ preemptions, quotaPreemptions = 0 }: NonNullable<JobRow['outcome']>): string {
-  return `, ${count(preemptions, 'preemption')}${quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`}`;
+function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 0 }: NonNullable<JobRow['outcome']>) {
+  const byQuota = quotaPreemptions === 0 ? '' : `, ${quotaPreemptions} by quota`;
+  const restarts = requestedRestarts === 0 ? '' : `, ${count(requestedRestarts, 'restart')} by exit code`;
+  return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
 }
 
-function outcomeFacts({ result, exitCode, cause }: NonNullable<JobRow['outcome']>): Fact[] {
+function outcomeFacts({ result, exitCode, cause, hooks = [] }: NonNullable<JobRow['outcome']>): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const by = cause === undefined ? '' : ` (${cause.by})`;
-  return [['outcome', `${result}${code}${by}`]];
+  return [
+    ['outcome', `${result}${code}${by}`],
+    ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
+  ];
 }
 
-function viewFacts({ spec, preemptions, quotaPreemptions, attempt }: JobView): Fact[] {
+function viewFacts({ spec, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
   const { modules, command } = spec;
   return [
     ['pricing', machineKind(kindOfJob(spec)).requestText(spec)],
@@ -86,6 +92,9 @@ function viewFacts({ spec, preemptions, quotaPreemptions, attempt }: JobView): F
     ...(quotaPreemptions === undefined
       ? []
       : [['by quota', `preempted ${count(quotaPreemptions, 'time')}; no budget ends it for that`] as const]),
+    ...(requestedRestarts === undefined
+      ? []
+      : [['restarts', `${requestedRestarts} of ${spec.retries.requested} that its exit code may ask for`] as const]),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { hookText } from '../../../domain/hooks.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { EpochMs } from '../../../domain/units.js';
 import {
@@ -116,14 +117,17 @@ function doing({ phase, phaseSince, submittedAt, endedAt, attempts }: JobRow, no
 
 function causeOf({ outcome }: JobRow): readonly string[] {
   if (outcome === undefined) return [];
-  const { cause, preemptions, quotaPreemptions = 0 } = outcome;
+  const { cause, preemptions, quotaPreemptions = 0, requestedRestarts = 0, hooks = [] } = outcome;
+  const bad = hooks.filter(({ status }) => status !== 'done');
   const lost = [
     ...(preemptions > 0 ? [`${count(preemptions, 'preemption')} by the provider`] : []),
     ...(quotaPreemptions > 0 ? [`${count(quotaPreemptions, 'preemption')} by quota`] : []),
+    ...(requestedRestarts > 0 ? [`${count(requestedRestarts, 'restart')} that its exit code asked for`] : []),
   ];
   return [
     ...(cause === undefined ? [] : [`On account of the ${cause.by}: ${oneLine(cause.message)}`]),
     ...(lost.length === 0 ? [] : [`It had ${andList(lost)}.`]),
+    ...bad.map((report) => withStop(`Its hook ${oneLine(hookText(report))}`)),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
+import { HOOKS } from '../../../domain/hooks.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
 import { setUpObject } from '../../../domain/store-layout.js';
 import type { JobClient } from '../../job-client.js';
@@ -44,6 +45,9 @@ export async function logs(job: string, flags: LogsFlags): Promise<number> {
   });
 }
 
+/** What the hooks of its end printed; that of `preemption` is in the command's output. */
+const HOOK_STREAMS = HOOKS.filter((name) => name !== 'preemption').map((name) => `hook-${name}`);
+
 /** By what the set-up of the attempt noted. @throws CliError for a host or a module that the job has not */
 async function refuseUnknown(store: StoreReader, { id, attempts }: JobRow, flags: LogsFlags): Promise<void> {
   const { host, module, attempt = attempts } = flags;
@@ -55,7 +59,8 @@ async function refuseUnknown(store: StoreReader, { id, attempts }: JobRow, flags
     const has = hosts === 1 ? 'it has one, with index 0' : `it has ${hosts}: 0 to ${hosts - 1}`;
     throw new CliError(ExitCode.NotFound, `--host ${host}: ${id} has no such host`, has);
   }
-  if (module !== undefined && !modules.includes(module)) {
+  const streams = [...modules, ...HOOK_STREAMS];
+  if (module !== undefined && !streams.includes(module)) {
     const has = modules.length === 0 ? 'it has none' : `its modules are ${modules.join(', ')}`;
     throw new CliError(ExitCode.NotFound, `--module ${module}: ${id} has no such module`, has);
   }

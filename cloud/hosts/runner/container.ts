@@ -28,7 +28,7 @@ container_lives() {
 create_container() {
   find_docker
   printf '%s\\n' "$container" > "$run/container"
-  chmod 666 "$run/output" && chmod 644 "$run/script"
+  chmod 666 "$run/output" && chmod 644 "$run/script" "$run/hook"
   $as_docker docker rm -f "$container" > /dev/null 2>&1
   with_container create_with 8>&- 9>&- 2> "$run/created"
   created=$?

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { MODULE_VERBS } from './module.js';
+import { GUARD } from './guard.js';
 import { BEFORE_COMMAND } from './before-command.js';
 import { CONTAINER } from './container.js';
 import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
+import { SIGN_OF_LIFE } from './sign-of-life.js';
+import { SAVE_HOOK } from './save-hook.js';
 import { STEP_SHELL } from './step-shell.js';
 
 /** Before the rest is read: sh runs a program while it reads it. After \`modules\` goes the program that has asked for it. */
@@ -24,6 +27,8 @@ case $verb in
   supervise) verb_supervise "$@" ;;
   child) verb_child "$@" ;;
   watch) verb_watch "$@" ;;
+  sign) verb_sign "$@" ;;
+  guard) verb_guard "$@" ;;
   warn) verb_warn "$@" ;;
   status) verb_status "$@" ;;
   stop) verb_stop "$@" ;;
@@ -37,7 +42,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${RUN_STATUS}${RUN_START}${RUN_STOP}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${SIGN_OF_LIFE}${SAVE_HOOK}${GUARD}${RUN_STATUS}${RUN_START}${RUN_STOP}${DISPATCH}`;
 
 /** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

@@ -40,6 +40,8 @@ system_is() {
 host_condition() {
   preempted=unknown found=
   [ ! -f "$run/metadata" ] || read -r found < "$run/metadata"
+  # The watch has heard it already. It is never taken back, and a host that shuts down may not answer in time.
+  [ "$found" != preempted ] || { echo preempted; return; }
   [ "$found" = none ] || ask_metadata 2
   # After the other: what is no more than a moment old must not hide what came since.
   system=$(system_is)
@@ -93,9 +95,13 @@ verb_watch() {
 
 # Where the system shuts down already every process has had its SIGTERM.
 tell_preemption() {
+  # The same reaches whatever this starts: the notice would not be placed.
+  trap '' TERM
+  echo preempted > "$run/metadata"
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the provider takes this host back (instance/preempted)","graceSeconds":30}'
+  save_first preemption 30000
   [ "$(system_is)" != stopping ] || return 0
   if [ -f "$run/container" ]; then
     read -r container < "$run/container"
@@ -108,6 +114,7 @@ tell_preemption() {
 # warn ID [JSON]: what the API says beside the metadata server; nothing = no more. No signal: it may clear.
 verb_warn() {
   open_run "$1"
+  attend
   [ ! -f "$run/begun" ] || [ -f "$run/exit" ] || put_warning "\${2:-}"
   say_state
 }

@@ -35,10 +35,10 @@ quiet() {
 }
 
 exited() {
-  read -r code signal started ended rest < "$run/exit"
+  read -r code signal started ended how why < "$run/exit"
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${rest:--}"
+  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--}"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -84,17 +84,18 @@ not_begun() {
 # $(..) is a shell of its own: what ends it must end us too.
 say_state() { now=$(state) || exit 70; say "$now"; }
 
-# The exit record of a run that ended with code $1, in its reserved place. $2: how the host was, '-' = nobody looked.
+# The exit record of a run that ended with code $1, in its reserved place. $2: how the host was, '-' = nobody looked. $3: when.
 record() {
-  ended=$(now_ms)
+  ended=\${3:-$(now_ms)}
   how=$2
-  [ "$how" != look ] || how=$(host_condition)
   # What came meanwhile tells as much.
   [ "$terminated" = no ] || [ "$how" = preempted ] || how=stopping
   signal=-
   [ "$1" -gt 128 ] && [ "$1" -lt 193 ] && signal=$(kill -l "$1" 2>/dev/null) && signal=SIG$signal
   read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
-  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--}" 1<> "$run/exit.new"
+  why=-
+  [ ! -f "$run/ended-by" ] || read -r why < "$run/ended-by"
+  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--} \${why:--}" 1<> "$run/exit.new"
   place "$run/exit.new" "$run/exit"
 }
 `;
@@ -103,15 +104,16 @@ export const RUN_START = `
 # The greatest epoch of job $1 that has begun here, into 'known'.
 known_epoch() { known=0; [ ! -f "$base/epochs/$1" ] || read -r known < "$base/epochs/$1"; }
 
-# start ID JOB EPOCH and the BYTES of plan, env, env.list and script, all on stdin: nothing starts before all is here.
+# start ID JOB EPOCH and the BYTES of plan, env, env.list, script and hook, all on stdin: nothing starts before all is here.
 verb_start() {
   open_run "$1"
+  attend
   job=$2 epoch=$3
   known_epoch "$job"
   [ "$known" -gt "$epoch" ] && { say "fenced $known"; return; }
   { [ -f "$run/begun" ] || [ -f "$run/exit" ]; } && { say_state; return; }
   mkdir -p "$run" || die "cannot make $run"
-  if ! take_parts "$4" "$5" "$6" "$7"; then
+  if ! take_parts "$4" "$5" "$6" "$7" "$8"; then
     drop_parts
     die "start of $id: the script did not arrive whole, or the disk is full; nothing was started"
   fi
@@ -122,12 +124,14 @@ verb_start() {
   say_state
 }
 
+PARTS='plan env env.list script hook'
 # Two starters of one run do not write the same file. What may be secret is the login user's alone.
 take_parts() {
-  (umask 077; take "$1" "$run/plan.$$" && take "$2" "$run/env.$$" && take "$3" "$run/env.list.$$") && take "$4" "$run/script.$$"
+  (umask 077; take "$1" "$run/plan.$$" && take "$2" "$run/env.$$" && take "$3" "$run/env.list.$$") &&
+    take "$4" "$run/script.$$" && take "$5" "$run/hook.$$"
 }
-drop_parts() { rm -f "$run/plan.$$" "$run/env.$$" "$run/env.list.$$" "$run/script.$$"; }
-place_parts() { for part in plan env env.list script; do mv -f "$run/$part.$$" "$run/$part" || return 1; done; }
+drop_parts() { for part in $PARTS; do rm -f "$run/$part.$$"; done; }
+place_parts() { for part in $PARTS; do mv -f "$run/$part.$$" "$run/$part" || return 1; done; }
 
 launch() {
   exec 9>>"$run/lock"
@@ -143,6 +147,7 @@ launch() {
     place_parts && : >> "$run/output" || die "cannot write in $run"
     # The place of the exit record is taken now, so that a log that fills the disk cannot cost the exit code.
     printf '%-500s\\n' reserved > "$run/exit.new" || die "no room for the exit record in $run"
+    printf '%-20s\\n' "$(uptime_ms)" > "$run/attended" || die "cannot write in $run"
     # setsid -f and not '&': a background job of sh would keep SIGINT and SIGQUIT ignored for ever.
     setsid -f sh "$0" supervise "$id" "$job" "$epoch" < /dev/null > /dev/null 2>&1
     exec 9>&-
@@ -159,14 +164,28 @@ verb_supervise() {
   trap 'terminated=yes' TERM
   setsid sh "$0" watch "$id" $$ < /dev/null > /dev/null 2>&1 8>&- 9>&- &
   watch=$!
+  setsid sh "$0" sign "$id" $$ < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  sign=$!
+  setsid sh "$0" guard "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  guard=$!
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   rm -f "$run/env" "$run/env.list"
-  [ -f "$run/begun" ] || { kill -KILL -$watch 2>/dev/null; exit 0; }
+  [ -f "$run/begun" ] || { kill -KILL -$watch -$sign -$guard 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
-  record "$code" look
-  kill -KILL -$watch 2>/dev/null
+  ended=$(now_ms)
+  # A system that shuts down sends SIGTERM to all: what is started here outlives it, or the run is lost with its record.
+  trap '' TERM
+  how=$(host_condition)
+  trap 'terminated=yes' TERM
+  # The command may have ended before its watch heard of the preemption. What the hook saves is lost with the exit record.
+  [ "$how" != preempted ] || save_first preemption 30000
+  await_hook
+  trap '' TERM
+  record "$code" "$how" "$ended"
+  rm -f "$run/hook.env"
+  kill -KILL -$watch -$sign -$guard 2>/dev/null
   [ ! -f "$run/container" ] || remove_container
 }
 
@@ -192,6 +211,7 @@ verb_child() {
   await_devices 9>&- || exit 75
   clear_lock_files
   claim_epoch "$2" "$3"
+  [ ! -s "$run/hook" ] || [ -n "$container" ] || (umask 077; cp "$run/env" "$run/hook.env") || exit 75
   [ -z "$container" ] || create_container
   created=$?
   started=$(now_ms)
@@ -235,13 +255,17 @@ verb_stop() {
   limit=$(($(now_ms) + 10000))
   while [ ! -f "$run/begun" ] && held && [ "$(now_ms)" -lt "$limit" ]; do sleep 0.02; done
   grace=$2
-  [ ! -f "$run/container" ] || { stop_container "$2"; await_release; grace=200; }
+  # Only what the pool takes back is preempted. Whoever else stops it waits for a hook that is under way.
+  asked=$(uptime_ms)
+  case $3 in '{"v":1,"cause":"quota",'*) save_first quota "$grace" ;; *) await_hook ;; esac
+  grace=$((grace - $(uptime_ms) + asked))
+  [ ! -f "$run/container" ] || { stop_container "$grace"; await_release; grace=200; }
   end_members "$mark" "$grace" || die "stop of $id: processes that cannot be killed: $(members "$mark" | tr '\\n' ' ')"
   await_release
   now=$(state) || exit 70
   [ ! -f "$run/container" ] || remove_container
   # Where nobody lived to take them away.
-  rm -f "$run/env" "$run/env.list"
+  rm -f "$run/env" "$run/env.list" "$run/hook.env"
   say "$now"
 }
 
@@ -253,6 +277,7 @@ await_release() {
 
 verb_status() {
   open_run "$1"
+  attend
   say_state
 }
 
@@ -260,6 +285,7 @@ verb_status() {
 # It watches a child of ours that waits for the run: the supervisor itself would stay as a zombie where init reaps late.
 verb_follow() {
   open_run "$1"
+  attend
   printf '\\001jobctl-follow\\n'
   [ -d "$run" ] || return 0
   now=$(state) || exit 70

@@ -28,7 +28,7 @@ import {
   observedQueuedResource,
   pathParts,
 } from './observation.js';
-import { type ApiSettings, CallFailed, TpuApi } from './tpu-api.js';
+import { type ApiSettings, CallFailed, type StartedOperation, TpuApi } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, ZoneLister, type ZoneListing } from './zone-lister.js';
 
@@ -41,7 +41,7 @@ export interface CloudTpuOptions extends Partial<ApiSettings> {
 export const DEFAULT_API_SETTINGS: ApiSettings = {
   budget: { callsPerSecond: 5, burst: 20 },
   callTimeoutMs: 30_000,
-  pageSize: 500,
+  pageSize: 1000,
 };
 
 /** The Cloud TPU API through Google's own v2 client. Connects at the first call. */
@@ -180,6 +180,12 @@ class GoogleTpu implements CloudTpuMachines {
     return answerOfDelete(() => this.#api.deleteNode(nodePath(ref)));
   }
 
+  async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
+    const found = await this.#api.getOperation(operation);
+    if (found?.done !== true) return found === undefined ? 'unknown' : 'under way';
+    return found.error ? 'unknown' : 'done';
+  }
+
   async listOwned(googleProject: string, owner: string): Promise<readonly OwnedResource<CloudTpuRef>[]> {
     const everywhere = zonePath(googleProject, '-');
     const [nodes, queuedResources] = await Promise.all([
@@ -213,14 +219,11 @@ class GoogleTpu implements CloudTpuMachines {
 
 const failureOf = (error: unknown) => (error instanceof CallFailed ? error.error : apiErrorOf(error));
 
-async function answerOfDelete(call: () => Promise<void>): Promise<RemoveAnswer> {
-  try {
-    await call();
-    return { kind: 'accepted' };
-  } catch (error) {
-    const answer = classifyDeleteError(failureOf(error));
-    return answer.kind === 'deleting' ? { kind: 'accepted' } : answer;
-  }
+async function answerOfDelete(call: () => Promise<StartedOperation>): Promise<RemoveAnswer> {
+  const { name, error } = await call().catch((thrown: unknown) => ({ name: undefined, error: failureOf(thrown) }));
+  if (error === undefined) return { kind: 'accepted', ...(name !== undefined && { operation: name }) };
+  const answer = classifyDeleteError(error);
+  return answer.kind === 'deleting' ? { kind: 'accepted' } : answer;
 }
 
 /** The part of the slice that exists and is not of this owner, job and run. Generation and spec do not count: the name does. */

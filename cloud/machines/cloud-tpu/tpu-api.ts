@@ -78,14 +78,16 @@ export class TpuApi {
     );
   }
 
-  async deleteNode(name: string): Promise<void> {
-    await this.#call('DeleteNode', name, (client) => client.deleteNode({ name }, this.#callOptions));
+  deleteNode(name: string): Promise<StartedOperation> {
+    return this.#call('DeleteNode', name, async (client) =>
+      startedOperation(await client.deleteNode({ name }, this.#callOptions)),
+    );
   }
 
   /** With force: the node goes too, and states from which an unforced delete is refused are no obstacle. */
-  async deleteQueuedResource(name: string): Promise<void> {
-    await this.#call('DeleteQueuedResource', name, (client) =>
-      client.deleteQueuedResource({ name, force: true }, this.#callOptions),
+  deleteQueuedResource(name: string): Promise<StartedOperation> {
+    return this.#call('DeleteQueuedResource', name, async (client) =>
+      startedOperation(await client.deleteQueuedResource({ name, force: true }, this.#callOptions)),
     );
   }
 

@@ -76,6 +76,8 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   },
   environment,
 
+  route: ({ tpu: { network, subnetwork, tags, externalIps } }) =>
+    JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/google-projects/',
   account: ({ googleProject }, spec) => spec?.tpu.project ?? googleProject,
 

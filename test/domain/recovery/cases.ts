@@ -5,6 +5,12 @@ import type { Facts, Question } from '../../../domain/recovery/facts.js';
 /** The dullest facts of each question. */
 export const DULL = {
   'slice seen': { look: 'directly', condition: 'ready' },
+  'host silent': {
+    sign: 'stale',
+    others: 'answer, with fresh signs',
+    silence: 'within timeouts.unreachable',
+    node: 'not looked at',
+  },
   'command ended': { hosts: 'code 0', slices: 'not looked at' },
   'worker failed': { error: 'may pass', errors: 'few' },
   'set-up interrupted': { by: 'person', end: 'not awaited' },
@@ -26,11 +32,13 @@ export const DULL = {
     preemption: 'left',
     infrastructure: 'left',
     task: 'left',
+    requested: 'left',
   },
 } as const satisfies { [Q in Question]: Facts<Q> };
 
 type Case<Q extends Question> = readonly [facts: Partial<Facts<Q>>, want: Decisions[Q], row: string];
 const KEEP = { do: 'keep' } as const;
+const LOOK_AT_NODE = { do: 'look at node' } as const;
 const AGAIN = 'directly, a second time';
 const retry = (budget: Budget, replace: 'nothing' | 'lost slices' | 'its slice' | 'all, next zone') =>
   ({ do: 'retry', budget, replace }) as const;
@@ -52,6 +60,36 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     [{ look: AGAIN, condition: 'failed' }, loss('failed'), 'the API says that it failed'],
     [{ condition: 'deleting' }, loss('failed'), 'the slice is being deleted'],
     [{ condition: 'foreign' }, loss('failed'), 'its name belongs to another resource'],
+  ],
+  'host silent': [
+    [{ sign: 'fresh', silence: 'longer', node: 'ready' }, KEEP, 'its sign of life is renewed: it lives'],
+    [{ sign: 'store silent', silence: 'longer', node: 'ready' }, KEEP, 'a store that does not answer is no evidence'],
+    [
+      { sign: 'never', others: 'silent', silence: 'longer', node: 'ready' },
+      KEEP,
+      'no sign, and nobody answers: it may be the route',
+    ],
+    [{ sign: 'never', node: 'ready' }, KEEP, 'no sign, for a while'],
+    [{ others: 'answer', node: 'ready' }, KEEP, 'a stale sign beside which none is renewed, for a while'],
+    [{}, LOOK_AT_NODE, 'its sign alone went stale'],
+    [{ sign: 'never', others: 'answer', silence: 'longer' }, LOOK_AT_NODE, 'no sign for too long'],
+    [{ others: 'silent', silence: 'longer' }, LOOK_AT_NODE, 'a stale sign for too long'],
+    [{ silence: 'longer', node: 'no word' }, KEEP, 'its sign alone went stale; no word of the API'],
+    [{ sign: 'never', silence: 'longer', node: 'no word' }, KEEP, 'no sign for too long; no word of the API'],
+    [{ others: 'answer', silence: 'longer', node: 'no word' }, KEEP, 'a stale sign for too long; no word of the API'],
+    [{ node: 'warned' }, KEEP, 'the provider warns of the node, for a while'],
+    [{ silence: 'longer', node: 'warned' }, loss('failed'), 'the provider warns of the node for too long'],
+    [{ node: 'ready' }, loss('failed'), 'it is dead: its sign alone went stale, and the node is READY'],
+    [
+      { sign: 'never', others: 'answer', silence: 'longer', node: 'warned' },
+      loss('failed'),
+      'it counts as dead: no sign for too long, while others answer',
+    ],
+    [
+      { others: 'silent', silence: 'longer', node: 'ready' },
+      loss('failed'),
+      'it counts as dead: a stale sign for too long',
+    ],
   ],
   'command ended': [
     [{}, { do: 'report end' }, 'code 0, and every host was up and not preempted as it ended'],
@@ -240,6 +278,16 @@ export const CASES: { readonly [Q in Question]: readonly Case<Q>[] } = {
     ],
     [{ end: 'silent' }, retry('task', 'nothing'), 'the command failed, ran for too long or was silent'],
     [{ end: 'another code', task: 'spent' }, fail('task'), 'the command failed, and the budget is spent'],
+    [
+      { end: 'restart code', task: 'spent', infrastructure: 'spent' },
+      retry('requested', 'nothing'),
+      'the command asks for another start by its exit code',
+    ],
+    [
+      { end: 'restart code', requested: 'spent' },
+      spent('requested'),
+      'the command asks for another start, and the budget is spent',
+    ],
     [{ end: 'set-up time over' }, fail('task'), 'timeouts.setup is over'],
     [{ end: 'module failed' }, fail('task'), 'a module fails'],
     [{ end: 'run lost', loop: 'again' }, retry('infrastructure', 'nothing'), 'a host lost the run'],

@@ -136,7 +136,7 @@ setup: {modules: [command]}
       '  such as 2h',
       'train.yaml:2:21: qeue: no such key in timeouts',
       '  did you mean queue?',
-      '  known here: stop, queue, provision, setup, run, no_output',
+      '  known here: stop, queue, provision, setup, run, no_output, unreachable',
     ],
   },
   'a silence that is too short to be found': {
@@ -196,13 +196,10 @@ bundle: false
   },
   'keys that are not built': {
     text: `${TPU}loop: true
-hooks: {success: x}
 atomic: true
 `,
     want: [
-      'train.yaml:3:1: hooks: not built yet in this version of jobctl',
-      '  until then: trap SIGTERM in the command',
-      'train.yaml:4:1: atomic: not built yet in this version of jobctl',
+      'train.yaml:3:1: atomic: not built yet in this version of jobctl',
       '  until then: slices are asked for one by one, and the job starts when all of them are there',
     ],
   },
@@ -319,7 +316,7 @@ command: {run: "\${a.b}"}
     want: [
       '--set priorty=2: priorty: no such key in a job file',
       '  did you mean priority?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, hooks, atomic',
+      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
     ],
   },
   '--set without a value': {

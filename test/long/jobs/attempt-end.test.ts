@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { ActivityDependencies } from '../../../activities/dependencies.js';
+import { Routes } from '../../../activities/attempt/routes.js';
 import { superviseAttempt } from '../../../activities/attempt/supervise.js';
 import { memoryHostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
 import type { HostsPort } from '../../../cloud/hosts/port.js';
@@ -87,10 +88,10 @@ describe('the end of an attempt', function () {
     const meter = { logLag: () => undefined };
     const dependencies = { machinesOf: () => machines, store, hosts, installation, meter } as unknown;
     const end = new MockActivityEnvironment().run<
-      [ActivityDependencies, AttemptInput],
+      [ActivityDependencies, AttemptInput, Routes],
       AttemptEnd,
       typeof superviseAttempt
-    >(superviseAttempt, dependencies as ActivityDependencies, input);
+    >(superviseAttempt, dependencies as ActivityDependencies, input, new Routes());
     end.catch(() => undefined);
     const log = (host = 0): Promise<string> => storedLog(store, { id: job, stream: 'command', host });
     for (let host = 0; host < slices; host++)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { memoryHostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
-import type { HostConnection, HostsPort } from '../../../cloud/hosts/port.js';
+import type { HostConnection, HostsPort, RunRequest } from '../../../cloud/hosts/port.js';
 import { createSshHosts } from '../../../cloud/hosts/ssh-fleet.js';
 import { CloudUnderTest } from '../../../rehearsal/test/cloud-under-test.js';
 import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
@@ -33,13 +33,13 @@ describe('the on-host runner on a TPU VM: the exit record of a code 0', function
     readonly warning: () => Promise<string>;
   }
 
-  async function runOn(node: string, script: string): Promise<Run> {
+  async function runOn(node: string, script: string, more: Partial<RunRequest> = {}): Promise<Run> {
     await cloud.queue(node, cloud.nodeBody('v5litepod-8'));
     await cloud.becomes(node, 'ACTIVE');
     const { address, key, user = 'alice' } = await cloud.place(node);
     const privateKey = readFileSync(key.privateFile, 'utf8');
     const connection = await fleet.connect({ uid: node, slice: 0, index: 0, address, user }, { privateKey }, never);
-    await connection.startRun(request(script));
+    await connection.startRun(request(script, more));
     let output = '';
     void connection.followOutput(ID, 0, (chunk) => void (output += chunk.toString()), never).catch(() => undefined);
     const said = async (command: string): Promise<string> => {
@@ -71,6 +71,13 @@ describe('the on-host runner on a TPU VM: the exit record of a code 0', function
     assert.deepEqual([status.code, status.host], [0, 'stopping'], output());
   });
 
+  it('keeps the exit of a command that ends on its notice a moment before every process gets SIGTERM', async () => {
+    const storm = `(trap '' TERM; for i in $(seq 200); do kill -TERM -1; sleep 0.01; done) &`;
+    const { connection, output } = await runOn('early', `echo up; sleep 1; ${storm} exit 0`);
+    const status = await until('the end', () => ended(connection).catch(() => undefined));
+    assert.equal(status.code, 0, output());
+  });
+
   it('says preempted where its VM is, and the command finds that in its notice', async () => {
     const { connection, output } = await runOn('taken', SAVES);
     await cloud.admin('preempt', { name: 'taken', mode: 'signal' });
@@ -79,6 +86,24 @@ describe('the on-host runner on a TPU VM: the exit record of a code 0', function
     let log = '';
     await connection.followOutput(ID, 0, (chunk) => void (log += chunk.toString()), never);
     assert.match(log, /told\n\{"v":1,"cause":"preemption",.*"graceSeconds":30\}\n$/);
+  });
+
+  it('runs the hook preemption on a VM that is taken, also of a command that ends at once, and ends after it', async () => {
+    const script = 'echo "saving for $JOBCTL_HOOK_CAUSE"; sleep 2; echo saved';
+    const preemptionHook = { script, timeoutMs: 15_000 };
+    for (const [node, command] of [
+      ['saves', SAVES],
+      ['dies', 'echo up; exec sleep 1000'],
+    ] as const) {
+      const { connection } = await runOn(node, command, { preemptionHook });
+      await cloud.admin('preempt', { name: node, mode: 'signal' });
+      const status = await until('the end', () => ended(connection).catch(() => undefined));
+      assert.equal(status.host, 'preempted', node);
+      let log = '';
+      await connection.followOutput(ID, 0, (chunk) => void (log += chunk.toString()), never);
+      assert.equal(log.match(/^saving for preemption$/gm)?.length, 1, log);
+      assert.match(log, /^saved\njobctl: hook preemption ended with code 0 after \d+ ms$/m);
+    }
   });
 
   it('says up after a warning that has cleared, which came and went in its own file without a signal or a notice', async () => {

@@ -1,0 +1,148 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/port.js';
+import type { HookInput } from '../../contract/job-activities.js';
+import type { HookReport } from '../../domain/hooks.js';
+import { besideCommand, commandContainer } from '../../domain/modules/command.js';
+import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
+import { logPrefix } from '../../domain/store-layout.js';
+import { connectingKey } from '../connecting-key.js';
+import type { ActivityDependencies } from '../dependencies.js';
+import { messageOf } from '../failures.js';
+import { secretVariables } from '../secret-values.js';
+import { beating } from './activity-end.js';
+import { type AttemptHost, hostsOf, runPlace } from './attempt-hosts.js';
+import { LogStream } from './log-stream.js';
+import { pause } from './pause.js';
+
+/**
+ * Runs a hook of a job that has its outcome, at most once on each of its hosts whatever is repeated here: the on-host runner holds
+ * the lock, as it does for the command. The host ends it when its time is over. Never throws for what a hook or a host does.
+ */
+export async function runHook(dependencies: ActivityDependencies, input: HookInput): Promise<HookReport> {
+  const beat = beating();
+  const over = new AbortController();
+  const seconds = input.spec.hooks?.[input.hook]?.seconds ?? 0;
+  const timer = setTimeout(() => over.abort(new Error(TOO_LATE)), seconds * 1000 + ON_THE_WAY_MS);
+  cancellationSignal().addEventListener('abort', () => over.abort(new Error('the activity was cancelled')), {
+    once: true,
+  });
+  try {
+    const reports = await Promise.all(hookHosts(input).map((host) => runOn(dependencies, input, host, over.signal)));
+    return worst(input.hook, reports);
+  } finally {
+    clearTimeout(timer);
+    clearInterval(beat);
+  }
+}
+
+const TOO_LATE = 'it did not answer in time';
+/** For connections, and for what the hook prints at its end. */
+const ON_THE_WAY_MS = 30_000;
+const AGAIN_MS = 1_000;
+
+/** `all`: the hosts that run the command. `first`: the first of these. Else those of these indexes in each slice. */
+function hookHosts(input: HookInput): readonly AttemptHost[] {
+  const { spec, slices, hook } = input;
+  const chosen = spec.hooks?.[hook]?.hosts ?? 'first';
+  const hosts = hostsOf(input).filter(({ target }) => {
+    if (typeof chosen !== 'string') return chosen.includes(target.index);
+    const own = slices.find(({ index }) => index === target.slice);
+    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
+  });
+  return chosen === 'first' ? hosts.slice(0, 1) : hosts;
+}
+
+async function runOn(
+  dependencies: ActivityDependencies,
+  input: HookInput,
+  host: AttemptHost,
+  signal: AbortSignal,
+): Promise<Omit<HookReport, 'hook'>> {
+  const where = `host ${host.number}`;
+  try {
+    const status = await untilEnded(dependencies, input, host, signal);
+    switch (status.kind) {
+      case 'exited':
+        if (status.endedBy === 'limit') return { status: 'timed-out', message: `${where}: its timeout is over` };
+        if (status.code === 0) return { status: 'done' };
+        return { status: 'failed', message: `${where}: it exited with code ${status.code}` };
+      case 'absent':
+      case 'blocked':
+        return { status: 'not-run', message: `${where}: it did not begin` };
+      default:
+        return { status: 'failed', message: `${where}: it is gone without an exit code` };
+    }
+  } catch (error) {
+    return { status: 'unknown', message: `${where}: ${messageOf(error)}` };
+  }
+}
+
+/** A host that does not answer is tried again until the hook's time is over. */
+async function untilEnded(
+  dependencies: ActivityDependencies,
+  input: HookInput,
+  host: AttemptHost,
+  signal: AbortSignal,
+): Promise<RunStatus> {
+  const { hosts, installation } = dependencies;
+  const runId = `${input.job.id}.${input.hook}`;
+  const key = await connectingKey(installation, input.spec.ssh);
+  const secrets = await secretVariables(installation, input.spec);
+  const request = hookRequest(input, runId, host, secrets);
+  const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
+  const stream = await LogStream.open(dependencies, prefix, host.number, signal);
+  for (;;) {
+    let connection: HostConnection | undefined;
+    try {
+      connection = await hosts.connect(host.target, key, signal);
+      await connection.startRun(request);
+      await connection.followOutput(runId, stream.position, (chunk) => stream.append(chunk), signal);
+      const status = await connection.runStatus(runId);
+      await stream.flush();
+      if (status.kind !== 'running' && status.kind !== 'starting') return status;
+    } catch (error) {
+      if (signal.aborted) throw new Error(`${TOO_LATE}: ${messageOf(error)}`, { cause: error });
+    } finally {
+      connection?.close();
+    }
+    await pause(AGAIN_MS, signal);
+  }
+}
+
+function hookRequest(
+  input: HookInput,
+  runId: string,
+  { target }: AttemptHost,
+  secrets: Readonly<Record<string, string>>,
+): RunRequest {
+  const { spec, hook, outcome } = input;
+  const { run = '', seconds = 0 } = spec.hooks?.[hook] ?? {};
+  const container = commandContainer(spec);
+  return {
+    runId,
+    // Of an id of its own: a hook has no attempts.
+    epoch: 1,
+    script: besideCommand(spec, run),
+    env: {
+      ...runEnvironment(spec, runPlace(input), target.slice, target.index),
+      ...secrets,
+      JOBCTL_HOOK: hook,
+      JOBCTL_RESULT: outcome.result,
+      JOBCTL_EXIT_CODE: outcome.exitCode === undefined ? '' : String(outcome.exitCode),
+      JOBCTL_HOOK_CAUSE: outcome.cause?.by ?? '',
+      JOBCTL_HOOK_REASON: outcome.cause?.message ?? '',
+    },
+    limitMs: seconds * 1000,
+    ...(container && { container }),
+  };
+}
+
+const BY_WEIGHT = ['unknown', 'not-run', 'timed-out', 'failed', 'done'] as const;
+
+function worst(hook: HookReport['hook'], reports: readonly Omit<HookReport, 'hook'>[]): HookReport {
+  const [first] = reports.toSorted((a, b) => BY_WEIGHT.indexOf(a.status) - BY_WEIGHT.indexOf(b.status));
+  return {
+    hook,
+    ...(first ?? { status: 'not-run', message: 'none of the hosts that are left is one of its workers' }),
+  };
+}

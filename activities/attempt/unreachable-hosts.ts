@@ -1,0 +1,90 @@
+import type { HostTarget } from '../../cloud/hosts/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { type UnreachableHost, unreachableHostsSignal } from '../../contract/job.js';
+import { jobTeller } from './job-teller.js';
+
+/** Hears of each try to reach a host, from all who call hosts. */
+export interface ReachListener {
+  silent(target: HostTarget): void;
+  answered(target: HostTarget): void;
+}
+
+/**
+ * Hosts that do not answer, and since when. The job is told of those that miss another try a while after the first, and again
+ * when one answers, so that `list`, `why` and its details say it. Whether one is dead is decided elsewhere (`DeadHostWatch`).
+ */
+export class UnreachableHosts implements ReachListener {
+  readonly #told: Map<string, UnreachableHost>;
+  /** When each host missed its first try in a row: ms of a clock that nobody sets, and of the one that people read. */
+  readonly #missed = new Map<string, { readonly tick: number; readonly at: number }>();
+  readonly #tell: (hosts: readonly UnreachableHost[]) => void;
+  readonly #tellAfterMs: number;
+  #isTelling = false;
+
+  /**
+   * @param before what the job was told, maybe by another worker
+   * @param tellAfterMs a shorter silence is nobody's news
+   */
+  constructor(
+    before: readonly UnreachableHost[],
+    tell: (hosts: readonly UnreachableHost[]) => void,
+    tellAfterMs = TELL_AFTER_MS,
+  ) {
+    this.#told = new Map(before.map((host) => [keyOf(host), host]));
+    this.#tell = tell;
+    this.#tellAfterMs = tellAfterMs;
+  }
+
+  silent({ slice, index: host }: HostTarget): void {
+    const key = keyOf({ slice, host });
+    const first = this.#missed.get(key) ?? { tick: performance.now(), at: Date.now() };
+    this.#missed.set(key, first);
+    if (this.#told.has(key) || performance.now() - first.tick < this.#tellAfterMs) return;
+    this.#told.set(key, { slice, host, since: first.at });
+    this.#news();
+  }
+
+  answered({ slice, index: host }: HostTarget): void {
+    const key = keyOf({ slice, host });
+    this.#missed.delete(key);
+    if (this.#told.delete(key)) this.#news();
+  }
+
+  /** It has missed its last try, or nobody has reached it since another worker said so. */
+  isSilent({ slice, index: host }: HostTarget): boolean {
+    const key = keyOf({ slice, host });
+    return this.#missed.has(key) || this.#told.has(key);
+  }
+
+  /** Since when the job has been told that it does not answer, epoch ms. */
+  since({ slice, index: host }: HostTarget): number | undefined {
+    return this.#told.get(keyOf({ slice, host }))?.since;
+  }
+
+  /** Many hosts fall silent at once: that is one message. */
+  #news(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setTimeout(() => {
+      this.#isTelling = false;
+      this.#tell([...this.#told.values()].slice(0, MOST_TOLD));
+    }, TOGETHER_MS).unref();
+  }
+}
+
+/** Those of one attempt, whose job is told. */
+export function unreachableHosts(
+  input: Pick<AttemptInput, 'job' | 'attempt' | 'unreachable'>,
+  tellAfterMs?: number,
+): UnreachableHosts {
+  const tell = jobTeller(input, unreachableHostsSignal, 'which hosts do not answer');
+  const { attempt, unreachable = [] } = input;
+  return new UnreachableHosts(unreachable, (hosts) => tell({ v: 1, attempt, hosts }), tellAfterMs);
+}
+
+/** A lost connection is noticed within a minute (three signs of life of SSH, 15 s apart), and a try to connect takes 20 s. */
+const TELL_AFTER_MS = 15_000;
+const TOGETHER_MS = 500;
+const MOST_TOLD = 64;
+
+const keyOf = ({ slice, host }: Pick<UnreachableHost, 'slice' | 'host'>): string => `${slice}/${host}`;

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+import { type Kind, KINDS } from './kinds.js';
+
+export interface RecoveryArguments {
+  /** Preemptions of each kind. */
+  readonly samples: number;
+  /** Preempted side by side. */
+  readonly jobs: number;
+  readonly kinds: readonly Kind[];
+  readonly withApi: boolean;
+}
+
+const API = 'api';
+
+/** @throws TypeError for an unknown flag; RangeError for a number that is none, or a part that there is not. */
+export function recoveryArguments(args: readonly string[]): RecoveryArguments {
+  const options = {
+    samples: { type: 'string', default: '200' },
+    jobs: { type: 'string', default: '6' },
+    only: { type: 'string', default: [...KINDS.map(({ name }) => name), API].join(',') },
+  } as const;
+  const { values } = parseArgs({ args: [...args], options });
+  const wanted = values.only.split(',');
+  const known = [...KINDS.map(({ name }): string => name), API];
+  const stranger = wanted.find((name) => !known.includes(name));
+  if (stranger !== undefined) throw new RangeError(`--only ${stranger}: there are ${known.join(', ')}`);
+  return {
+    samples: count('samples', values.samples, 10_000),
+    jobs: count('jobs', values.jobs, MOST_JOBS),
+    kinds: KINDS.filter(({ name }) => wanted.includes(name)),
+    withApi: wanted.includes(API),
+  };
+}
+
+/** As many as there are zones to be alone in. */
+const MOST_JOBS = 16;
+
+function count(flag: string, text: string, most: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number;
+  throw new RangeError(`--${flag} ${text}: wanted a whole number from 1 to ${most}`);
+}

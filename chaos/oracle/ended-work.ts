@@ -1,0 +1,108 @@
+import { ASKED_FOR } from './attempts.js';
+import { deletions, lastPart } from './cloud.js';
+import { attemptsOf, type CommandProcess, processesOf } from './commands.js';
+import type { AskedJob, CloudEvent, Evidence } from './evidence.js';
+import type { Finding } from './verdict.js';
+
+const SERVES_NO_MORE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
+
+/** An attempt whose work was done on all hosts before any of them was told to end, and that another attempt followed. */
+interface RunAgain {
+  readonly job: string;
+  readonly attempt: number;
+  readonly next: number;
+  /** When the last of its commands ended. */
+  readonly endedAt: number;
+  /** When the first of its slices was taken after that; undefined: none was. */
+  readonly takenAt?: number;
+}
+
+/**
+ * Work that had ended and ran again, though nothing kept jobctl from knowing. An end that nobody had read when its VM went is not
+ * known to anybody (docs/adr/0040): it is a figure (`unreadEnds`), no finding.
+ */
+export function endedWorkRunAgain(evidence: Evidence): readonly Finding[] {
+  return runsAgain(evidence)
+    .filter((each) => !isUnread(each, evidence))
+    .map(({ job, attempt, next, endedAt, takenAt }) => {
+      const since = takenAt === undefined ? 'nothing of it was lost' : `${takenAt - endedAt} ms later it was lost`;
+      const text = `attempt ${attempt} had ended with 0 on all hosts, ${since}, and attempt ${next} began`;
+      return { count: 'ended work run again', subject: job, text };
+    });
+}
+
+/** How often an end was lost with its VM before anybody had read it. */
+export const unreadEnds = (evidence: Evidence): number =>
+  runsAgain(evidence).filter((each) => isUnread(each, evidence)).length;
+
+/** From the last END of each job that is called succeeded to its outcome. */
+export interface OutcomeDelay {
+  readonly job: string;
+  readonly ms: number;
+}
+
+export function outcomeDelays({ told, jobs, results }: Evidence): readonly OutcomeDelay[] {
+  const processes = processesOf(told);
+  return jobs.flatMap(({ id }): readonly OutcomeDelay[] => {
+    const seen = results.find((each) => each.id === id);
+    const last = attemptsOf(processes, id).at(-1)?.processes ?? [];
+    const ends = last.flatMap(({ end }) => end?.at ?? []);
+    if (seen?.phase !== 'succeeded' || seen.endedAt === undefined || ends.length === 0) return [];
+    return [{ job: id, ms: seen.endedAt - Math.max(...ends) }];
+  });
+}
+
+function isUnread({ endedAt, takenAt }: RunAgain, { readWithinMs }: Evidence): boolean {
+  return takenAt !== undefined && (readWithinMs === undefined || takenAt - endedAt <= readWithinMs);
+}
+
+function runsAgain(evidence: Evidence): readonly RunAgain[] {
+  const processes = processesOf(evidence.told);
+  return evidence.jobs.flatMap((job) => {
+    const attempts = attemptsOf(processes, job.id);
+    return attempts.slice(1).flatMap((next, index): readonly RunAgain[] => {
+      const attempt = attempts[index];
+      const endedAt = attempt && doneAt(job, attempt.processes);
+      const to = Math.min(...next.processes.map(({ begunAt }) => begunAt));
+      if (attempt === undefined || endedAt === undefined || endedAt > to) return [];
+      const nodes = new Set(attempt.processes.map(({ node }) => node));
+      const takes = [...nodes].flatMap((node) => takenAt(evidence.cloud, node) ?? []);
+      // It was not whole any more as the last of it ended.
+      if (takes.some((at) => at <= endedAt)) return [];
+      const mayRunAgain = evidence.deeds.some(
+        ({ at, kind, job: ofJob, resource }) =>
+          at <= to &&
+          ((ofJob === job.id && ASKED_FOR.has(kind)) ||
+            (kind === 'killed-processes' && resource !== undefined && nodes.has(resource))),
+      );
+      if (mayRunAgain) return [];
+      const taken = takes.filter((at) => at <= to).toSorted((a, b) => a - b)[0];
+      const again = { job: job.id, attempt: attempt.number, next: next.number, endedAt };
+      return [taken === undefined ? again : { ...again, takenAt: taken }];
+    });
+  });
+}
+
+/** When the work was done: each host's command ended with 0, by itself, and had heard no SIGTERM. Undefined: it was not. */
+function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[]): number | undefined {
+  const ends = processes.flatMap(({ end, term }) =>
+    end?.code === 0 && !end.isEarly && term === undefined ? [end.at] : [],
+  );
+  const places = new Set(processes.map(({ slice, host }) => `${slice} ${host}`));
+  const isWhole = places.size === slices * hosts && ends.length === processes.length;
+  return isWhole ? Math.max(...ends) : undefined;
+}
+
+/** When its VMs went, by the journal, and nobody had asked for it. */
+function takenAt(cloud: readonly CloudEvent[], node: string): number | undefined {
+  const [deletion] = deletions(cloud, node);
+  return cloud.find(
+    ({ seq, kind, subject, details }) =>
+      lastPart(subject) === node &&
+      (deletion === undefined || seq < deletion.seq) &&
+      ((kind === 'vm-power' && details['power'] === 'off') ||
+        kind === 'vm-kill' ||
+        kind === 'vm-failure' ||
+        (kind === 'node-state' && SERVES_NO_MORE.has(details.to ?? ''))),
+  )?.wall;
+}

@@ -1,0 +1,73 @@
+import { lastPart, wasLost } from './cloud.js';
+import type { Evidence, SeenJob } from './evidence.js';
+import type { Finding } from './verdict.js';
+
+/** Of clocks of two processes, and of what is written a moment after it was seen. */
+const SLACK_MS = 2_000;
+
+interface Said {
+  readonly at: number;
+  readonly phase: string;
+  readonly text: string;
+}
+/** Why it is not true, or undefined. */
+type Test = (said: Said, job: string, evidence: Evidence) => string | undefined;
+
+/** Reasons that a job gave for what became of it, and that the cloud and chaos know nothing of. */
+export function untrueReasons(evidence: Evidence): readonly Finding[] {
+  return evidence.results.flatMap(({ id, ...seen }) =>
+    saidOf(seen).flatMap((said) =>
+      TESTS.flatMap((test): readonly Finding[] => {
+        const why = test(said, id, evidence);
+        if (why === undefined) return [];
+        return [{ count: 'untrue reasons', subject: id, text: `'${said.phase}: ${said.text}': ${why}` }];
+      }),
+    ),
+  );
+}
+
+/** `TIME PHASE: TEXT`, as docs/logs.md describes the job's own log. */
+function saidOf({ jobLog = '' }: Pick<SeenJob, 'jobLog'>): readonly Said[] {
+  return jobLog.split('\n').flatMap((line): readonly Said[] => {
+    const groups = /^(?<time>\S+Z) (?<phase>[a-z-]+): (?<text>.*)$/u.exec(line)?.groups;
+    const [at, phase, text] = [Date.parse(groups?.['time'] ?? ''), groups?.['phase'], groups?.['text']];
+    return Number.isNaN(at) || phase === undefined || text === undefined ? [] : [{ at, phase, text }];
+  });
+}
+
+const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
+  if (phase !== 'evicting' || !/^slice \d+ was preempted by the provider/u.test(text)) return undefined;
+  const until = at + SLACK_MS;
+  const isOwn = (name: string): boolean => name.includes(`-${job}-`);
+  const names = new Set(cloud.map(({ subject }) => lastPart(subject)).filter(isOwn));
+  const isTrue =
+    [...names].some((name) => wasLost(cloud, name, 0, until)) ||
+    deeds.some(({ kind, resource = '', at: done }) => kind === 'preempt' && isOwn(resource) && done <= until);
+  return isTrue ? undefined : 'no slice of it was';
+};
+
+const REFUSED =
+  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*)?$/u;
+
+/** The cloud's own words, or those about a resource of that name which is somebody else's. */
+const refused: Test = ({ text }, job, { cloud, deeds }) => {
+  const words = REFUSED.exec(text)?.groups?.['words'];
+  if (words === undefined) return undefined;
+  if (/of this name belongs to /u.test(words)) {
+    const isTaken = deeds.some(({ kind, resource = '' }) => kind === 'foreign' && resource.includes(`-${job}-g`));
+    return isTaken ? undefined : 'no such name was taken';
+  }
+  const inJournal = JSON.stringify(words).slice(1, -1);
+  const isTrue =
+    cloud.some(({ details }) => JSON.stringify(details).includes(inJournal)) ||
+    deeds.some((deed) => deed.text.includes(words));
+  return isTrue ? undefined : 'the cloud never said so';
+};
+
+const stopped: Test = ({ at, phase }, job, { deeds }) => {
+  if (phase !== 'paused') return undefined;
+  const isTrue = deeds.some((deed) => deed.kind === 'verb' && deed.job === job && deed.at <= at + SLACK_MS);
+  return isTrue ? undefined : 'nobody stopped it';
+};
+
+const TESTS: readonly Test[] = [preempted, refused, stopped];

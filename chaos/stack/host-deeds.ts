@@ -1,0 +1,60 @@
+import type { Draws } from '../random.js';
+import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
+import type { Stage } from './stage.js';
+
+/** On hosts of one node, of all, or on one host; ended by the opposite. */
+async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: HostFault): Promise<boolean> {
+  const nodes = await stage.readyNodes();
+  if (nodes.length === 0) return false;
+  const scope = draws.pick(['one host', 'one slice', 'one slice', 'all slices'] as const);
+  const some = scope === 'all slices' ? nodes : [draws.pick(nodes)];
+  const forMs = lasting(stage, draws);
+  for (const { name, hosts } of some) {
+    const host = scope === 'one host' ? draws.between(0, hosts.length - 1) : 'all';
+    await stage.post('hosts', { name, host, action, ...extra });
+    // A slice that is gone by then has no fault any more.
+    stage.endAfter(forMs, () => stage.post('hosts', { name, host, ...end }).catch(() => undefined));
+    stage.note(
+      'fault',
+      `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`,
+      { resource: name },
+    );
+  }
+  return true;
+}
+interface HostFault {
+  readonly action: string;
+  readonly end: object;
+  readonly extra?: object;
+}
+
+/** What becomes of hosts, and of what runs on them. */
+export const HOST_DEEDS: Readonly<Record<string, DeedDo>> = {
+  'SSH is silent': (stage, draws) => onHosts(stage, draws, { action: 'unreachable', end: { action: 'reachable' } }),
+  'SSH is refused': (stage, draws) => onHosts(stage, draws, { action: 'refuse-ssh', end: { action: 'accept-ssh' } }),
+  'SSH is slow': (stage, draws) =>
+    onHosts(stage, draws, { action: 'slow-ssh', end: { action: 'slow-ssh', delayMs: 0 }, extra: { delayMs: 1_000 } }),
+  'hosts are frozen': (stage, draws) => onHosts(stage, draws, { action: 'freeze', end: { action: 'thaw' } }),
+  'a disk is full': (stage, draws) => onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' } }),
+  'processes of a host are killed': async (stage, draws) => {
+    const nodes = await stage.readyNodes();
+    if (nodes.length === 0) return false;
+    const { name, hosts } = draws.pick(nodes);
+    const host = draws.between(0, hosts.length - 1);
+    await stage.post('hosts', { name, host, action: 'kill-processes' });
+    stage.note('killed-processes', `all processes of ${name}, host ${host} are killed`, { resource: name });
+    return true;
+  },
+  'a command alone gets SIGTERM': async (stage, draws) => {
+    const { running } = stage.listener;
+    if (running.length === 0) return false;
+    const begin = draws.pick(running);
+    const { job, process, slice, host } = begin;
+    stage.note('signalled', `somebody sends SIGTERM to the command of ${job}, slice ${slice}, host ${host}`, {
+      job,
+      process,
+    });
+    stage.listener.terminate(begin);
+    return true;
+  },
+};

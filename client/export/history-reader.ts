@@ -1,0 +1,96 @@
+import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+import type { TemporalCalls } from '../temporal-calls.js';
+
+/** One run of a workflow: a chain of them is one job. */
+export interface Run {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly firstRunId: string;
+  /** Of its history, as Temporal counts them. */
+  readonly bytes: number;
+}
+
+export interface Runs {
+  /** Newest first. */
+  readonly found: readonly Run[];
+  /** Workflow type. */
+  readonly type?: string;
+  readonly missing: readonly string[];
+}
+
+type Execution = Pick<Run, 'workflowId' | 'runId'>;
+type ProtoEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** Events that a page holds at most: one page is in memory at a time. */
+const PAGE = 500;
+
+/** Reads the runs of a workflow and their events from Temporal. */
+export class HistoryReader {
+  readonly #temporal: Client;
+  readonly #calls: TemporalCalls;
+
+  constructor(temporal: Client, calls: TemporalCalls) {
+    this.#temporal = temporal;
+    this.#calls = calls;
+  }
+
+  /** The chain of runs that ends with the present one. Temporal may have forgotten the older ones, or all. */
+  async runsOf(workflowId: string): Promise<Runs> {
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    const found: Run[] = [];
+    let type: string | undefined;
+    let runId: string | undefined;
+    do {
+      try {
+        const described = await this.#describe(workflowId, runId);
+        const start = await this.#startOf({ workflowId, runId: described.runId });
+        type = described.type;
+        const bytes = Number(described.raw.workflowExecutionInfo?.historySizeBytes ?? 0);
+        found.push({ workflowId, runId: described.runId, firstRunId: start?.firstExecutionRunId ?? '', bytes });
+        runId = start?.continuedExecutionRunId || undefined;
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+        const missing = runId === undefined ? [] : [`history of run ${runId} and before: Temporal's retention is over`];
+        return { found, ...(type === undefined ? {} : { type }), missing };
+      }
+    } while (runId !== undefined);
+    return { found, type, missing: [] };
+  }
+
+  /** In Temporal's own JSON. */
+  async *events(execution: Execution): AsyncGenerator<unknown> {
+    const { historyToJSON } = await import('@temporalio/common/lib/proto-utils.js');
+    for await (const events of this.#pages(execution, PAGE)) {
+      const page = JSON.parse(historyToJSON({ events })) as { readonly events?: readonly unknown[] };
+      yield* page.events ?? [];
+    }
+  }
+
+  #describe(workflowId: string, runId: string | undefined) {
+    return this.#calls.bounded(() => this.#temporal.workflow.getHandle(workflowId, runId).describe());
+  }
+
+  async #startOf(execution: Execution) {
+    for await (const [first] of this.#pages(execution, 1))
+      return first?.workflowExecutionStartedEventAttributes ?? undefined;
+    return undefined;
+  }
+
+  async *#pages(execution: Execution, maximumPageSize: number): AsyncGenerator<ProtoEvent[]> {
+    const { namespace } = this.#temporal.options;
+    let nextPageToken: Uint8Array | undefined;
+    do {
+      const request = { namespace, execution, maximumPageSize, ...(nextPageToken && { nextPageToken }) };
+      const page = await this.#calls.bounded(
+        () => this.#temporal.workflowService.getWorkflowExecutionHistory(request),
+        PAGE_MS,
+      );
+      yield page.history?.events ?? [];
+      nextPageToken = page.nextPageToken?.length ? page.nextPageToken : undefined;
+    } while (nextPageToken !== undefined);
+  }
+}
+
+/** A page of 500 events may be of some megabytes. */
+const PAGE_MS = 60_000;

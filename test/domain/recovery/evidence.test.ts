@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { type Evidence, evidenceOf, type Look, verdictOn } from '../../../domain/recovery/evidence.js';
+import { FACTS } from '../../../domain/recovery/facts.js';
+import { commandEnd, type HostEnd, hostsFact } from '../../../domain/recovery/host-ends.js';
+
+const exit = { code: 0, startedAt: 1, endedAt: 2, isStopped: false } as const;
+const saved: HostEnd = { kind: 'done', at: { slice: 0, host: 0 }, ...exit, host: 'preempted' };
+const facts = { by: 'ends', hosts: 1, looks: [] } as const;
+const taken: Look = { at: 3, slice: 0, look: 'directly', condition: 'preempted', text: 'PREEMPTED' };
+
+const cases: Record<string, { evidence: Omit<Evidence, 'v' | 'ended'>; want: unknown }> = {
+  'code 0 of a host that was preempted is a loss': {
+    evidence: { ...facts, ends: [saved] },
+    want: ['slices-lost', 'preempted'],
+  },
+  'code 0 of a host that was up is its end, also if the slice is taken a moment later': {
+    evidence: { ...facts, ends: [{ ...saved, host: 'up' }], looks: [taken] },
+    want: ['exited', 0],
+  },
+  'code 0 that nobody witnesses is a loss once the provider says so': {
+    evidence: { ...facts, ends: [{ kind: 'done', at: saved.at, ...exit }], looks: [taken] },
+    want: ['slices-lost', 'preempted'],
+  },
+  'a loss before all hosts have ended is a loss': {
+    evidence: { by: 'loss', hosts: 2, ends: [{ ...saved, host: 'up' }], looks: [taken] },
+    want: ['slices-lost', 'preempted'],
+  },
+  'a loss behind the witnessed ends of all hosts takes nothing back': {
+    evidence: { by: 'loss', hosts: 1, ends: [{ ...saved, host: 'up' }], looks: [taken] },
+    want: ['exited', 0],
+  },
+  'silence on slices that are there is silence': {
+    evidence: { ...facts, by: 'silence', ends: [] },
+    want: ['no-output'],
+  },
+  'silence of slices that were taken is a loss': {
+    evidence: { ...facts, by: 'silence', ends: [], looks: [taken] },
+    want: ['slices-lost', 'preempted'],
+  },
+};
+
+describe('what an attempt was called ended by', () => {
+  for (const [name, { evidence, want }] of Object.entries(cases))
+    it(name, () => {
+      const verdict = verdictOn(evidenceOf(evidence));
+      const detail =
+        verdict.kind === 'exited' ? verdict.code : verdict.kind === 'slices-lost' && verdict.slices[0]?.cause;
+      assert.deepEqual(detail === false ? [verdict.kind] : [verdict.kind, detail], want);
+    });
+
+  const place = fc.record({ slice: fc.nat(3), host: fc.nat(63) });
+  const host = fc.constantFrom('up', 'stopping', 'preempted', undefined);
+  const anyEnd = fc
+    .tuple(
+      place,
+      fc.constantFrom(0, 0, 0, 1, 143),
+      fc.nat(1000),
+      fc.boolean(),
+      host,
+      fc.constantFrom('exit', 'exit', 'lost'),
+    )
+    .map(([at, code, endedAt, isStopped, condition, how]): HostEnd => {
+      if (how === 'lost') return { kind: 'run-lost', at, message: 'gone' };
+      const end = { at, code, startedAt: 0, endedAt, isStopped, ...(condition && { host: condition }) };
+      return code === 0 ? { kind: 'done', ...end } : { kind: 'failed', ...end };
+    });
+
+  it('is kept of many hosts in 32 ends that say what all of them say', () => {
+    let cut = 0;
+    fc.assert(
+      fc.property(fc.array(anyEnd, { minLength: 1, maxLength: 200, size: 'max' }), (ends) => {
+        const kept = evidenceOf({ ...facts, hosts: ends.length, ends });
+        if (kept.ends.length < ends.length) cut++;
+        assert.ok(kept.ends.length <= 32);
+        assert.equal(hostsFact(kept.ends), hostsFact(ends));
+        assert.equal(commandEnd(kept.ends).kind, commandEnd(ends).kind);
+      }),
+      { numRuns: 150 },
+    );
+    assert.ok(cut > 30, `${cut} were cut`);
+  });
+
+  it('keeps 24 looks, and one that showed a loss among them', () => {
+    const { look, condition } = FACTS['slice seen'];
+    const quiet = Array.from({ length: 100 }, (_, slice): Look => ({
+      at: 10 + slice,
+      slice,
+      look: look[1],
+      condition: condition[0],
+    }));
+    const { looks } = evidenceOf({ ...facts, by: 'loss', ends: [], looks: [taken, ...quiet] });
+    assert.equal(looks.length, 24);
+    assert.deepEqual(looks[0], taken);
+  });
+});

@@ -1,0 +1,41 @@
+import type { Fact } from '../../domain/recovery/facts.js';
+import type { JobSpec } from '../../domain/job-spec.js';
+import type { AttemptResult } from './attempt.js';
+
+export const asksForRestart = (code: number, command: JobSpec['command']): boolean =>
+  command?.restartOn?.includes(code) ?? false;
+
+/** How an attempt ended, as a fact for `decide`. Of several lost slices the first one counts. */
+export function endFact(result: AttemptResult, { command }: Pick<JobSpec, 'command'>): Fact<'attempt ended', 'end'> {
+  switch (result.kind) {
+    case 'unwatched':
+      return 'unwatched';
+    case 'revoked':
+    case 'stopped':
+    case 'requeued':
+    case 'restarted':
+      return 'interrupted';
+    case 'slices-lost':
+      return result.slices[0]?.cause === 'preempted' ? 'slices preempted' : 'slices failed';
+    case 'ended-before':
+      return 'ended before';
+    case 'exited':
+      // Told to end by whom nobody here remembers (a reset): an answer to that, and no end of its own.
+      if (result.code === 0) return result.isStopped ? 'run lost' : 'code 0';
+      return asksForRestart(result.code, command) ? 'restart code' : 'another code';
+    case 'timed-out':
+      return 'run time over';
+    case 'no-output':
+      return 'silent';
+    case 'set-up-timed-out':
+      return 'set-up time over';
+    case 'run-lost':
+      return 'run lost';
+    case 'module-failed':
+      return 'module failed';
+    case 'host-bad':
+      return 'host bad';
+    case 'worker-failed':
+      return 'worker failed';
+  }
+}

@@ -1,0 +1,46 @@
+import { CancellationScope } from '@temporalio/workflow';
+import { type EndHook, type HookReport, hooksAfter, hookText } from '../../domain/hooks.js';
+import { JobPhase, type Outcome } from '../../domain/job-state.js';
+import { hooking } from '../activity-options.js';
+import { attemptInput, type AttemptParts } from './attempt.js';
+import { reasonOf } from './claimed-worker.js';
+import type { Slices } from './slices.js';
+import type { JobStory } from './story.js';
+
+export interface HookParts extends AttemptParts {
+  readonly story: JobStory;
+  readonly slices: Slices;
+}
+
+/**
+ * Runs what the job wants to be run at its end, before its slices go (docs/adr/0048). A cancel does not end it; its timeouts do.
+ * @returns the outcome, which no hook changes, with how each of them came out
+ */
+export async function afterHooks(parts: HookParts, outcome: Outcome): Promise<Outcome> {
+  // The outcome of the store, in a job that was reset, has them.
+  const names = outcome.hooks === undefined ? hooksAfter(outcome.result, parts.file.spec.hooks) : [];
+  if (names.length === 0) return outcome;
+  const hooks: HookReport[] = [];
+  await CancellationScope.nonCancellable(async () => {
+    for (const name of names) {
+      const report = await runHook(parts, name, outcome);
+      parts.story.note(`hook ${hookText(report)}`);
+      hooks.push(report);
+    }
+  });
+  return { ...outcome, hooks };
+}
+
+async function runHook(parts: HookParts, hook: EndHook, outcome: Outcome): Promise<HookReport> {
+  const { attempt, slices, story, file, settings } = parts;
+  const seconds = file.spec.hooks?.[hook]?.seconds ?? 0;
+  if (attempt.firstStartedAt === undefined) return { hook, status: 'not-run', message: 'the command never began' };
+  if (slices.ready.length === 0) return { hook, status: 'not-run', message: 'the job has no slice any more' };
+  story.move(JobPhase.Finishing, `${outcome.result}; its hook ${hook} runs, for ${seconds} s at most`);
+  const call = hooking(seconds * 1000, settings.timings.heartbeatTimeoutMs)(`run the hook ${hook}`);
+  try {
+    return await call.runHook({ ...attemptInput(parts, slices.ready), hook, outcome });
+  } catch (error) {
+    return { hook, status: 'unknown', message: `no worker saw its end: ${reasonOf(error)}` };
+  }
+}
