@@ -12,8 +12,9 @@ const machinePlan: z.ZodType<MachinePlan> = z.union(MACHINE_KINDS.map((kind) => 
 
 const owner: z.ZodType<Owner> = z.object({ owner: text().min(1), job: text().min(1), run: text().min(1) });
 
+/** A sender of an earlier build does not know those that came since. */
 const timings = z.object(
-  Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((name) => [name, z.number().min(0)])),
+  Object.fromEntries(Object.entries(DEFAULT_TIMINGS).map(([name, usual]) => [name, z.number().min(0).default(usual)])),
 ) as unknown as z.ZodType<Timings>;
 
 const sliceCarry: z.ZodType<SliceCarry> = z.object({

@@ -11,6 +11,7 @@ import type { JobRef } from '../../contract/workflow-ids.js';
 import { contentHash } from '../../domain/content-hash.js';
 import { askedMachines, formatSlices } from '../../domain/machines.js';
 import type { Priority } from '../../domain/job-spec.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { Inbox } from '../inbox.js';
 import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
@@ -56,7 +57,8 @@ export interface Job {
  * that. Messages come in only when all of it is there (`Inbox`).
  */
 export function openJob(carried: JobCarry, input: JobInput): Job {
-  const { settings } = carried;
+  // A worker of an earlier build, which accepted it, does not know the times that came since.
+  const settings = { ...carried.settings, timings: { ...DEFAULT_TIMINGS, ...carried.settings.timings } };
   const known = {
     carried,
     settings,
