@@ -24,10 +24,9 @@ const SHORT: Suite = {
 };
 
 const LIVE: Suite = {
-  isMeant: (file) => /^test\/long\/(jobs\/.+|contract-.+|web-ui|virtual-clock|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
+  isMeant: (file) => /^test\/long\/(jobs\/.+|contract-.+|web-ui|quota-revoked|quota-verbs)\.test\.ts$/.test(file),
   first: [
     'test/long/web-ui.test.ts',
-    'test/long/virtual-clock.test.ts',
     'test/long/jobs/crash.test.ts',
     'test/long/jobs/terminate-reset.test.ts',
     'test/long/contract-examples.test.ts',

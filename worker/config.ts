@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { CODEC_KEY_ID, splitReferences } from '../cloud/codec/codec-key.js';
+import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
@@ -92,14 +92,7 @@ const configShape = z.strictObject({
   /** The files of other pools (docs/adr/0020). */
   pools: z.record(poolName, poolPlaces).default({}),
   /** Keys of the payload codec, by reference (docs/encryption.md). */
-  codec: z
-    .strictObject({
-      key: keyReference.optional(),
-      decodeKeys: keyReferences.optional(),
-      /** Ids that no key of this installation ever had: what claims one is dropped, and nobody waits for its key. */
-      forgedKeyIds: z.array(z.string().regex(CODEC_KEY_ID)).optional(),
-    })
-    .optional(),
+  codec: z.strictObject({ key: keyReference.optional(), decodeKeys: keyReferences.optional() }).optional(),
   /** docs/pool-file.md */
   poolFile: operatorFile.optional(),
   healthPort: port.optional(),

@@ -31,8 +31,7 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
  * ends. It polls two queues: the common one, and one of its own for the attempts whose connections it holds.
  */
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
-  const leavesForged = { keyIds: config.codec?.forgedKeyIds ?? [] };
-  const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail', leavesForged });
+  const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const key = readInstallationKey(config.ssh);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);

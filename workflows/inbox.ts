@@ -2,7 +2,6 @@ import { defineSignal, log, setHandler, workflowInfo } from '@temporalio/workflo
 import type { SignalDefinition } from '@temporalio/common';
 import type { Form } from '../contract/form.js';
 import { takeFloods } from './flood.js';
-import { FORGED } from './forged.js';
 import { meter } from './meter.js';
 
 /** A message that only a later version of this workflow can read. Plain JSON: it crosses a continue-as-new. */
@@ -41,7 +40,7 @@ export class Inbox {
   /** A signal that carries a list of messages. Each is checked on its own; `handle` gets those that are valid. */
   onEach<T>({ name }: SignalDefinition<[readonly T[]]>, form: Form<T>, handle: (values: readonly T[]) => void): this {
     return this.#add(name, (values) => {
-      if (!Array.isArray(values)) return this.#drop(name, values === FORGED ? NOT_OPENED : 'the message: not a list');
+      if (!Array.isArray(values)) return this.#drop(name, 'the message: not a list');
       const valid: T[] = [];
       for (const value of values as unknown[]) {
         this.#take({ name, form, value, whole: [value] }, (taken) => void valid.push(taken));
@@ -83,7 +82,7 @@ export class Inbox {
       case 'valid':
         return handle(checked.value);
       case 'malformed':
-        return this.#drop(name, value === FORGED ? NOT_OPENED : checked.reason);
+        return this.#drop(name, checked.reason);
       case 'unknown-version':
         return this.#keep(name, whole, checked.version);
     }
@@ -102,8 +101,6 @@ export class Inbox {
     meter.refusedMessage(workflowInfo().workflowType, signal, 'unknown-version');
   }
 }
-
-const NOT_OPENED = 'it cannot be decrypted with the key that it names: it was forged, or changed';
 
 interface Incoming<T> {
   readonly name: string;

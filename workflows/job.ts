@@ -11,7 +11,6 @@ import {
 import { describeQuery, type JobInput } from '../contract/job.js';
 import { FailureType } from '../domain/failure-types.js';
 import { JobPhase, type Outcome } from '../domain/job-state.js';
-import { mustBeReadable } from './forged.js';
 import { acceptOrFail, type Waiting } from './job/accept.js';
 import { tellEnd } from './job/end.js';
 import { afterHooks } from './job/hooks.js';
@@ -28,7 +27,6 @@ import { meter } from './meter.js';
  * It ends as Temporal's users expect: completed, failed with type `JobFailed`, or cancelled.
  */
 export async function job(input: JobInput): Promise<Outcome> {
-  mustBeReadable(input);
   const waiting: Waiting = {};
   setHandler(describeQuery, () => viewBeforeAccepted(input, waiting));
   const carry = carriedBy(input) ?? (await acceptOrFail(input, waiting));

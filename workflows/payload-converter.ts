@@ -1,13 +1,10 @@
 import { defaultPayloadConverter, type PayloadConverter } from '@temporalio/common';
-import { decode } from '@temporalio/common/lib/encoding.js';
-import { FORGED } from './forged.js';
 
 /**
  * The SDK's own, but a message that it cannot decode (an encoding of another SDK, JSON that is none) becomes `undefined`, which
  * no form of contract/ takes: it is dropped like other garbage. The SDK would fail the workflow task on every try, and anybody
  * who may signal could so stop a pool for good (DESIGN.md 11, "Nothing wedges"). What an activity returned is no message: that
- * still fails the task, until a worker can read it. So does what the payload codec has no key for. What the codec leaves
- * encrypted, because its key does not open it, becomes `FORGED` (docs/adr/0053). Loaded by path.
+ * still fails the task, until a worker can read it. So does what the payload codec has no key for. Loaded by path.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => defaultPayloadConverter.toPayload(value),
@@ -16,13 +13,7 @@ export const payloadConverter: PayloadConverter = {
       return defaultPayloadConverter.fromPayload<T>(payload);
     } catch (error) {
       if (context?.type !== 'workflow') throw error;
-      return (isEncrypted(payload) ? FORGED : undefined) as T;
+      return undefined as T;
     }
   },
 };
-
-/** As cloud/codec/payload-codec.ts marks it. */
-function isEncrypted({ metadata }: Parameters<PayloadConverter['fromPayload']>[0]): boolean {
-  const encoding = metadata?.['encoding'];
-  return encoding instanceof Uint8Array && decode(encoding) === 'binary/encrypted';
-}

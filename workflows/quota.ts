@@ -4,7 +4,6 @@ import { leaseMessageForm } from '../contract/quota-forms.js';
 import { leaseMessagesSignal, type QuotaInput, wakeSignal } from '../contract/quota.js';
 import { leaseKey, type LeaseMessage } from '../domain/lease.js';
 import { pool as poolActivities } from './activity-options.js';
-import { mustBeReadable } from './forged.js';
 import { Inbox } from './inbox.js';
 import { carryState, inputOf, type QuotaCarry, restoreState } from './quota/carried-state.js';
 import { deliverySummary } from './quota/deliveries.js';
@@ -22,7 +21,6 @@ import { handleUpdates } from './quota/updates.js';
  * before it has read what is open (`Rebuild`).
  */
 export async function quota(input: QuotaInput): Promise<void> {
-  mustBeReadable(input);
   const { pool, carry } = inputOf(input);
   const restored = carry && (await restoreState(pool, carry.state));
   const records = new PoolRecords(pool, { ...(restored ?? emptyCarry(Date.now())), ...carry?.settings }, Date.now());

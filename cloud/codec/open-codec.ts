@@ -7,7 +7,7 @@ import { accessTokens } from '../access-token.js';
 /** Loads the keys and returns their codec. Without keys, the codec still reports which key an encrypted payload needs. @throws CodecKeyError */
 export async function openCodec(
   { key, decodeKeys = [] }: CodecReferences,
-  options: Pick<CodecOptions, 'onUnknownKey' | 'leavesForged'> & Partial<KeyPlaces>,
+  options: Pick<CodecOptions, 'onUnknownKey'> & Partial<KeyPlaces>,
 ): Promise<AesGcmPayloadCodec> {
   const places: KeyPlaces = { environment: process.env, ...options };
   const references = [...(key === undefined ? [] : [key]), ...decodeKeys];
@@ -20,8 +20,7 @@ export async function openCodec(
       );
   });
   const encrypting = key === undefined ? undefined : keys[0];
-  const { onUnknownKey, leavesForged } = options;
-  return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey, leavesForged });
+  return new AesGcmPayloadCodec({ key: encrypting, decodeKeys: keys, onUnknownKey: options.onUnknownKey });
 }
 
 /** Where references are resolved. */

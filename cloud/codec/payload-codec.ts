@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/common';
+import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { type CodecKey, markOf } from './codec-key.js';
 
@@ -37,11 +37,6 @@ export interface CodecOptions {
   readonly decodeKeys?: readonly CodecKey[];
   /** `mark` is for showing jobs to people. A worker must fail instead of running on data that it cannot read. */
   readonly onUnknownKey: 'fail' | 'mark';
-  /**
-   * For workers: a payload for a workflow that the key of its id does not open, or whose id is one of these, is left as it is.
-   * The workflow drops it if it is a message (docs/adr/0053). Absent: PayloadTampered.
-   */
-  readonly leavesForged?: { readonly keyIds: readonly string[] } | undefined;
 }
 
 /**
@@ -53,13 +48,11 @@ export class AesGcmPayloadCodec implements PayloadCodec {
   readonly #key: CodecKey | undefined;
   readonly #keys: ReadonlyMap<string, CodecKey>;
   readonly #onUnknownKey: CodecOptions['onUnknownKey'];
-  readonly #leavesForged: CodecOptions['leavesForged'];
 
-  constructor({ key, decodeKeys = [], onUnknownKey, leavesForged }: CodecOptions) {
+  constructor({ key, decodeKeys = [], onUnknownKey }: CodecOptions) {
     this.#key = key;
     this.#keys = new Map([...decodeKeys, ...(key ? [key] : [])].map((each) => [each.id, each]));
     this.#onUnknownKey = onUnknownKey;
-    this.#leavesForged = leavesForged;
   }
 
   get isEncrypting(): boolean {
@@ -72,16 +65,14 @@ export class AesGcmPayloadCodec implements PayloadCodec {
   }
 
   /** @throws PayloadTampered, and CodecKeyUnknown unless `onUnknownKey` is `mark` */
-  async decode(payloads: Payload[], context?: SerializationContext): Promise<Payload[]> {
-    const forged = context?.type === 'workflow' ? this.#leavesForged : undefined;
-    return payloads.map((payload) => (isEncrypted(payload) ? this.#decrypt(payload, forged) : payload));
+  async decode(payloads: Payload[]): Promise<Payload[]> {
+    return payloads.map((payload) => (isEncrypted(payload) ? this.#decrypt(payload) : payload));
   }
 
-  #decrypt(payload: Payload, forged: CodecOptions['leavesForged']): Payload {
+  #decrypt(payload: Payload): Payload {
     const keyId = textOf(payload.metadata?.[KEY_ID_METADATA]);
     const key = this.#keys.get(keyId);
-    if (key !== undefined) return forged === undefined ? decrypt(payload, key) : decryptUnlessForged(payload, key);
-    if (forged?.keyIds.includes(keyId)) return payload;
+    if (key !== undefined) return decrypt(payload, key);
     if (this.#onUnknownKey === 'mark') return jsonPayload(markOf(keyId));
     throw new CodecKeyUnknown(keyId, [...this.#keys.keys()]);
   }
@@ -99,15 +90,6 @@ function encrypt(payload: Payload, { id, secret }: CodecKey): Payload {
     metadata: { encoding: Buffer.from(ENCRYPTED_ENCODING), [KEY_ID_METADATA]: Buffer.from(id) },
     data: Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]),
   };
-}
-
-function decryptUnlessForged(payload: Payload, key: CodecKey): Payload {
-  try {
-    return decrypt(payload, key);
-  } catch (error) {
-    if (error instanceof PayloadTampered) return payload;
-    throw error;
-  }
 }
 
 function decrypt({ data }: Payload, { id, secret }: CodecKey): Payload {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import { Context } from '@temporalio/activity';
 import { Client } from '@temporalio/client';
@@ -121,6 +122,7 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
     stopSetUp: async () => undefined,
     superviseAttempt: (input) => script.supervise((supervisions += 1), input),
     stopAttempt: async () => undefined,
+    runHook: async () => assert.fail('the job has no hooks'),
     holdSlices: async () => [],
     recordAttempt: async () => undefined,
     recordOutcome: async () => script.recordOutcome?.(),

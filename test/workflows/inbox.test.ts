@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { SignalDefinition } from '@temporalio/common';
 import { form } from '../../contract/form.js';
 import { Inbox, type KeptMessage } from '../../workflows/inbox.js';
-import { payloadConverter } from '../../workflows/payload-converter.js';
 import { BareRun } from './bare-run.js';
 
 interface Note {
@@ -92,16 +91,6 @@ describe('an inbox', () => {
     const run = new Run().open().sendAll([{ name: 'one', value: { text: 'a' } }]);
     assert.deepEqual(run.heard, ['a']);
     assert.equal(run.handedOverBySdk, 1);
-  });
-
-  it('drops what was forged, and says why', () => {
-    const run = new Run().open();
-    run.activator.payloadConverter = payloadConverter;
-    const forged = { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from('x') };
-    for (const signalName of ['one', 'each']) run.activator.signalWorkflow({ signalName, input: [forged] });
-    const { counted, logged } = run.refusals();
-    assert.deepEqual([run.heard, counted], [[], ['probe one malformed', 'probe each malformed']]);
-    assert.equal(logged.match(/cannot be decrypted with the key that it names/g)?.length, 2);
   });
 
   it('drops what is malformed, counted and without its value in the log', () => {

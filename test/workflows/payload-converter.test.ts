@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Payload, SerializationContext } from '@temporalio/common';
-import { FORGED, mustBeReadable } from '../../workflows/forged.js';
 import { payloadConverter } from '../../workflows/payload-converter.js';
 
 const OF_WORKFLOW: SerializationContext = { type: 'workflow', namespace: 'n', workflowId: 'w' };
@@ -17,17 +16,6 @@ const UNDECODABLE: Record<string, Payload> = {
 };
 
 describe('the payloads of workflows', () => {
-  it('that the codec left encrypted: forged, where somebody sent it to a workflow; an error, where an activity returned it', () => {
-    const encrypted = payload('binary/encrypted', 'x');
-    assert.equal(payloadConverter.fromPayload(encrypted, OF_WORKFLOW), FORGED);
-    assert.throws(() => payloadConverter.fromPayload(encrypted, OF_ACTIVITY));
-  });
-
-  it('an input that is forged fails the workflow task, and is not taken for a malformed one', () => {
-    assert.throws(() => mustBeReadable(FORGED), TypeError);
-    for (const input of [undefined, null, {}, 'x']) mustBeReadable(input);
-  });
-
   for (const [what, undecodable] of Object.entries(UNDECODABLE)) {
     it(`${what}: nothing, where somebody sent it to a workflow`, () =>
       assert.equal(payloadConverter.fromPayload(undecodable, OF_WORKFLOW), undefined));

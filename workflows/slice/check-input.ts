@@ -4,14 +4,12 @@ import type { SliceInput } from '../../contract/slice.js';
 import { sliceWorkflowId } from '../../contract/workflow-ids.js';
 import { FailureType } from '../../domain/failure-types.js';
 import type { MachineRef } from '../../domain/machines.js';
-import { mustBeReadable } from '../forged.js';
 
 /**
  * @throws ApplicationFailure for a malformed input, which no retry and no later worker can read
  * @throws TypeError for an input of a newer version: the workflow task fails until a worker can read it
  */
 export function checkedInput(input: unknown): SliceInput {
-  mustBeReadable(input);
   const checked = sliceInputForm(input);
   switch (checked.kind) {
     case 'valid':
