@@ -3,13 +3,13 @@ export const KNOWN_WORDS: ReadonlySet<string> = new Set(
   `$schema aa abort aborted abortparts about above absent absolute accel accelerator accelerator_type acceleratorconfig
 acceleratorconfigs accelerators acceleratortype acceleratortypes accept accepted accepteddata acceptjob access
 access_token access_type accessconfig accessconfigs accessdenied accessnotconfigured according account accounts
-accountsprefix accounttext acquire act actas action actions activate active activedata activefrom activities activity
-add added additionalproperties addothers address addresses addversion admin adminerror adminport admins admission
-admissionreason advancedto aes af africa after aftereffect afterms ag again against age agenda agent aging agingms ago
-ahead algorithm algorithms alias aliases alive all allocation allocation_mode allocationmode allow allowall allowed
-allowedvalues allows alone along alpha alpnprotocols already already_exists alreadyexists also alsoput alt altname
-altnames always amazonaws amounts amp an anaconda and anew annotate annotations announce announces anonymous another
-answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint apienum apierror apis
+accountsprefix accounttext acquire act actas action actions activate activation active activedata activefrom activities
+activity add added additionalproperties addothers address addresses addversion admin adminerror adminport admins
+admission admissionreason advancedto aes af africa after aftereffect afterms ag again against age agenda agent aging
+agingms ago ahead algorithm algorithms alias aliases alive all allocation allocation_mode allocationmode allow allowall
+allowed allowedvalues allows alone along alpha alpnprotocols already already_exists alreadyexists also alsoput alt
+altname altnames always amazonaws amounts amp an anaconda and anew annotate annotations announce announces anonymous
+another answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint apienum apierror apis
 apiversion append application applied appliedby applier apply applyfiles applymodules apt archive are args argument
 arguments argv array arrive arrived as asc asia aside ask asked askedat asking asking_timeout askingend askingends
 askingsince askingtimeoutms asks assignment at atinstant atomic attach attached attempt attempts attempttrouble attend
@@ -40,9 +40,9 @@ condition conditionnotmet conditions conf config config_entry config_file config
 configurations configure configured confinement confinementreason confirm conflict connect connecting connection
 connectionlost connects connecttimeoutms console const constraint consumer consumer_project_id consumerquotalimits
 consumerquotametrics contact contained container contains content contentdisposition contentencoding contenthash
-contentid contentlanguage contenttype context continue continues contract contradictory control conv cookie cool
-cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copy copyto core cores cost
-costs could count counted counts cp cpus create createbucket created createnode createqueuedresource creates
+contentid contentlanguage contenttype context continue continues contract contradictory control conv converter cookie
+cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copy copyto core cores
+cost costs could count counted counts cp cpus create createbucket created createnode createqueuedresource creates
 createsettlems createslice createtime creating creatingdata creatingms credential credentials credentialsfile critical
 crlsign cron crt crypto ctr ctrl curl current currently custom customer customtime cut cutpower cwd daemon dashes data
 data_disks data_loss datadisks datastore date datetime day dc dd dead deadline deadline_exceeded deadlineexceeded deb
@@ -71,10 +71,10 @@ failure failures false far fastify fault faults fd fenced fetch fetched few fewe
 fieldviolations file file_cache_max_size_mb filecachemaxsizemb files fill filldisk fills filter filters final finally
 find findmnt finds findstrays fingerprint finished finishing firewall firewalllist firewallrules firewalls first
 firstexecutionrunid firststartedat fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused float
-flock folder folders follow followoutput followpollseconds followwithinotify for forbidden force forcecloseconnections
-foreground foreign forget forgetmodules forgot forgotten fork forked form format formatting formed forms forward
-forwarded forwarding found fproject fraction frame frames free freed freedaddresses freedat freeze fresh from
-frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk function further fuse gang gap gateway
+flock flood folder folders follow followoutput followpollseconds followwithinotify for forbidden force
+forcecloseconnections foreground foreign forget forgetmodules forgot forgotten fork forked form format formatting formed
+forms forward forwarded forwarding found fproject fraction frame frames free freed freedaddresses freedat freeze fresh
+from frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk function further fuse gang gap gateway
 gauges gave gax gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
 gcs_resolve_refresh_secs gcsfuse ge generateserviceidentity generation generationmatch generationnotmatch generations
 get getacceleratortype getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
@@ -97,12 +97,12 @@ implicit import importsshpublickey in in_use_addresses inactivefrom inbox includ
 incompatible increase indentation index indexes info inforce infrastructure ingress inherited init initial
 initialinterval initializing initiatemultipartuploadresult initiator initpid inner inotify input inputs inquota ins
 insecure insert inside inspect inspectslice install installation installed installer installing instance instances
-insufficient int integer interface internal internaladdress internalerror internalip interpolation interrupt interrupted
-interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput invalidjob
-invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips is isactive
-isadopted isafterblank isalive isalldenied isapplied isbetweenhosts isbooted isbusy ischanged iscomplete isdisabled
-isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld
-isincloud isincomplete isingress isinquota isjobopen isknown islasting isleaseheld ismaintained ismeantaskey
+insufficient int integer interface internal internaladdress internalerror internalip internals interpolation interrupt
+interrupted interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput
+invalidjob invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips is
+isactive isadopted isafterblank isalive isalldenied isapplied isbetweenhosts isbooted isbusy ischanged iscomplete
+isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen
+isheld isincloud isincomplete isingress isinquota isjobopen isknown islasting isleaseheld ismaintained ismeantaskey
 ismisnumbered isolation isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready
 isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled
 issilent isstartassumed isstopped issuer isunconfirmed isurgent isversioned isworkflowopen it items its itself janitor

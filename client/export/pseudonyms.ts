@@ -58,8 +58,8 @@ export class Pseudonyms {
     let mask = this.#masks.get(lower);
     for (let turn = 0; mask === undefined; turn++) {
       const candidate = this.#drawn(lower, turn);
-      if (turn < MOST_TURNS && (this.#taken.has(candidate) || SMALL.test(candidate) || KNOWN_WORDS.has(candidate)))
-        continue;
+      const says = candidate === lower || SMALL.test(candidate) || KNOWN_WORDS.has(candidate);
+      if (turn < MOST_TURNS && (says || this.#taken.has(candidate))) continue;
       mask = candidate;
     }
     this.#masks.set(lower, mask);
