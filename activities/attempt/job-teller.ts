@@ -13,9 +13,9 @@ export function jobTeller<News>(
   ofWhat: string,
 ): (news: News) => void {
   // Looked up now: whoever tells may be called by a connection that another activity opened.
-  const { client } = Context.current();
+  const context = Context.current();
   return (news) => {
-    const handle = client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
+    const handle = context.client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });
     handle.signal(signal, news).catch((error: unknown) => {
       log.warn(`the job was not told ${ofWhat}: ${messageOf(error)}`);
     });
