@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import type { TestStack } from '../../end-to-end/test-stack.js';
-import { withStack } from '../../end-to-end/with-stack.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
+import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
 
 const COMMAND = 'echo "host $JOBCTL_HOST_INDEX is $(hostname), all are $JOBCTL_HOST_IPS"';
 

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { temporal } from '@temporalio/proto';
-import { exportJob } from '../../../client/export/export-job.js';
-import { type Incident } from '../../../client/export/incident.js';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { JobctlUser } from '../../end-to-end/jobctl-process.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
-import { play, readIncident } from '../../incidents/play.js';
-import { currentBundle } from '../../replay/bundles.js';
-import { replay } from '../../replay/recorded.js';
-import { until } from '../../until.js';
+import { exportJob } from '../../client/export/export-job.js';
+import { type Incident } from '../../client/export/incident.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import { TestStack } from '../end-to-end/test-stack.js';
+import { play, readIncident } from '../incidents/play.js';
+import { currentBundle } from '../replay/bundles.js';
+import { replay } from '../replay/recorded.js';
+import { until } from '../until.js';
 
 const KEY = `export-${randomBytes(3).toString('hex')}:${randomBytes(32).toString('base64')}`;
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { signSeen } from '../../../domain/recovery/signs-of-life.js';
-import { signObject } from '../../../domain/store-layout.js';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
-import { until } from '../../until.js';
+import { signSeen } from '../../domain/recovery/signs-of-life.js';
+import { signObject } from '../../domain/store-layout.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import { TestStack } from '../end-to-end/test-stack.js';
+import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { until } from '../until.js';
 
 /** How SSH notices that a host is gone, and how soon the job is told, are as in production. The signs of life are 120 times as fast. */
 const FAST = { signOfLifeMs: 1_000, signStaleMs: 5_000, unreachableLookMs: 500 };
