@@ -14,7 +14,9 @@ const owner: z.ZodType<Owner> = z.object({ owner: text().min(1), job: text().min
 
 /** A sender of an earlier build does not know those that came since. */
 const timings = z.object(
-  Object.fromEntries(Object.entries(DEFAULT_TIMINGS).map(([name, usual]) => [name, z.number().min(0).default(usual)])),
+  Object.fromEntries(
+    Object.entries<number>({ ...DEFAULT_TIMINGS }).map(([name, usual]) => [name, z.number().min(0).default(usual)]),
+  ),
 ) as unknown as z.ZodType<Timings>;
 
 const sliceCarry: z.ZodType<SliceCarry> = z.object({

@@ -90,7 +90,9 @@ async function bundleWorkflows(): Promise<void> {
   const quiet = { trace() {}, debug() {}, info() {}, log() {}, warn: console.warn, error: console.error };
   const workflowsPath = join(COMPILED, 'workflows/index.js');
   // Of what was compiled just now: its paths are those that the workflows import.
-  const { INTERCEPTORS, SHARED_MODULES } = (await import(join(COMPILED, 'worker/workflow-code.js'))) as typeof WorkflowCode;
+  const { INTERCEPTORS, SHARED_MODULES } = (await import(
+    join(COMPILED, 'worker/workflow-code.js')
+  )) as typeof WorkflowCode;
   for (const { file, options } of BUNDLES) {
     const { code } = await bundleWorkflowCode({
       workflowsPath,
