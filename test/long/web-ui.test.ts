@@ -122,8 +122,9 @@ describe('the Temporal Web UI', function () {
 
   it('finds jobs by project, user, phase, accelerator and pool, and a queued one that no worker has taken', async () => {
     const running = await submit('filter', {}, 'carol');
-    const waiting = await submit('filter', { tpu: { accelerator: 'v5litepod-8' } }, 'dave');
+    // It has the pool before another asks: the last test's chips may fall free in this moment.
     await isIn(running, 'running');
+    const waiting = await submit('filter', { tpu: { accelerator: 'v5litepod-8' } }, 'dave');
     await isIn(waiting, 'queued');
     await ui.list(`JobPhase='running' AND JobProject='vision'`, [running]);
     await ui.list(`JobUser='dave'`, [waiting]);
