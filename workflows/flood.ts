@@ -1,7 +1,7 @@
 import { type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { payloadConverter } from './payload-converter.js';
 
-/** More signals in one activation than anybody of ours sends. */
+/** More signals in one activation than one job is sent. A pool of many jobs is sent more: to it a flood is no attack, only cheaper. */
 const FLOOD = 50;
 
 type Take = (signal: string, value: unknown) => void;

@@ -82,7 +82,10 @@ async function keepSlices(open: Job, outcome: Outcome): Promise<void> {
   await open.keeper.hold(outcome, () => conclude(open, outcome));
 }
 
-/** Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. Nobody waits for the clean-up of the slices (DESIGN.md 2). */
+/**
+ * Runs the hooks that have not run yet, gives slices and lease back, then stores and tells the outcome. Nobody waits for the
+ * clean-up of the slices (DESIGN.md 2).
+ */
 function end(open: Job, known: Outcome): Promise<Outcome> {
   const { story, attempts, slices } = open;
   return CancellationScope.nonCancellable(async () => {

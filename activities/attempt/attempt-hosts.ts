@@ -9,9 +9,8 @@ import {
   HostUnreachable,
   type SshKey,
 } from '../../cloud/hosts/port.js';
-import { commandHosts } from '../../domain/run-environment.js';
 import { FailureType } from '../../domain/failure-types.js';
-import type { RunPlace } from '../../domain/run-environment.js';
+import { commandHosts, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';

@@ -12,7 +12,7 @@ export function jobTeller<News>(
   signal: SignalDefinition<[News]>,
   ofWhat: string,
 ): (news: News) => void {
-  // Looked up now: whoever tells may be called by a connection that another activity opened.
+  // This activity's context: whoever tells may be called by a connection that another activity opened.
   const context = Context.current();
   return (news) => {
     const handle = context.client.workflow.getHandle(job.id, undefined, { firstExecutionRunId: job.run });

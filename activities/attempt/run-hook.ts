@@ -3,14 +3,14 @@ import type { HostConnection, RunRequest, RunStatus } from '../../cloud/hosts/po
 import type { HookInput } from '../../contract/job-activities.js';
 import type { HookReport } from '../../domain/hooks.js';
 import { besideCommand, commandContainer } from '../../domain/modules/command.js';
-import { commandHosts, runEnvironment } from '../../domain/run-environment.js';
+import { runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { beating } from './activity-end.js';
-import { type AttemptHost, hostsOf, runPlace } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 
@@ -42,13 +42,9 @@ const AGAIN_MS = 1_000;
 
 /** `all`: the hosts that run the command. `first`: the first of these. Else those of these indexes in each slice. */
 function hookHosts(input: HookInput): readonly AttemptHost[] {
-  const { spec, slices, hook } = input;
-  const chosen = spec.hooks?.[hook]?.hosts ?? 'first';
-  const hosts = hostsOf(input).filter(({ target }) => {
-    if (typeof chosen !== 'string') return chosen.includes(target.index);
-    const own = slices.find(({ index }) => index === target.slice);
-    return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
-  });
+  const chosen = input.spec.hooks?.[input.hook]?.hosts ?? 'first';
+  if (typeof chosen !== 'string') return hostsOf(input).filter(({ target }) => chosen.includes(target.index));
+  const hosts = commandHostsOf(input);
   return chosen === 'first' ? hosts.slice(0, 1) : hosts;
 }
 

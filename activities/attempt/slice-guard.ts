@@ -54,10 +54,8 @@ export class SliceGuard {
    * is lost at the second time (docs/recovery.md, "slice seen").
    */
   async wrongHostKey(index: number, times: number, message: string): Promise<void> {
-    const slice = this.#slices.find((candidate) => candidate.index === index);
-    if (!slice) return;
-    const seen = await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
-    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') return this.suspect(index);
+    const seen = await this.lookAt(index);
+    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') return;
     const look = times > 1 ? 'directly, a second time' : 'directly';
     const decision = decide('slice seen', { look, condition: 'wrong host key' });
     this.#note({ slice: index, look, condition: 'wrong host key', text: message });

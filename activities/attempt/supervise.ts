@@ -57,7 +57,9 @@ export async function superviseAttempt(
   ended.catch(() => undefined);
   const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, end.signal), unreachable);
   const watch = new DeadHostWatch({ ...dependencies, routes, guard, unreachable, hosts, input, signal: end.signal });
-  void watch.run();
+  watch.run().catch((error: unknown) => {
+    log.error(`hosts are no longer watched: ${messageOf(error)}`);
+  });
   let result: AttemptEnd | undefined;
   try {
     result = await Promise.race([
@@ -196,11 +198,19 @@ class Supervision {
   /** A word to each host from time to time, so that none of them ends its command for want of a worker. */
   async #attend(): Promise<void> {
     const everyMs = attendEveryMs(this.#input.spec);
+    /** A host that does not answer has one word under way, not one for each turn of its silence. */
+    const underWay = new Set<AttemptHost>();
     while (everyMs !== undefined) {
       await pause(everyMs, this.#signal).catch(() => undefined);
       if (this.#signal.aborted) return;
-      for (const { target } of this.#running.keys())
-        void this.#caller.on(target, (connection) => connection.runStatus(this.#runId)).catch(() => undefined);
+      for (const host of this.#running.keys()) {
+        if (underWay.has(host)) continue;
+        underWay.add(host);
+        void this.#caller
+          .on(host.target, (connection) => connection.runStatus(this.#runId))
+          .catch(() => undefined)
+          .finally(() => underWay.delete(host));
+      }
     }
   }
 

@@ -8,10 +8,11 @@ import type { Machines } from '../../cloud/machines/port.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
 import type { CloudTpuPlan } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { ownership, slicePlan } from '../../test/cloud/cloud-tpu-plan.js';
 import { until } from '../../test/until.js';
 import { type BenchRehearsal, startBenchRehearsal } from '../rehearsal/rehearsal-process.js';
 import { CloudJournal } from './cloud-journal.js';
-import { CLOUD, ZONES } from './kinds.js';
+import { CLOUD } from './kinds.js';
 
 export interface ApiFigures {
   readonly jobs: number;
@@ -102,20 +103,8 @@ function endpointOf(address: string) {
   return { host, port: Number(port), insecure: true } as const;
 }
 
-const planOf = (index: number): CloudTpuPlan => ({
-  ref: {
-    kind: 'cloud-tpu',
-    googleProject: 'bench',
-    zone: ZONES[0],
-    name: `jc-job-${index}-g1`,
-    mode: 'queued-resources',
-  },
-  ownership: { owner: 'bench', job: `job-${index}`, run: 'run', generation: 1, spec: 'spec' },
-  accelerator: 'v5litepod-4',
-  runtimeVersion: 'v2-alpha-tpuv5-lite',
-  pricing: 'spot',
-  externalIps: false,
-  tags: [],
-  labels: {},
-  metadata: {},
-});
+const planOf = (index: number): CloudTpuPlan =>
+  slicePlan(`jc-job-${index}-g1`, 'queued-resources', {
+    ownership: ownership({ job: `job-${index}` }),
+    accelerator: 'v5litepod-4',
+  });

@@ -43,7 +43,7 @@ const REFUSALS: readonly (readonly [code: string, text: string])[] = [
 const API = ['Get*', 'List*', 'Create*', 'Delete*'] as const;
 
 async function refuseApi(stage: Stage, code: string, message: string, forMs: number): Promise<void> {
-  for (const method of API) await stage.post('refuse', { method, code, message, forMs });
+  for (const method of API) await stage.admin.post('refuse', { method, code, message, forMs });
 }
 
 /** A setting that holds for a while. */
@@ -55,8 +55,8 @@ export async function configured(
   text: string,
 ): Promise<boolean> {
   const forMs = lasting(stage, draws);
-  await stage.post('configure', during);
-  stage.endAfter(forMs, () => stage.post('configure', after));
+  await stage.admin.post('configure', during);
+  stage.endAfter(forMs, () => stage.admin.post('configure', after));
   stage.note('fault', `${text}, for ${seconds(forMs)}`);
   return true;
 }
@@ -77,14 +77,14 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   },
   'the API lies: NOT_FOUND': async (stage, draws) => {
     const method = draws.pick(['GetNode', 'GetQueuedResource']);
-    await stage.post('refuse', { method, code: 'NOT_FOUND', message: 'Resource was not found', times: 1 });
+    await stage.admin.post('refuse', { method, code: 'NOT_FOUND', message: 'Resource was not found', times: 1 });
     stage.note('fault', `the next ${method} is told NOT_FOUND, whatever is there`);
     return true;
   },
   'the API lies: old lists': async (stage, draws) => {
     const [forMs, lagMs] = [lasting(stage, draws), lasting(stage, draws)];
-    await stage.post('list-lag', { lagMs });
-    stage.endAfter(forMs, () => stage.post('list-lag', { lagMs: 0 }));
+    await stage.admin.post('list-lag', { lagMs });
+    stage.endAfter(forMs, () => stage.admin.post('list-lag', { lagMs: 0 }));
     stage.note('fault', `lists show what was ${seconds(lagMs)} ago, for ${seconds(forMs)}`);
     return true;
   },
@@ -100,7 +100,13 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'an answer is lost after its effect': async (stage, draws) => {
     const method = draws.pick(['Create*', 'Create*', 'Delete*']);
     const times = draws.between(1, 3);
-    await stage.post('refuse', { method, code: 'UNAVAILABLE', message: 'connection reset', afterEffect: true, times });
+    await stage.admin.post('refuse', {
+      method,
+      code: 'UNAVAILABLE',
+      message: 'connection reset',
+      afterEffect: true,
+      times,
+    });
     stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
     return true;
   },
@@ -109,25 +115,25 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     const [code, text] = draws.pick(REFUSALS);
     const times = draws.between(1, 4);
     const message = text.replaceAll('Z', zone);
-    await stage.post('refuse', { method: 'Create*', code, message, zone, times });
+    await stage.admin.post('refuse', { method: 'Create*', code, message, zone, times });
     stage.note('fault', `the next ${times} creates in ${zone} are refused: ${code}: ${message}`);
     return true;
   },
   'a request fails': async (stage, draws) => {
-    const { queuedResources } = await stage.status();
+    const { queuedResources } = await stage.admin.status();
     const waiting = queuedResources.filter(({ state }) => /WAITING|PROVISIONING|ACCEPTED/u.test(state));
     if (waiting.length === 0) return false;
     const { name } = draws.pick(waiting);
     const [code, text] = draws.pick(REFUSALS);
-    await stage.post('fail-request', { name, code, message: text });
+    await stage.admin.post('fail-request', { name, code, message: text });
     stage.note('fault', `the queued resource ${name} becomes FAILED: ${code}: ${text}`);
     return true;
   },
   'grants are late': async (stage, draws) => {
     const state = draws.pick(['CREATING', 'WAITING_FOR_RESOURCES', 'PROVISIONING', 'DELETING', 'SUSPENDING']);
     const forMs = lasting(stage, draws);
-    await stage.post('hold', { state });
-    stage.endAfter(forMs, () => stage.post('release', { state }));
+    await stage.admin.post('hold', { state });
+    stage.endAfter(forMs, () => stage.admin.post('release', { state }));
     stage.note('fault', `nothing leaves ${state} for ${seconds(forMs)}`);
     return true;
   },
@@ -135,8 +141,8 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     const zone = draws.pick(ZONES);
     const forMs = lasting(stage, draws);
     const place = { zone, generation: GENERATION };
-    await stage.post('capacity', { ...place, chips: draws.pick([0, 8]) });
-    stage.endAfter(forMs, () => stage.post('capacity', { ...place, chips: null }));
+    await stage.admin.post('capacity', { ...place, chips: draws.pick([0, 8]) });
+    stage.endAfter(forMs, () => stage.admin.post('capacity', { ...place, chips: null }));
     stage.note('fault', `${zone} has hardly any capacity for ${seconds(forMs)}`);
     return true;
   },
@@ -166,7 +172,7 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     ),
   'the clock of the cloud jumps': async (stage, draws) => {
     const stepMs = draws.between(60_000, 3_600_000);
-    await stage.post('clock', { stepMs });
+    await stage.admin.post('clock', { stepMs });
     stage.note('fault', `the cloud's clock jumps ahead by ${Math.round(stepMs / 60_000)} min`);
     return true;
   },
@@ -174,7 +180,7 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     const method = draws.pick(['objects.insert', 'objects.list', 'objects.get', 'objects.*']);
     const code = draws.pick(['PERMISSION_DENIED', 'UNAVAILABLE', 'RESOURCE_EXHAUSTED', 'NOT_FOUND', 'INTERNAL']);
     const forMs = lasting(stage, draws);
-    await stage.post('refuse', { method, code, forMs });
+    await stage.admin.post('refuse', { method, code, forMs });
     stage.note('fault', `the bucket refuses ${method} with ${code} for ${seconds(forMs)}`);
     return true;
   },

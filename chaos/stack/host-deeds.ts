@@ -11,9 +11,9 @@ async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: 
   const forMs = lasting(stage, draws);
   for (const { name, hosts } of some) {
     const host = scope === 'one host' ? draws.between(0, hosts.length - 1) : 'all';
-    await stage.post('hosts', { name, host, action, ...extra });
+    await stage.admin.post('hosts', { name, host, action, ...extra });
     // A slice that is gone by then has no fault any more.
-    stage.endAfter(forMs, () => stage.post('hosts', { name, host, ...end }).catch(() => undefined));
+    stage.endAfter(forMs, () => stage.admin.post('hosts', { name, host, ...end }).catch(() => undefined));
     stage.note(
       'fault',
       `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`,
@@ -41,7 +41,7 @@ export const HOST_DEEDS: Readonly<Record<string, DeedDo>> = {
     if (nodes.length === 0) return false;
     const { name, hosts } = draws.pick(nodes);
     const host = draws.between(0, hosts.length - 1);
-    await stage.post('hosts', { name, host, action: 'kill-processes' });
+    await stage.admin.post('hosts', { name, host, action: 'kill-processes' });
     stage.note('killed-processes', `all processes of ${name}, host ${host} are killed`, { resource: name });
     return true;
   },

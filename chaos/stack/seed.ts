@@ -102,8 +102,8 @@ async function settle(stage: Stage): Promise<void> {
   await stack.allUp();
   await stage.heal();
   await stack.allUp();
-  await stage.stopRefusing();
-  await stage.post('release', {});
+  await stage.admin.stopRefusing();
+  await stage.admin.post('release', {});
   stack.writeQuota(quotaText());
   stage.note('note', 'all faults have ended');
   const deadline = Date.now() + settleMs(tier);
@@ -116,7 +116,7 @@ async function settle(stage: Stage): Promise<void> {
   const isOver = (await stage.open('job')).length === 0;
   const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
   const isClean = async (): Promise<boolean> => {
-    const { nodes, queuedResources } = await stage.status();
+    const { nodes, queuedResources } = await stage.admin.status();
     return nodes.length + queuedResources.length <= foreign && (await readLeases(stack.sources)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);

@@ -11,7 +11,7 @@ async function preempt(
   const nodes = await stage.readyNodes();
   if (nodes.length === 0) return false;
   const { name } = draws.pick(nodes);
-  await stage.post('preempt', { name, ...how.body });
+  await stage.admin.post('preempt', { name, ...how.body });
   stage.note('preempt', `the provider preempts ${name}, ${how.text}`, { resource: name });
   return true;
 }
@@ -33,11 +33,11 @@ export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
     const nodes = await stage.readyNodes();
     if (nodes.length === 0) return false;
     const { name } = draws.pick(nodes);
-    await stage.post('hosts', { name, host: 'all', action: 'unreachable' });
+    await stage.admin.post('hosts', { name, host: 'all', action: 'unreachable' });
     stage.note('fault', `the hosts of ${name} are silent`, { resource: name });
     stage.endAfter(lasting(stage, draws), async () => {
       // What is gone meanwhile cannot be preempted any more.
-      await stage.post('preempt', { name, notice: false }).catch(() => undefined);
+      await stage.admin.post('preempt', { name, notice: false }).catch(() => undefined);
       stage.note('preempt', `and the API says only now that ${name} is preempted`, { resource: name });
     });
     return true;
@@ -47,7 +47,7 @@ export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
     if (nodes.length === 0) return false;
     const { name } = draws.pick(nodes);
     const clearAfterMs = lasting(stage, draws);
-    await stage.post('warn', { name, clearAfterMs });
+    await stage.admin.post('warn', { name, clearAfterMs });
     stage.note('fault', `${name} is UNHEALTHY_MAINTENANCE for ${seconds(clearAfterMs)}, and nothing comes of it`, {
       resource: name,
     });
@@ -57,7 +57,7 @@ export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
     const nodes = await stage.readyNodes();
     if (nodes.length === 0) return false;
     const { name } = draws.pick(nodes);
-    await stage.post('force', { name, state: 'TERMINATED' });
+    await stage.admin.post('force', { name, state: 'TERMINATED' });
     stage.note('preempt', `${name} is TERMINATED`, { resource: name });
     return true;
   },
@@ -65,7 +65,7 @@ export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
     const nodes = await stage.readyNodes();
     if (nodes.length === 0) return false;
     const { name } = draws.pick(nodes);
-    await stage.post('maintenance', { name, kind: 'repair' });
+    await stage.admin.post('maintenance', { name, kind: 'repair' });
     stage.note('fault', `${name} is REPAIRING for a second, and its hosts are silent`, { resource: name });
     return true;
   },
@@ -73,7 +73,7 @@ export const SLICE_DEEDS: Readonly<Record<string, DeedDo>> = {
     const nodes = await stage.readyNodes();
     if (nodes.length === 0) return false;
     const { name } = draws.pick(nodes);
-    await stage.post('maintenance', { name, kind: 'announce' });
+    await stage.admin.post('maintenance', { name, kind: 'announce' });
     stage.note('fault', `the guests of ${name} are told of maintenance, and nothing comes of it`, { resource: name });
     return true;
   },

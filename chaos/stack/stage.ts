@@ -1,22 +1,16 @@
+import { type CloudStatus, RehearsalAdmin } from '../../test/end-to-end/rehearsal-admin.js';
 import type { Deed, DeedKind } from '../oracle/evidence.js';
 import type { Listener } from '../oracle/listener.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
 import type { Tier } from './tier.js';
 
-interface Node {
-  readonly name: string;
-  readonly state: string;
-  readonly hosts: readonly unknown[];
-}
-interface CloudStatus {
-  readonly queuedResources: readonly { readonly name: string; readonly state: string }[];
-  readonly nodes: readonly Node[];
-}
+type Node = CloudStatus['nodes'][number];
 
 /** Where deeds are done: the stack from behind, what is on it now, and the record of what was done. */
 export class Stage {
   readonly stack: PrivateStack;
+  readonly admin: RehearsalAdmin;
   readonly tier: Tier;
   readonly jobs: readonly DrawnJob[];
   readonly listener: Listener;
@@ -30,6 +24,7 @@ export class Stage {
 
   constructor({ stack, tier, jobs, listener }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'>) {
     this.stack = stack;
+    this.admin = new RehearsalAdmin(stack.sources.admin);
     this.listener = listener;
     this.tier = tier;
     this.jobs = jobs;
@@ -58,24 +53,10 @@ export class Stage {
     for (const end of [...this.#ends]) await this.#end(end);
   }
 
-  async post(verb: string, body: object): Promise<void> {
-    const response = await fetch(`${this.stack.sources.admin}/admin/${verb}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok)
-      throw new Error(`admin ${verb} ${JSON.stringify(body)}: ${response.status} ${await response.text()}`);
-  }
-
-  async stopRefusing(): Promise<void> {
-    await fetch(`${this.stack.sources.admin}/admin/refuse`, { method: 'DELETE' });
-  }
-
   /** Of our installation, by name. */
   async nodes(): Promise<readonly Node[]> {
     const foreign = this.deeds.flatMap(({ kind, resource = '' }) => (kind === 'foreign' ? [`/${resource}`] : []));
-    const { nodes } = await this.status();
+    const { nodes } = await this.admin.status();
     return nodes
       .filter(({ name }) => !foreign.some((resource) => name.endsWith(resource)))
       .map((node) => ({ ...node, name: node.name.slice(node.name.lastIndexOf('/') + 1) }))
@@ -84,10 +65,6 @@ export class Stage {
 
   async readyNodes(): Promise<readonly Node[]> {
     return (await this.nodes()).filter(({ state }) => state === 'READY');
-  }
-
-  async status(): Promise<CloudStatus> {
-    return (await (await fetch(`${this.stack.sources.admin}/admin/status`)).json()) as CloudStatus;
   }
 
   /** Open workflows of a type, by the server's list. */

@@ -55,7 +55,7 @@ export async function sweptForReal({ points, atOnce, isApiDown }: RealSweep): Pr
     await stack.stop(keep);
   };
   try {
-    await stage.post('configure', SETTINGS);
+    await stage.admin.post('configure', SETTINGS);
     const players = points.map(({ point, index }) => pointPlayer(point, index));
     if (!isApiDown) players.push(...others());
     let left = players.length;
@@ -143,7 +143,7 @@ function warned(id: string, hosts: number): Player {
     const { stage, listener } = theatre;
     await sleep(10_000);
     const name = listener.told.find(({ job, kind }) => job === id && kind === 'BEGIN')?.text ?? '';
-    await stage.post('warn', { name, clearAfterMs: 20_000 });
+    await stage.admin.post('warn', { name, clearAfterMs: 20_000 });
     stage.note('fault', `${name} is UNHEALTHY_MAINTENANCE for 20 s, and nothing comes of it`, { resource: name });
     await closed(theatre, id);
   };
@@ -157,7 +157,7 @@ function refused(): Player {
     const { stage } = theatre;
     const message = `There is no more capacity in the zone "${zone}"`;
     const which = { method: 'Create*', zone, nameMatches: 'jc-refused-', times: 3 };
-    await stage.post('refuse', { ...which, code: 'RESOURCE_EXHAUSTED', message });
+    await stage.admin.post('refuse', { ...which, code: 'RESOURCE_EXHAUSTED', message });
     stage.note('fault', `the next 3 creates of ${asked.id} in ${zone} are refused, ${runsIn} is free`);
     await begun(theatre, asked, 'its first zone refuses three times');
     await closed(theatre, asked.id);
@@ -199,10 +199,10 @@ function take(stage: Stage, name: string, { kind, lagS }: Point): Promise<void> 
     const isSilent = kind === 'silent';
     // Without a lag the node would be PREEMPTED, and its connections ended, in the same moment.
     const lag = { preemptedLagMs: Math.max(isSilent ? 1 : 0, lagS * 1_000) };
-    await stage.post('configure', { ...lag, sshAtShutdown: isSilent ? 'silent' : 'open' });
+    await stage.admin.post('configure', { ...lag, sshAtShutdown: isSilent ? 'silent' : 'open' });
     const at = Date.now();
     try {
-      await stage.post('preempt', { name, ...(kind === 'notice' ? { noticeMs: NOTICE_MS } : { notice: false }) });
+      await stage.admin.post('preempt', { name, ...(kind === 'notice' ? { noticeMs: NOTICE_MS } : { notice: false }) });
     } catch {
       // The program ended before, and its slice went with it.
       return stage.note('note', `${name} is not there any more to be taken`);
@@ -217,6 +217,11 @@ function take(stage: Stage, name: string, { kind, lagS }: Point): Promise<void> 
 
 async function apiDown(stage: Stage): Promise<void> {
   for (const method of ['Get*', 'List*', 'Create*', 'Delete*'])
-    await stage.post('refuse', { method, code: 'UNAVAILABLE', message: 'The service is unavailable.', forMs: HOUR_MS });
+    await stage.admin.post('refuse', {
+      method,
+      code: 'UNAVAILABLE',
+      message: 'The service is unavailable.',
+      forMs: HOUR_MS,
+    });
   stage.note('fault', 'the TPU API is UNAVAILABLE for an hour');
 }

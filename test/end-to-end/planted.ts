@@ -1,5 +1,6 @@
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
-import type { MachinePlan, MachineRef } from '../../domain/machines.js';
+import type { MachineRef } from '../../domain/machines.js';
+import { ownership, slicePlan, ZONE } from '../cloud/cloud-tpu-plan.js';
 import type { TestStack } from './test-stack.js';
 
 /**
@@ -13,30 +14,17 @@ export async function plant(
 ): Promise<{ readonly ref: MachineRef; remove(): Promise<void> }> {
   const [host = '', port] = stack.rehearsal.endpoints.tpu.split(':');
   const tpu = createCloudTpu({ endpoint: { host, port: Number(port), insecure: true } });
-  const ref = {
-    kind: 'cloud-tpu',
-    googleProject: 'rehearsal',
-    zone: 'us-west4-a',
-    name,
-    mode: 'queued-resources',
-  } as const;
-  const plan: MachinePlan = {
-    ref,
-    ownership: { owner, job: 'stranger', run: 'nobody-knows', generation: 1, spec: 'x' },
+  const plan = slicePlan(name, 'queued-resources', {
+    ref: { kind: 'cloud-tpu', googleProject: 'rehearsal', zone: ZONE, name, mode: 'queued-resources' },
+    ownership: ownership({ owner, job: 'stranger', run: 'nobody-knows' }),
     accelerator: 'v5litepod-1',
-    runtimeVersion: 'v2-alpha-tpuv5-lite',
-    pricing: 'spot',
-    externalIps: false,
-    tags: [],
-    labels: {},
-    metadata: {},
-  };
+  });
   const answer = await tpu.create(plan);
   if (answer.kind !== 'accepted') throw new Error(`planting ${name}: ${answer.kind}`);
   return {
-    ref,
+    ref: plan.ref,
     remove: async () => {
-      await tpu.remove(ref, plan.ownership);
+      await tpu.remove(plan.ref, plan.ownership);
       await tpu.close();
     },
   };

@@ -1,3 +1,20 @@
+/** What of POST /admin tests use. */
+type AdminVerb =
+  | 'capacity'
+  | 'clock'
+  | 'configure'
+  | 'fail-request'
+  | 'force'
+  | 'hold'
+  | 'hosts'
+  | 'list-lag'
+  | 'maintenance'
+  | 'preempt'
+  | 'project'
+  | 'refuse'
+  | 'release'
+  | 'warn';
+
 /** The rehearsal's admin interface, as tests speak to it. */
 export class RehearsalAdmin {
   readonly #url: string;
@@ -6,10 +23,7 @@ export class RehearsalAdmin {
     this.#url = url;
   }
 
-  async post(
-    verb: 'preempt' | 'warn' | 'refuse' | 'hold' | 'release' | 'configure' | 'hosts' | 'project',
-    body: object,
-  ): Promise<void> {
+  async post(verb: AdminVerb, body: object): Promise<void> {
     const response = await fetch(`${this.#url}/admin/${verb}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -89,7 +89,7 @@ export function silenceText(
   return `${silence} (timeouts.no_output); ${sign} ${whose}, at ${utc(last.at)}`;
 }
 
-/** `host 2 has not answered since 2026-11-22 07:14:20 UTC: its slice is kept while nothing proves it dead`. */
+/** `host 2 has not answered since 2026-11-22 07:14:20 UTC; a slice is kept until ..`. */
 export function unreachableText(hosts: readonly UnreachableHost[], { slices }: Pick<JobSpec, 'slices'>): string {
   const since = utc(Math.min(...hosts.map((host) => host.since)));
   const named = hosts.slice(0, MOST_NAMED).map((host) => placeName(host, slices));

@@ -154,7 +154,7 @@ export class JobStory {
   }
 }
 
-/** What a worker of the attempt may be in trouble with. */
+/** What is in trouble: the store or hosts, as a worker of the attempt says, or the storing of the job's outcome. */
 export type Trouble = 'store' | 'hosts' | 'outcome';
 
 export interface StoryCarry {
