@@ -50,12 +50,17 @@ const REFUSED =
   /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*)?$/u;
 
 /** The cloud's own words, or those about a resource of that name which is somebody else's. */
-const refused: Test = ({ text }, job, { cloud, deeds }) => {
+const refused: Test = ({ at, text }, job, { cloud, deeds }) => {
   const words = REFUSED.exec(text)?.groups?.['words'];
   if (words === undefined) return undefined;
   if (/of this name belongs to /u.test(words)) {
     const isTaken = deeds.some(({ kind, resource = '' }) => kind === 'foreign' && resource.includes(`-${job}-g`));
     return isTaken ? undefined : 'no such name was taken';
+  }
+  // What is to be done about a login is said in words of jobctl's own.
+  if (words.startsWith('the Google login has expired')) {
+    const isTrue = cloud.some(({ wall, details }) => details.code === 'UNAUTHENTICATED' && wall <= at + SLACK_MS);
+    return isTrue ? undefined : 'the cloud accepted every login';
   }
   const inJournal = JSON.stringify(words).slice(1, -1);
   const isTrue =
