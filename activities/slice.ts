@@ -48,15 +48,9 @@ function refuseOther(installation: Installation, { ref, owner: { owner } }: Dele
   throw ApplicationFailure.create({ type: FailureType.InvalidInput, nonRetryable: true, message });
 }
 
-/**
- * Ends with the first condition that the slice workflow has to know of. A call that fails is not an answer.
- * @param incompleteMs a slice that is ready but for some of its hosts is lost after this time
- */
-export async function awaitSlice(
-  machines: Machines,
-  input: AwaitSliceInput,
-  incompleteMs = INCOMPLETE_MS,
-): Promise<Condition> {
+/** Ends with the first condition that the slice workflow has to know of. A call that fails is not an answer. */
+export async function awaitSlice(machines: Machines, input: AwaitSliceInput): Promise<Condition> {
+  const { incompleteMs } = input.timings;
   let missing = 0;
   let incompleteSince: number | undefined;
   for (let look = 0; ; look++) {
@@ -67,7 +61,7 @@ export async function awaitSlice(
       missing = 0;
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
-      return { kind: 'lost', cause: 'failed', message: `${condition.detail}, for ${incompleteMs / 60_000} min` };
+      return { kind: 'lost', cause: 'failed', message: `${condition.detail}, for ${Math.round(incompleteMs / 1000)} s` };
     }
     if (condition.kind !== 'missing') return condition;
     // A listing that misses it is not evidence yet: two direct looks are, apart, with no other answer between them.
@@ -77,9 +71,6 @@ export async function awaitSlice(
     await sleep(input.timings.notFoundApartMs);
   }
 }
-
-/** Addresses come with READY; a worker that has none by now was seen never to get one (marin#532). */
-const INCOMPLETE_MS = 10 * 60_000;
 
 /** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
 async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {

@@ -48,6 +48,8 @@ export interface AttemptInput {
   /** As in `JobInput`. */
   readonly identityKeys?: Readonly<Record<string, string>>;
   readonly previousEnd?: string;
+  /** Since when a worker that watched this attempt before may have started its command. Absent: nobody did. */
+  readonly runsSince?: EpochMs;
   /** Hosts that did not answer when the attempt was last watched. */
   readonly unreachable?: readonly UnreachableHost[];
 }

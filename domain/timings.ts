@@ -5,6 +5,8 @@
 export interface Timings {
   /** After a create call without a definite answer, how long NOT_FOUND must hold before the slice counts as gone. */
   readonly createSettleMs: number;
+  /** How long a slice may be READY without the addresses of all its hosts; a host without one by then never got it (marin#532). */
+  readonly incompleteMs: number;
   /** How far apart two NOT_FOUND answers must lie to be evidence. */
   readonly notFoundApartMs: number;
   /** Activities that hold a worker's connections are given up after this silence. */
@@ -46,6 +48,7 @@ const MINUTE = 60 * SECOND;
 /** The values of DESIGN.md 2, 3 and 7. */
 export const DEFAULT_TIMINGS: Timings = {
   createSettleMs: 15 * MINUTE,
+  incompleteMs: 10 * MINUTE,
   notFoundApartMs: 5 * SECOND,
   heartbeatTimeoutMs: 60 * SECOND,
   claimTimeoutMs: 15 * SECOND,

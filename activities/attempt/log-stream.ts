@@ -36,6 +36,7 @@ export class LogStream {
   #heldBytes = 0;
   /** When the first byte held back came in. */
   #heldSince = 0;
+  #storedSince: EpochMs | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   #endsLine = true;
@@ -51,7 +52,9 @@ export class LogStream {
   /** @param signal ends the tries to reach a store that is away; what is then held back is read again from the host. */
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
-    stream.#offset = await stream.#patience.through(() => stream.#storedEnd());
+    const chunks = await stream.#patience.through(() => stream.#chunks());
+    stream.#offset = Math.max(0, ...chunks.map(({ end }) => end));
+    stream.#storedSince = chunks.at(-2)?.updatedAt;
     return stream;
   }
 
@@ -63,6 +66,11 @@ export class LogStream {
   /** When the first byte came in that is not stored; undefined: all that came in is. */
   get heldSince(): EpochMs | undefined {
     return this.#heldBytes === 0 ? undefined : this.#heldSince;
+  }
+
+  /** As it was opened: what is stored last was read after this, when all before it was stored. Undefined: nothing tells. */
+  get storedSince(): EpochMs | undefined {
+    return this.#storedSince;
   }
 
   append(chunk: Buffer): void | Promise<void> {
@@ -103,7 +111,7 @@ export class LogStream {
     const name = logChunkObject(this.#prefix, this.#host, this.#offset);
     if ((await this.#store.write(name, bytes, 'absent', 'text/plain')).kind === 'written')
       return this.#offset + bytes.length;
-    const storedEnd = await this.#storedEnd();
+    const storedEnd = Math.max(0, ...(await this.#chunks()).map(({ end }) => end));
     if (storedEnd > this.#offset) return storedEnd;
     // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
     throw new StoreRefused(
@@ -123,13 +131,13 @@ export class LogStream {
     this.#heldSince = Date.now();
   }
 
-  async #storedEnd(): Promise<number> {
-    const chunks = await this.#store.list(`${this.#prefix}host-${this.#host}.`);
-    const ends = chunks.flatMap(({ name, size }) => {
+  /** In order: names begin with the offset, in digits of one length. */
+  async #chunks(): Promise<readonly { readonly end: number; readonly updatedAt: EpochMs }[]> {
+    const listed = await this.#store.list(`${this.#prefix}host-${this.#host}.`);
+    return listed.flatMap(({ name, size, updatedAt }) => {
       const offset = offsetOfChunk(name);
-      return offset === undefined ? [] : [offset + size];
+      return offset === undefined ? [] : [{ end: offset + size, updatedAt }];
     });
-    return Math.max(0, ...ends);
   }
 }
 

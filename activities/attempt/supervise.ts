@@ -9,7 +9,6 @@ import type { Fact } from '../../domain/recovery/facts.js';
 import { endBeforeLoss, type Evidence, evidenceOf, reportedEnd } from '../../domain/recovery/evidence.js';
 import { type HostEnd, hostsFact } from '../../domain/recovery/host-ends.js';
 import { logPrefix } from '../../domain/store-layout.js';
-import type { EpochMs } from '../../domain/units.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
@@ -19,7 +18,7 @@ import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, HostCaller, runIdOf, runPlace } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
-import { isOver, lostTailText } from './lost-tail.js';
+import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
 import { attendEveryMs, ownEnds } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
@@ -86,8 +85,7 @@ class Supervision {
   readonly #streams = new Map<AttemptHost, LogStream>();
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
-  /** When each host last said anything. */
-  readonly #heardAt = new Map<AttemptHost, EpochMs>();
+  readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
@@ -113,6 +111,7 @@ class Supervision {
     this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
     this.#hosts = commandHostsOf(input);
+    this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
     const limitSeconds = input.spec.timeouts?.noOutput;
     if (limitSeconds === undefined) return;
     const ask: AskStatus = ({ target }, until) =>
@@ -187,9 +186,9 @@ class Supervision {
   async sayWhatIsLost(end: AttemptEnd): Promise<void> {
     if (!isOver(end)) return;
     const cut = [...this.#streams].filter(([host]) => !this.#stored.has(host));
-    const said = cut.map(([host, stream]) => {
-      const knownUntil = stream.heldSince ?? this.#heardAt.get(host) ?? 0;
-      return stream.lostTail(lostTailText(knownUntil, end));
+    const said = cut.map(async ([host, stream]) => {
+      const knownUntil = stream.heldSince ?? this.#known.get(host)?.until(stream.storedSince);
+      if (knownUntil !== undefined) await stream.lostTail(lostTailText(knownUntil, end));
     });
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
     await Promise.race([Promise.allSettled(said), patience]);
@@ -262,22 +261,30 @@ class Supervision {
     const { target } = host;
     const at = { slice: target.slice, host: target.index };
     const prefix = logPrefix(this.#input.job.id, this.#input.attempt, 'command');
+    const known = this.#known.get(host) as KnownOutput;
     const [stream, started] = await Promise.all([
-      LogStream.open(this.#shipping, prefix, host.number, this.#signal),
-      this.#caller.on(target, (connection) => this.#start(connection, this.#request(host, script))),
+      LogStream.open(this.#shipping, prefix, host.number, this.#signal).then((opened) => {
+        // Before the host answers: one that never does has a log too.
+        this.#streams.set(host, opened);
+        return opened;
+      }),
+      this.#caller.on(target, (connection) => {
+        known.asked();
+        return this.#start(connection, this.#request(host, script));
+      }),
     ]);
-    this.#streams.set(host, stream);
-    this.#heardAt.set(host, Date.now());
     if (started.kind === 'fenced') {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
+    known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
     if (this.#guard.warningOf(target.slice) !== undefined) void this.#tellWarning(host);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
-      this.#heardAt.set(host, Date.now());
-      return stream.append(chunk);
+      const stored = stream.append(chunk);
+      known.read(stream.position);
+      return stored;
     };
     for (;;) {
       await this.#caller.on(target, (connection) =>
@@ -285,7 +292,7 @@ class Supervision {
       );
       const status = await this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
       this.#silence?.said(host, status);
-      this.#heardAt.set(host, Date.now());
+      if ('outputBytes' in status && stream.position >= status.outputBytes) known.read(stream.position);
       const end = endOf(status, at);
       if (end) {
         this.#ended.set(host, end);

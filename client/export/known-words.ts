@@ -94,7 +94,7 @@ hostkeyunverified hostname hostnameof hosts hostsilent hostunreachable hostverif
 https httpstatus human hung hurried iam iamconfiguration icmp id idea idempotencystrategy ident identities identity
 identityfile identitykeys idle idlems ids if ifgenerationmatch ifs ifsource ignore ignored illegal image implemented
 implicit import importsshpublickey in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
-incompatible increase indentation index indexes info inforce infrastructure ingress inherited init initial
+incompatible incompletems increase indentation index indexes info inforce infrastructure ingress inherited init initial
 initialinterval initializing initiatemultipartuploadresult initiator initpid inner inotify input inputs inquota ins
 insecure insert inside inspect inspectslice install installation installed installer installing instance instances
 insufficient int integer interface internal internaladdress internalerror internalip internals interpolation interrupt
@@ -196,7 +196,7 @@ resources resourcetext resourcetype response responsedeserialize responseseriali
 restart restart_on restarted restarting restarton restate restendpoint restored restport resturl result resumable resume
 resumed retentiondurationseconds retries retry retryoptions return revocation revocations revoked revokedat revokedupto
 revoketokens rewrite rewriteresponse rewritetoken rf rich right rights rm rmdir rno ro role roles room root rootfs route
-routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running runs runstatus runtime
+routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running runs runssince runstatus runtime
 runtime_version runtimeversion runtimeversions rw rwx safe said same satisfiable save saves saw say says sbin scalar
 scale scaled schedule scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema scheme scope
 scopes script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid secretmanager

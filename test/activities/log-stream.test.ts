@@ -136,6 +136,22 @@ describe("the shipping of one host's output", function () {
       assert.equal((await open()).position, 9);
     }));
 
+  it('knows, opened again, since when what is stored last was read', () =>
+    inActivity(async () => {
+      const stream = await open();
+      assert.equal(stream.storedSince, undefined);
+      const ends: number[] = [];
+      for (const text of ['one', 'two', 'three']) {
+        await stream.append(Buffer.from(text));
+        await stream.flush();
+        ends.push(Date.now());
+        assert.equal((await open()).storedSince === undefined, text === 'one');
+      }
+      const [first = 0, second = 0] = ends;
+      const since = (await open()).storedSince ?? 0;
+      assert.ok(since >= first - 1_000 && since <= second + 1_000, 'of "two", which was whole before "three" was read');
+    }));
+
   it('stores once what was written though its answer was lost', () =>
     inActivity(async () => {
       const admin = new RehearsalAdmin(rehearsal.endpoints.admin);

@@ -100,8 +100,10 @@ describe('waiting for a slice', function () {
     const incomplete: Condition = { kind: 'waiting', detail: 'addresses of 3 of its 4 hosts', isIncomplete: true };
     assert.deepEqual(await waitWith([incomplete, incomplete, READY]), { end: READY, left: 0 });
     const machines = new Scripted([WAITING, incomplete, READY]);
-    const end = await inActivity(() => awaitSlice(machines, { ref, ownership: ownership(), timings }, 0));
-    assert.deepEqual(end, { kind: 'lost', cause: 'failed', message: 'addresses of 3 of its 4 hosts, for 0 min' });
+    const end = await inActivity(() =>
+      awaitSlice(machines, { ref, ownership: ownership(), timings: { ...timings, incompleteMs: 0 } }),
+    );
+    assert.deepEqual(end, { kind: 'lost', cause: 'failed', message: 'addresses of 3 of its 4 hosts, for 0 s' });
     assert.equal(machines.left, 1);
   });
 });

@@ -35,8 +35,9 @@ export class Command {
   /** Starts the command, or attaches to it, and watches it. @throws a cancellation, after the command was stopped */
   async untilEnded(input: AttemptInput): Promise<AttemptEnd | Interrupted | undefined> {
     const { attempt, interruptions } = this.#parts;
+    const isFirst = !attempt.isRunning;
     attempt.runs();
-    const watching = this.#watch(input);
+    const watching = this.#watch(input, isFirst);
     const cancelled = CancellationScope.current().cancelRequested;
     const clock = runClock(input.spec.timeouts?.run, attempt.lastedMs);
     let first: Watched | Met;
@@ -79,9 +80,11 @@ export class Command {
     return decision.do === 'believe end' ? end : undefined;
   }
 
-  #watch(input: AttemptInput): Promise<Watched> {
+  #watch(input: AttemptInput, isFirst = false): Promise<Watched> {
+    const { silence, startedAt } = this.#parts.attempt;
+    const before = isFirst || startedAt === undefined ? {} : { runsSince: startedAt };
     return this.#worker.call(input.attempt, watchSummary(input), (worker) =>
-      worker.superviseAttempt({ ...input, ...this.#parts.attempt.silence }),
+      worker.superviseAttempt({ ...input, ...silence, ...before }),
     );
   }
 
