@@ -61,7 +61,11 @@ export async function awaitSlice(machines: Machines, input: AwaitSliceInput): Pr
       missing = 0;
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
-      return { kind: 'lost', cause: 'failed', message: `${condition.detail}, for ${Math.round(incompleteMs / 1000)} s` };
+      return {
+        kind: 'lost',
+        cause: 'failed',
+        message: `${condition.detail}, for ${Math.round(incompleteMs / 1000)} s`,
+      };
     }
     if (condition.kind !== 'missing') return condition;
     // A listing that misses it is not evidence yet: two direct looks are, apart, with no other answer between them.
