@@ -23,6 +23,11 @@ export const setUpAgainObject = (job: string, attempt: number): string => `jobs/
 /** A host's sign of life while the command of an attempt runs: written by the host itself (docs/adr/0046). */
 export const signObject = (job: string, attempt: number, host: number): string =>
   `jobs/${job}/alive/a${attempt}/host-${host}`;
+/** How the command of an attempt ended on each host of a node: written once by the host itself (docs/adr/0058). */
+export const exitRecordsPrefix = (job: string, attempt: number): string => `jobs/${job}/exits/a${attempt}/`;
+/** @param uid of the node: after a reset a job's attempts are counted anew, on other nodes */
+export const exitRecordObject = (job: string, attempt: number, uid: string, index: number): string =>
+  `${exitRecordsPrefix(job, attempt)}${uid}-${index}`;
 export const ownerObject = 'system/owner';
 /** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';

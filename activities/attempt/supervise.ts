@@ -1,8 +1,6 @@
-import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { log } from '@temporalio/activity';
-import { commandContainer, commandScript } from '../../domain/modules/command.js';
+import { commandScript } from '../../domain/modules/command.js';
 import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
-import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -16,19 +14,21 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, commandHostsOf, HostCaller, runIdOf, runPlace } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
-import { attendEveryMs, ownEnds } from './own-ends.js';
+import { attendEveryMs } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
+import { runRequest } from './run-request.js';
 import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
-import { signOf, signOfLife, watchedHosts } from './watched-hosts.js';
+import { storedEnds } from './stored-ends.js';
+import { watchedHosts } from './watched-hosts.js';
 
 /**
  * Starts the command on every host that runs it, or attaches to it where it was started, ships what it prints, and ends
@@ -153,9 +153,17 @@ class Supervision {
   }
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
-    const ends = [...this.#ended.values()];
+    const ends = [...this.#ended.values(), ...(await this.#storedEnds())];
     this.#decidedBy = { by: 'loss', ends };
     return endBeforeLoss(ends, this.#hosts.length) ?? this.#endWithout(slices);
+  }
+
+  /** Of the hosts that this worker has not heard of. */
+  async #storedEnds(): Promise<readonly HostEnd[]> {
+    const others = this.#hosts.filter((host) => !this.#ended.has(host));
+    if (others.length === 0) return [];
+    const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
+    return Promise.race([storedEnds(this.#dependencies.store, this.#input, others), none]);
   }
 
   /** Of an end that hosts or slices decided. */
@@ -270,7 +278,7 @@ class Supervision {
       }),
       this.#caller.on(target, (connection) => {
         known.asked();
-        return this.#start(connection, this.#request(host, script));
+        return this.#start(connection, runRequest(this.#dependencies.store, this.#input, host, script));
       }),
     ]);
     if (started.kind === 'fenced') {
@@ -311,28 +319,14 @@ class Supervision {
     const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
-
-  #request({ target: { slice, index }, number }: AttemptHost, script: string): RunRequest {
-    const { spec, attempt, settings } = this.#input;
-    const container = commandContainer(spec);
-    const waitMs = deviceWaitMs(spec);
-    const { devices } = machineKind(kindOfJob(spec));
-    return {
-      runId: this.#runId,
-      epoch: attempt,
-      script,
-      env: runEnvironment(spec, runPlace(this.#input), slice, index),
-      ...(container && { container }),
-      accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
-      sign: signOfLife(this.#dependencies.store, signOf(this.#input, number), settings.timings.signOfLifeMs),
-      ...ownEnds(spec, index),
-    };
-  }
 }
 
 function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
   return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }
+
+/** A loss is not kept from its job for longer than this by a store that does not answer. */
+const STORED_ENDS_MS = 10_000;
 
 /** ACPI's hard off follows its soft off by 30 s on a Spot VM. */
 const SHUTDOWN_GRACE_MS = 30_000;

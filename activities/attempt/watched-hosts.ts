@@ -1,4 +1,4 @@
-import type { HostConnection, HostTarget, SignOfLife } from '../../cloud/hosts/port.js';
+import type { HostConnection, HostTarget, HostUpload } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { signObject } from '../../domain/store-layout.js';
@@ -10,9 +10,10 @@ import type { UnreachableHosts } from './unreachable-hosts.js';
 export const signOf = ({ job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>, number: number): string =>
   signObject(job.id, attempt, number);
 
-export function signOfLife(store: Pick<StorePort, 'uploadUrl'>, object: string, everyMs: number): SignOfLife {
-  const url = store.uploadUrl(object);
-  return { url, as: url.startsWith('http:') ? 'nobody' : 'service-account', everyMs };
+/** @param expected as `StorePort.uploadUrl` takes it */
+export function hostUpload(store: Pick<StorePort, 'uploadUrl'>, object: string, expected?: 'absent'): HostUpload {
+  const url = store.uploadUrl(object, expected);
+  return { url, as: url.startsWith('http:') ? 'nobody' : 'service-account' };
 }
 
 /** The hosts of an attempt's command, as others' evidence needs them. */

@@ -78,6 +78,8 @@ export interface RunRequest {
   readonly accelerator?: AcceleratorCheck;
   /** Absent: the host writes none. */
   readonly sign?: SignOfLife;
+  /** Where the host puts its exit record once, if it can (docs/adr/0058). Absent: nowhere. */
+  readonly exitRecord?: HostUpload;
   /** Runs before the command hears that it is preempted, once per run. Absent: nothing does. */
   readonly preemptionHook?: { readonly script: string; readonly timeoutMs: number };
   /** Without a word of a worker for this long the host ends the run itself, with hook and `graceMs`. Absent: never. */
@@ -88,12 +90,16 @@ export interface RunRequest {
   readonly graceMs?: number;
 }
 
-/** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
-export interface SignOfLife {
+/** An object that a host writes into the store itself. */
+export interface HostUpload {
   /** Takes a POST (`StorePort.uploadUrl`). */
   readonly url: string;
   /** `nobody`: over `http:`, where no credentials are sent. */
   readonly as: 'service-account' | 'nobody';
+}
+
+/** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
+export interface SignOfLife extends HostUpload {
   readonly everyMs: number;
 }
 

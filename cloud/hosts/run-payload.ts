@@ -1,6 +1,6 @@
 import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
-import type { AcceleratorCheck, HostTarget, RunRequest, SignOfLife } from './port.js';
+import type { AcceleratorCheck, HostTarget, HostUpload, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 
 /** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
@@ -48,13 +48,15 @@ function jobOfRun(runId: string): string {
 }
 
 function planOf(request: RunRequest, container: string | undefined): string {
-  const { accelerator = NO_DEVICES, sign, preemptionHook, maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
+  const { accelerator = NO_DEVICES, sign, exitRecord, preemptionHook } = request;
+  const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
     `devices=${shellQuote(devices.join(' '))}`,
     `lock_files=${shellQuote(lockFiles.join(' '))}`,
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
+    ...(exitRecord === undefined ? [] : uploadSettings('exit', exitRecord)),
     `hook_ms=${Math.ceil(preemptionHook?.timeoutMs ?? 0)}`,
     `unattended_ms=${Math.ceil(maxUnattendedMs)}`,
     `limit_ms=${Math.ceil(limitMs)}`,
@@ -64,15 +66,14 @@ function planOf(request: RunRequest, container: string | undefined): string {
 }
 
 /** The first sign comes after a twelfth of the time between two: 10 s. */
-function signSettings({ url, as, everyMs }: SignOfLife): string[] {
+function signSettings({ everyMs, ...upload }: SignOfLife): string[] {
+  return [...uploadSettings('sign', upload), `sign_every=${everyMs / 1000}`, `sign_after=${everyMs / 12_000}`];
+}
+
+function uploadSettings(what: 'sign' | 'exit', { url, as }: HostUpload): string[] {
   if (/[\s"\\]/.test(url))
-    throw new RangeError('URL of a sign of life: it has a space, a quote or a backslash; encode them');
-  return [
-    `sign_url=${shellQuote(url)}`,
-    `sign_as=${as}`,
-    `sign_every=${everyMs / 1000}`,
-    `sign_after=${everyMs / 12_000}`,
-  ];
+    throw new RangeError(`URL that a host writes to (${what}): it has a space, a quote or a backslash; encode them`);
+  return [`${what}_url=${shellQuote(url)}`, `${what}_as=${as}`];
 }
 
 /** Ours come last: of an option that is given twice docker takes the last. */

@@ -199,8 +199,9 @@ class GcsStore implements StorePort {
     return `${this.#endpoint()}/download/storage/v1/b/${path}?alt=media`;
   }
 
-  uploadUrl(name: string): string {
-    const query = `uploadType=media&name=${encodeURIComponent(name)}`;
+  uploadUrl(name: string, expected?: 'absent'): string {
+    const once = expected === 'absent' ? '&ifGenerationMatch=0' : '';
+    const query = `uploadType=media&name=${encodeURIComponent(name)}${once}`;
     return `${this.#endpoint()}/upload/storage/v1/b/${encodeURIComponent(this.bucket)}/o?${query}`;
   }
 

@@ -22,7 +22,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     list: (...args) => metered('list', store.list(...args)),
     remove: (...args) => metered('remove', store.remove(...args)),
     downloadUrl: (name) => store.downloadUrl(name),
-    uploadUrl: (name) => store.uploadUrl(name),
+    uploadUrl: (...args) => store.uploadUrl(...args),
     signedUrl: (...args) => metered('signedUrl', store.signedUrl(...args)),
   };
 }

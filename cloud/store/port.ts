@@ -47,8 +47,11 @@ export interface StorePort {
   remove(name: string): Promise<void>;
   /** Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. */
   downloadUrl(name: string): string;
-  /** Where a POST of its bytes makes or replaces the object, with a token of somebody who may; over `http:` without. */
-  uploadUrl(name: string): string;
+  /**
+   * Where a POST of its bytes makes or replaces the object, with a token of somebody who may; over `http:` without.
+   * @param expected `absent`: it only makes it, and is answered with 412 if it is there
+   */
+  uploadUrl(name: string, expected?: 'absent'): string;
   /**
    * A URL that reads the object without a login for `forMs`, a week at most. Undefined where these credentials cannot sign,
    * such as a person's login, and over `http:`, where none are used. Whether there is such an object is not looked up.

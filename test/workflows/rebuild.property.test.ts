@@ -46,11 +46,14 @@ class World {
   book = new LeaseBook({ epoch: 1, rows: [], freed: [] });
   isRebuilding = false;
   losses = 0;
+  resets = 0;
   lateClaims = 0;
   unheard = 0;
   granted = 0;
   readonly jobs = ['j0', 'j1', 'j2', 'j3'].map((id) => new Job(id));
   readonly slices: Slice[] = [];
+  /** Since the pool's first run: a reset makes Temporal deliver all of it again. */
+  readonly said: LeaseMessage[] = [];
 
   // Jobs and slices ------------------------------------------------------------------------------------------------
 
@@ -64,6 +67,7 @@ class World {
 
   say(lease: LeaseId, sender: string, body: LeaseMessageBody): void {
     const message: LeaseMessage = { lease, sender, sequence: this.now, body };
+    this.said.push(message);
     this.book.apply(message, this.now);
   }
 
@@ -71,7 +75,8 @@ class World {
     job.hasAsked = true;
     this.say(this.lease(job), 'job', {
       kind: 'request',
-      demand: { project: 'a', user: 'u', priority: 3, submittedAt: 0, units: { v4: UNITS } },
+      // Who is listed last comes first: jobs that hold chips do not win them again by their place alone.
+      demand: { project: 'a', user: 'u', priority: 3, submittedAt: 9 - Number(job.id[1]), units: { v4: UNITS } },
       slices: this.own(job).map(({ ref }) => ref),
       ...(job.heldSince === undefined ? {} : { heldSince: job.heldSince }),
       ...(job.hasChips ? { zone: 'z' } : {}),
@@ -188,11 +193,16 @@ class World {
 
   jobOf = (id: string): Job => this.jobs.find((job) => job.id === id) as Job;
 
-  loseMemory(): void {
+  /** @param how a pool that is reset hears everything again that was said to it, before it asks anybody */
+  loseMemory(how: 'terminated' | 'reset'): void {
     this.losses += 1;
+    this.resets += how === 'reset' ? 1 : 0;
     this.isRebuilding = true;
     this.book = new LeaseBook({ epoch: this.now, rows: [], freed: [], isRebuilding: true });
+    if (how === 'terminated') this.said.length = 0;
+    for (const message of this.said) this.book.apply(message, this.now);
     this.adoptOpen();
+    this.book.hearAnew(this.now);
     for (const job of this.jobs) job.inbox.push({ kind: 'restate' });
     for (const slice of this.slices)
       if (slice.state === 'asking') this.say(slice.lease, slice.ref.name, { kind: 'slice', ref: slice.ref });
@@ -215,7 +225,9 @@ class World {
   adoptOpen(job?: string): Slice[] {
     const open = this.slices.filter(({ state, lease }) => state !== 'gone' && (job === undefined || lease.job === job));
     const demand = { project: 'a', user: 'u', priority: 3, submittedAt: 0, units: { v4: UNITS } };
-    for (const { lease, ref } of open) this.book.adopt(lease, demand, ref, this.now);
+    for (const { lease, ref } of open) {
+      this.book.adopt(lease, demand, ref, this.now);
+    }
     return open;
   }
 
@@ -239,7 +251,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: ofJob('finish', (world, job) => world.finish(job)) },
   { weight: 1, arbitrary: ofJob('preempt', (world, job) => world.preempt(job)) },
   { weight: 4, arbitrary: ofWorld('decide', (world) => world.decideAndDeliver()) },
-  { weight: 1, arbitrary: ofWorld('lose', (world) => world.loseMemory()) },
+  { weight: 1, arbitrary: ofWorld('lose', (world) => world.loseMemory('terminated')) },
+  { weight: 1, arbitrary: ofWorld('reset', (world) => world.loseMemory('reset')) },
   { weight: 1, arbitrary: ofWorld('end', (world) => world.endRebuild()) },
   { weight: 3, arbitrary: ofWorld('gone', (world) => world.deleteOne()) },
 );
@@ -251,11 +264,13 @@ const [first, second, third] = [0, 1, 2].map((index) => (world: World) => world.
 ];
 const decideNow: Step = (world) => world.decideAndDeliver();
 const hurry: Step = (world) => world.hurry(world.jobs[0] as Job);
-const lose: Step = (world) => world.loseMemory();
+const lose: Step = (world) => world.loseMemory('terminated');
+const reset: Step = (world) => world.loseMemory('reset');
 const end: Step = (world) => world.endRebuild();
 
 const preempt: Step = (world) => world.preempt(world.jobs[0] as Job);
 const othersStart = [second, third, decideNow] as const;
+const twoLive = [first, second, decideNow, first, second, first, second, decideNow] as const;
 const claimLate = [hurry, first] as const;
 
 /** Random steps seldom come so far by themselves. */
@@ -265,11 +280,13 @@ const BEGINNINGS: readonly (readonly Step[])[] = [
   [first, decideNow, first, lose, end, ...othersStart, ...claimLate],
   // The same of a job that says it has chips: it has not heard yet that its slice is gone.
   [first, decideNow, first, first, decideNow, first, lose, preempt, end, ...othersStart, ...claimLate],
+  // What jobs said before they had anything is heard again: they are taken for jobs that wait, and the pool for empty.
+  [...twoLive, reset, end, third, decideNow, third, third, decideNow],
 ];
 
 describe('a pool that loses its memory, among jobs that do not answer', () => {
   it('SAFETY: never has more chips live than it has, whatever is said late or never', () => {
-    const seen = { losses: 0, unheard: 0, lateClaims: 0, full: 0 };
+    const seen = { losses: 0, resets: 0, unheard: 0, lateClaims: 0, full: 0 };
     fc.assert(
       fc.property(
         fc.constantFrom(...BEGINNINGS),
@@ -283,6 +300,7 @@ describe('a pool that loses its memory, among jobs that do not answer', () => {
             seen.full += world.live === POOL ? 1 : 0;
           }
           seen.losses += world.losses;
+          seen.resets += world.resets;
           seen.unheard += world.unheard;
           seen.lateClaims += world.lateClaims;
         },

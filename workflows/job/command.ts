@@ -117,14 +117,19 @@ export class Command {
 
   async #shipLastLines(input: AttemptInput, watching: Promise<Watched>): Promise<AttemptEnd | undefined> {
     try {
-      let end = await watching;
+      let end = await watching.catch(unlessCancelled);
       while (end === undefined || isUnderWay(end)) end = await this.#watch(withoutSilence(input));
       return end;
     } catch (error) {
-      this.#parts.story.note(`the last lines could not be shipped: ${reasonOf(error)}`);
+      this.#parts.story.note(`its logs may lack what its hosts printed at the end: ${reasonOf(error)}`);
       return undefined;
     }
   }
+}
+
+/** The user's cancel met the call while it had no worker: it is made again, as for a worker that is gone. */
+function unlessCancelled(error: unknown): undefined {
+  if (!isCancellation(error)) throw error;
 }
 
 function interrupted({ end }: Interruption): Interrupted {

@@ -163,7 +163,19 @@ export class LeaseBook {
     this.#heard.clear();
   }
 
-  /** Whether the job itself has said anything during the rebuild, be it that it let go. */
+  /**
+   * Jobs are asked now. What they said before may be of long ago, since a run that was reset hears all signals of its history
+   * again: it makes no lease held. What has slices counts, what has none waits.
+   */
+  hearAnew(now: EpochMs): void {
+    this.#heard.clear();
+    for (const row of this.#rows.all()) {
+      if (row.slices.length > 0) drain(row, now);
+      else Object.assign(row, newRow(row.lease, row.demand, { sequences: row.sequences, gone: row.gone }));
+    }
+  }
+
+  /** Whether the job itself has said anything since it was asked during the rebuild, be it that it let go. */
   hasHeard({ id, run }: JobRef): boolean {
     return this.#heard.has(`${id}/${run}`);
   }
@@ -178,12 +190,14 @@ export class LeaseBook {
     noteChips(row, row.slices[0]?.zone, now);
   }
 
-  /** While rebuilding: chips are in use under a lease that no job has claimed yet. */
+  /** While rebuilding: chips are in use under a lease that no job has claimed yet, or was last heard to wait for. */
   adopt(lease: LeaseId, demand: Demand, ref: MachineRef, now: EpochMs, tier = 0): void {
     const key = leaseKey(lease);
     const unclaimed = (): LeaseRow =>
       this.#insert(key, newRow(lease, demand, { state: 'draining', tier, startedAt: now }));
-    addSlice(this.#rows.get(key) ?? unclaimed(), ref);
+    const row = this.#rows.get(key) ?? unclaimed();
+    addSlice(row, ref);
+    if (row.state === 'waiting') drain(row, now);
   }
 
   // Decisions ------------------------------------------------------------------------------------------------------

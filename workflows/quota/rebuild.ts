@@ -37,6 +37,7 @@ export class Rebuild {
     }
     if (open.admission) this.#records.restoreAdmission(open.admission);
     this.#adopt(open.slices);
+    this.#records.book.hearAnew(Date.now());
     await this.#hearJobs(open);
     this.#end();
   }

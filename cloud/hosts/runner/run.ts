@@ -184,6 +184,7 @@ verb_supervise() {
   await_hook
   trap '' TERM
   record "$code" "$how" "$ended"
+  setsid sh "$0" publish "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
   rm -f "$run/hook.env"
   kill -KILL -$watch -$sign -$guard 2>/dev/null
   [ ! -f "$run/container" ] || remove_container

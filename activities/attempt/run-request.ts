@@ -1,0 +1,35 @@
+import type { RunRequest } from '../../cloud/hosts/port.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import { kindOfJob, machineKind } from '../../domain/machines.js';
+import { commandContainer } from '../../domain/modules/command.js';
+import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
+import { ownEnds } from './own-ends.js';
+import { exitRecordOf } from './stored-ends.js';
+import { hostUpload, signOf } from './watched-hosts.js';
+
+/** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
+export function runRequest(
+  store: Pick<StorePort, 'uploadUrl'>,
+  input: AttemptInput,
+  host: AttemptHost,
+  script: string,
+): RunRequest {
+  const { spec, attempt, settings } = input;
+  const { slice, index } = host.target;
+  const container = commandContainer(spec);
+  const waitMs = deviceWaitMs(spec);
+  const { devices } = machineKind(kindOfJob(spec));
+  return {
+    runId: runIdOf(input),
+    epoch: attempt,
+    script,
+    env: runEnvironment(spec, runPlace(input), slice, index),
+    ...(container && { container }),
+    accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
+    sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
+    exitRecord: hostUpload(store, exitRecordOf(input, host), 'absent'),
+    ...ownEnds(spec, index),
+  };
+}

@@ -1,0 +1,48 @@
+import { log } from '@temporalio/activity';
+import { parseState } from '../../cloud/hosts/run-status.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { AttemptInput } from '../../contract/job-activities.js';
+import type { HostEnd } from '../../domain/recovery/host-ends.js';
+import { exitRecordObject, exitRecordsPrefix } from '../../domain/store-layout.js';
+import { messageOf } from '../failures.js';
+import { type AttemptHost, runIdOf } from './attempt-hosts.js';
+import { endOf } from './run-end.js';
+
+type Of = Pick<AttemptInput, 'job' | 'attempt'>;
+
+/** The object that a host puts its exit record into. */
+export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
+  exitRecordObject(job.id, attempt, target.uid, target.index);
+
+/**
+ * How the command ended on hosts that can no longer be asked, by the exit records that they put into the store themselves
+ * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host.
+ */
+export async function storedEnds(
+  store: Pick<StorePort, 'list' | 'read'>,
+  of: Of,
+  hosts: readonly AttemptHost[],
+): Promise<readonly HostEnd[]> {
+  try {
+    const listed = await store.list(exitRecordsPrefix(of.job.id, of.attempt));
+    const names = new Set(listed.map(({ name }) => name));
+    const objects = hosts.map((host) => exitRecordOf(of, host));
+    if (!objects.every((name) => names.has(name))) return [];
+    const contents = await Promise.all(objects.map((name) => store.read(name)));
+    const ends = hosts.flatMap((host, index) => endIn(contents[index]?.toString() ?? '', runIdOf(of), host) ?? []);
+    return ends.length === hosts.length ? ends : [];
+  } catch (error) {
+    log.warn(`exit records in the store cannot be read: ${messageOf(error)}`);
+    return [];
+  }
+}
+
+const FORM = /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"\}$/;
+
+/** Undefined: it is no record of this run. */
+function endIn(content: string, run: string, { target }: AttemptHost): HostEnd | undefined {
+  const groups = FORM.exec(content)?.groups;
+  if (groups?.['run'] !== run) return undefined;
+  const status = parseState(groups['state'] ?? '');
+  return status.kind === 'exited' ? endOf(status, { slice: target.slice, host: target.index }) : undefined;
+}

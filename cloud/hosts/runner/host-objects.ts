@@ -1,0 +1,52 @@
+/**
+ * What a host writes into the store itself, over a way that is not the worker's. While a run lasts: its sign of life, again and
+ * again (docs/adr/0046); the number in it counts what the store took, so from 2 on the host has shown that it may also replace the
+ * object. As the run ends: its exit record, once (docs/adr/0058). A host that cannot (no curl, no right, no route to the store)
+ * writes neither, and nothing else happens.
+ */
+export const HOST_OBJECTS = `
+# sign ID SUPERVISOR: begins a while after the start, since most commands that fail do so at once.
+verb_sign() {
+  open_run "$1"
+  sign_url=
+  . "$run/plan"
+  [ -n "$sign_url" ] && command -v curl > /dev/null || return 0
+  signs=0
+  sleep "$sign_after"
+  while kill -0 "$2" 2>/dev/null && [ ! -f "$run/exit" ]; do
+    put_object "$sign_url" "$sign_as" '{"v":1,"run":"'"$id"'","signs":'$((signs + 1))'}' && signs=$((signs + 1))
+    sleep "$sign_every"
+  done
+}
+
+# publish ID: the exit record, for workers that never reach this host again. Beside the supervisor, whose lock others wait for.
+verb_publish() {
+  open_run "$1"
+  exit_url=
+  . "$run/plan"
+  [ -n "$exit_url" ] && command -v curl > /dev/null || return 0
+  pause=1
+  until put_object "$exit_url" "$exit_as" '{"v":1,"run":"'"$id"'","state":"'"$(exited)"'"}'; do
+    [ $pause -le 64 ] || return 0
+    sleep $pause
+    pause=$((pause * 2))
+  done
+}
+
+# URL AS BODY. URL and token go to curl on its stdin: neither is in a command line that others on the host may read.
+# 412: it is there already, of an earlier try whose answer was lost.
+put_object() {
+  config="url = \\"$1\\""
+  if [ "$2" = service-account ]; then
+    answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
+      "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token") || return 1
+    token=$(printf '%s' "$answer" | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+    [ -n "$token" ] || return 1
+    config="$config
+header = \\"Authorization: Bearer $token\\""
+  fi
+  said=$(printf '%s\\n' "$config" | curl --config - --silent --globoff --connect-timeout 5 --max-time 30 --output /dev/null \\
+    --write-out '%{http_code}' --header 'Content-Type: application/json' --data-binary "$3") || return 1
+  case $said in 2?? | 412) return 0 ;; *) return 1 ;; esac
+}
+`;
