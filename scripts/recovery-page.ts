@@ -24,7 +24,7 @@ const TITLES: { readonly [Q in Question]: readonly [title: string, text: string]
   ],
   'command ended': [
     'The command ends on its hosts',
-    'The first host that failed, by its own clock, counts; the other hosts are stopped. An exit of the command may be the first sign that its slice is taken away, so slices are looked at before a failure is reported: at once, or for two minutes where a shutdown may have ended it. An exit code 0 is believed at once where each host says that it was up as the command ended: its system ran, the runner itself got no SIGTERM, and its metadata server said that it is not preempted. `code 0, unwitnessed`: a host could not say. An API that does not answer for those two minutes counts as slices that are there (docs/adr/0040).',
+    'The first host that failed, by its own clock, counts; the other hosts are stopped. An exit of the command may be the first sign that its slice is taken away, so slices are looked at before a failure is reported: at once, or for two minutes where a shutdown may have ended it. An exit code 0 is believed at once where each host says that it was up as the command ended: its system ran, the runner itself got no SIGTERM, and its metadata server said that it is not preempted. `code 0, unwitnessed`: a host could not say. An API that does not answer for those two minutes counts as slices that are there (docs/adr/0040). Hosts that are gone with their slice are believed by the exit records that they stored, if each of them stored one (docs/adr/0058).',
   ],
   'worker failed': [
     'A worker fails',

@@ -17,8 +17,8 @@ export interface Evidence {
   /** `jobctl quota show --output json`: leases and who waits, in words. Nothing: none. */
   readonly leases: readonly string[];
   /**
-   * Within this time a worker must have read that a command ended: set only where nothing kept it from its hosts. Absent: the loss
-   * of a slice after the end excuses that it runs again.
+   * Within this time jobctl must have known that a command ended, by its host's record in the bucket if not by a worker. Absent:
+   * the loss of a slice after the end excuses that it runs again.
    */
   readonly readWithinMs?: number;
 }

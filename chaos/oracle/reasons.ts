@@ -47,7 +47,7 @@ const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
 };
 
 const REFUSED =
-  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*)?$/u;
+  /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*|; trying again \(\d+ of \d+\))?$/u;
 
 /** The cloud's own words, or those about a resource of that name which is somebody else's. */
 const refused: Test = ({ at, text }, job, { cloud, deeds }) => {

@@ -122,13 +122,15 @@ async function settle(stage: Stage): Promise<void> {
   await hope('nothing is left', isClean, isOver ? left() : 0);
 }
 
-async function gather({ stack, jobs, deeds }: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
+async function gather({ stack, tier, jobs, deeds }: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
   const { sources } = stack;
   // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
   const results = await readResults(sources);
   return {
     seed,
     poolUnits: POOL_UNITS,
+    // A host stores how its command ended, and tries again while the bucket refuses.
+    readWithinMs: spanOf(tier, 'longestFault') + STORED_MS,
     jobs: jobs.map(({ id, slices, hosts, taskRetries }) => ({ id, slices, hosts, taskRetries })),
     deeds,
     results,
@@ -138,6 +140,9 @@ async function gather({ stack, jobs, deeds }: Stage, seed: number, told: () => r
     leases: await readLeases(sources),
   };
 }
+
+/** From an exit to its record in the bucket, on a busy computer. */
+const STORED_MS = 5_000;
 
 /** The hosts' own records, again and again: with a slice its disks go. */
 function harvesting(stack: PrivateStack): { readonly stop: () => readonly Told[] } {

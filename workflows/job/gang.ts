@@ -138,7 +138,7 @@ export class Gang {
     // job closes (facts/temporal.md, end).
     return CancellationScope.nonCancellable(async () => {
       try {
-        await startChild<typeof slice>('slice', {
+        const started = await startChild<typeof slice>('slice', {
           workflowId: sliceWorkflowId(ref.name),
           workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
           args: [{ v: 1, task: { kind: 'create', plan }, lease: id, timings: settings.timings }],
@@ -149,6 +149,8 @@ export class Gang {
             `${label}${askedMachines(spec).accelerator} in ${ref.zone} for ${id.job}, generation ${generation}`,
           ),
         });
+        // Terminated before the pool heard of it, it would be in nobody's book: no reconciler would look for what it left.
+        started.result().catch(() => lease.sayAgain());
         return true;
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

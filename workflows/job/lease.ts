@@ -194,6 +194,11 @@ export class LeaseHold {
   #restate(epoch: number): void {
     if (epoch < this.#epoch) return;
     this.#epoch = epoch;
+    this.sayAgain();
+  }
+
+  /** Tells the pool what the job holds, and which slices it started. */
+  sayAgain(): void {
     const answers = this.#restating.ask();
     if (answers) this.#post(answers);
   }

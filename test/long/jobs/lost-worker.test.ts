@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { type AddressInfo, createServer } from 'node:net';
+import { exitRecordsPrefix, logPrefix } from '../../../domain/store-layout.js';
 import { jobFile } from '../../end-to-end/job-files.js';
+import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
 import type { TestStack } from '../../end-to-end/test-stack.js';
 import { withStack } from '../../end-to-end/with-stack.js';
@@ -27,5 +30,57 @@ describe('a job whose worker is killed', function () {
     const { result, attempts } = await stack.jobs.wait(id);
     assert.deepEqual([result, attempts], ['cancelled', 1], stack.tail());
     assert.equal(await log(), 'begun\n');
+  });
+
+  it('stores the last lines of a command that is cancelled while no worker lives', async () => {
+    const { id } = await stack.jobs.submit({
+      job: jobFile('trap "echo told; exit 0" TERM; echo begun; while :; do sleep 0.2; done', {
+        tpu: { accelerator: 'v5litepod-8' },
+      }),
+    });
+    const log = (): Promise<string> => storedLog(stack.store, { id, stream: 'command', host: 0 });
+    await until('its command runs', async () => (await log()) !== '', 60_000);
+    await stack.killWorker();
+    const handle = stack.client.workflow.getHandle(id);
+    const has = async (isIt: (event: { activityTaskTimedOutEventAttributes?: unknown }) => boolean) =>
+      (await handle.fetchHistory()).events?.some(isIt) ?? false;
+    await until('the loss of the worker is in its history', () =>
+      has((e) => Boolean(e.activityTaskTimedOutEventAttributes)),
+    );
+    await stack.jobs.cancel(id);
+    await stack.startWorker();
+    const { result } = await stack.jobs.wait(id);
+    assert.equal(result, 'cancelled', stack.tail());
+    assert.match(await log(), /^begun\n(.*\n)?told\n$/);
+  });
+
+  it('has succeeded where its command ended, and its slice was taken, before the next worker came', async () => {
+    const door = createServer((caller) => caller.destroy());
+    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
+    const { port } = door.address() as AddressInfo;
+    const { id } = await stack.jobs.submit({
+      job: jobFile(
+        `echo begun; while (exec 3<>/dev/tcp/127.0.0.1/${port}) 2> /dev/null; do sleep 0.2; done; echo done`,
+        {
+          tpu: { accelerator: 'v5litepod-8' },
+        },
+      ),
+    });
+    const log = (): Promise<string> => storedLog(stack.store, { id, stream: 'command', host: 0 });
+    await until('its command runs', async () => (await log()) !== '', 60_000);
+    const [slice] = (await stack.jobs.describe(id)).slices;
+    await stack.killWorker();
+    door.close();
+    await until(
+      'the host has stored how it ended',
+      async () => (await stack.store.list(exitRecordsPrefix(id, 1))).length === 1,
+    );
+    await new RehearsalAdmin(stack.rehearsal.endpoints.admin).post('preempt', { name: slice?.ref.name, notice: false });
+    await stack.startWorker();
+    const { result, attempts, exitCode } = await stack.jobs.wait(id);
+    assert.deepEqual([result, attempts, exitCode], ['succeeded', 1, 0], stack.tail());
+    assert.equal(await log(), 'begun\n');
+    const said = (await stack.store.list(logPrefix(id, 1, 'command'))).filter(({ name }) => name.endsWith('.lost'));
+    assert.equal(said.length, 1, 'the line that was never shipped is missed in the log');
   });
 });

@@ -97,6 +97,21 @@ describe('workflows that are terminated, reset or continued as new', function ()
     await full.nothingIsLeft();
   });
 
+  it('a slice workflow that is terminated before its pool has heard of it is replaced too', async () => {
+    const id = await full.submit('true');
+    const slice = full.stack.client.workflow.getHandle(`slice/jc-${id}-g1`);
+    // At once: its first act is to tell the pool of itself.
+    const isTerminated = (): Promise<boolean> =>
+      slice.terminate('by a test').then(
+        () => true,
+        () => false,
+      );
+    for (const end = Date.now() + 60_000; !(await isTerminated());) assert.ok(Date.now() < end, full.stack.tail());
+    const { result, preemptions } = await full.stack.jobs.wait(id);
+    assert.deepEqual([result, preemptions], ['succeeded', 0], full.stack.tail());
+    await full.nothingIsLeft();
+  });
+
   it('a job that was terminated while it waited is forgotten, though its turn never came', async () => {
     const holder = await full.running();
     const id = await full.submit();

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
+import { exitRecordOf, storedEnds } from '../../activities/attempt/stored-ends.js';
+import type { HostEnd } from '../../domain/recovery/host-ends.js';
+
+const OF = { job: { id: 'train', run: 'r' }, attempt: 2 };
+const HOSTS = [0, 1].map((index) => ({ number: index, target: { slice: 0, index, uid: 'n1' } }) as AttemptHost);
+const record = (state: string, run = 'train-a2'): string => JSON.stringify({ v: 1, run, state });
+const UP = record('exited 0 - 1000 2000 12 - 5 up -');
+
+/** @param contents of the hosts in order; undefined: it stored none */
+async function endsOf(contents: readonly (string | undefined)[], failing = false): Promise<readonly HostEnd[]> {
+  const objects = new Map(
+    HOSTS.flatMap((host, index) => {
+      const content = contents[index];
+      return content === undefined ? [] : [[exitRecordOf(OF, host), content] as const];
+    }),
+  );
+  const store = {
+    list: async (prefix: string) =>
+      [...objects.keys()]
+        .filter((name) => name.startsWith(prefix))
+        .map((name) => ({ name, size: 1, generation: '1', updatedAt: 0 })),
+    read: async (name: string) => {
+      if (failing) throw new Error('HTTP 503');
+      return Buffer.from(objects.get(name) ?? '');
+    },
+  };
+  return new MockActivityEnvironment().run(() => storedEnds(store, OF, HOSTS));
+}
+
+describe('ends that hosts stored themselves', () => {
+  it('are those of all hosts', async () => {
+    const ends = await endsOf([UP, record('exited 143 SIGTERM 1000 2000 12 stopped 5 stopping -')]);
+    assert.deepEqual(
+      ends.map((end) => 'code' in end && [end.kind, end.at.host, end.code, end.host, end.isStopped]),
+      [
+        ['done', 0, 0, 'up', false],
+        ['failed', 1, 143, 'stopping', true],
+      ],
+    );
+  });
+
+  it('are of a node: another node of the same attempt number has its own', () => {
+    const [host] = HOSTS as [AttemptHost];
+    const other = { ...host, target: { ...host.target, uid: 'n2' } };
+    assert.notEqual(exitRecordOf(OF, host), exitRecordOf(OF, other));
+  });
+
+  const none: Readonly<Record<string, readonly (string | undefined)[]>> = {
+    'one host stored none': [UP, undefined],
+    'a record is of another run': [UP, record('exited 0 - 1000 2000 12 - 5 up -', 'train-a1')],
+    'a record is cut off': [UP, UP.slice(0, -2)],
+    'a record says that the command runs': [UP, record('running 1000 12 5')],
+    'a record has letters for numbers': [UP, record('exited 0 - soon 2000 12 - 5 up -')],
+    'a record is empty': [UP, ''],
+  };
+  for (const [what, contents] of Object.entries(none))
+    it(`are none where ${what}`, async () => assert.deepEqual(await endsOf(contents), []));
+
+  it('are none where the store does not answer', async () => assert.deepEqual(await endsOf([UP, UP], true), []));
+});
