@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { parseState } from '../../cloud/hosts/run-status.js';
+import { parseState } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';

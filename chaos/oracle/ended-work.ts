@@ -70,7 +70,9 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
       // It was not whole any more as the last of it ended.
       if (takes.some((at) => at <= endedAt)) return [];
       // The guest had the provider's notice: a program may look for it, save, and end with 0 though no signal came (ADR 0040).
-      if (evidence.deeds.some(({ at, kind, resource = '' }) => kind === 'preempt' && nodes.has(resource) && at <= endedAt))
+      if (
+        evidence.deeds.some(({ at, kind, resource = '' }) => kind === 'preempt' && nodes.has(resource) && at <= endedAt)
+      )
         return [];
       const mayRunAgain = evidence.deeds.some(
         ({ at, kind, job: ofJob, resource }) =>

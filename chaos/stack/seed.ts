@@ -122,7 +122,11 @@ async function settle(stage: Stage): Promise<void> {
   await hope('nothing is left', isClean, isOver ? left() : 0);
 }
 
-async function gather({ stack, tier, jobs, deeds }: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
+async function gather(
+  { stack, tier, jobs, deeds }: Stage,
+  seed: number,
+  told: () => readonly Told[],
+): Promise<Evidence> {
   const { sources } = stack;
   // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
   const results = await readResults(sources);

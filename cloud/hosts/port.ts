@@ -226,6 +226,7 @@ export interface HostsPort {
 }
 
 export type { KeyReader } from './ssh-key.js';
+export { parseState } from './run-status.js';
 
 export interface SshKey {
   /** PEM or OpenSSH private key text. Never logged, never in history. */
