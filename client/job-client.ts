@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
 import type { Outcome } from '../domain/job-state.js';
+import { requestNameOf } from '../domain/machines.js';
 import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 import { connectTemporal, type TemporalOptions } from './connect.js';
@@ -160,8 +161,8 @@ export class JobClient {
     const { attempts } = ((await this.#describe(id)).memo ?? {}) as Partial<JobMemo>;
     if (attempts === undefined) return [];
     const { slices } = await this.describe(id);
-    const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => ref.name);
-    return this.#people.openSlices(names);
+    const names = slices.filter(({ state }) => state !== 'gone').map(({ ref }) => requestNameOf(ref));
+    return this.#people.openSlices([...new Set(names)]);
   }
 
   /** What people tell a pool: files, freeze and drain, priorities. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
+import { MOST_SLICES, REFUSAL_SCOPES, type SliceHost } from '../domain/slice.js';
 import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import type {
@@ -61,13 +61,18 @@ const sliceHost: z.ZodType<SliceHost> = z.object({
   internalIp: text(),
   externalIp: text().exactOptional(),
 });
+const sliceMachines = { uid: text(), hosts: z.array(sliceHost) };
 const sliceLost = z.discriminatedUnion('cause', [
   z.object({ kind: z.literal('lost'), cause: z.enum(['preempted', 'failed', 'lease']), message: text() }),
   z.object({ kind: z.literal('lost'), cause: z.literal('refused'), scope: z.enum(REFUSAL_SCOPES), message: text() }),
 ]);
 const sliceNews: z.ZodType<SliceNews> = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('progress'), detail: text() }),
-  z.object({ kind: z.literal('ready'), uid: text(), hosts: z.array(sliceHost) }),
+  z.object({
+    kind: z.literal('ready'),
+    ...sliceMachines,
+    others: z.array(z.object(sliceMachines)).max(MOST_SLICES).exactOptional(),
+  }),
   sliceLost,
   z.object({ kind: z.literal('gone') }),
 ]);

@@ -92,6 +92,7 @@ export interface JobSettings {
 
 /** One slice of a job, as its job knows it. */
 export interface SliceView {
+  /** From 0, below the `slices` of its job. */
   readonly index: number;
   readonly generation: number;
   readonly ref: MachineRef;

@@ -3,13 +3,21 @@ import { signal } from './define.js';
 import type { JobRef } from './workflow-ids.js';
 import type { Demand, LeaseId } from '../domain/lease.js';
 import type { MachinePlan, MachineRef } from '../domain/machines.js';
-import type { Condition, CreateAnswer, LostCause, Owner, Ownership, RefusalScope, SliceHost } from '../domain/slice.js';
+import type {
+  Condition,
+  CreateAnswer,
+  LostCause,
+  Owner,
+  Ownership,
+  RefusalScope,
+  SlicesMachines,
+} from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 
 export type SliceNews =
   | { readonly kind: 'progress'; readonly detail: string }
-  | { readonly kind: 'ready'; readonly uid: string; readonly hosts: readonly SliceHost[] }
+  | ({ readonly kind: 'ready' } & SlicesMachines)
   | ({ readonly kind: 'lost' } & SliceLossReason)
   | { readonly kind: 'gone' };
 

@@ -66,13 +66,16 @@ export function sliceName(parts: {
   /** From 0; absent where the job has one slice. */
   readonly slice?: number | undefined;
   readonly generation: number;
+  /** Of a request for several slices: how many. Its name leaves room for `-<slices - 1>`, as its last slice is called. */
+  readonly slices?: number | undefined;
 }): string {
   const base = jobLevelName(parts.prefix, parts.job);
   const suffix = `${parts.slice === undefined ? '' : `-s${parts.slice}`}-g${parts.generation}`;
-  const isShort = base.length + suffix.length <= MAX_RESOURCE_NAME;
+  const most = MAX_RESOURCE_NAME - (parts.slices === undefined ? 0 : `-${parts.slices - 1}`.length);
+  const isShort = base.length + suffix.length <= most;
   if (isShort && !ENDS_LIKE_A_SLICE.test(parts.job)) return base + suffix;
   const hash = shortHash(base);
-  const front = base.slice(0, MAX_RESOURCE_NAME - suffix.length - hash.length - 1).replace(/-+$/, '');
+  const front = base.slice(0, most - suffix.length - hash.length - 1).replace(/-+$/, '');
   return `${front}-${hash}${suffix}`;
 }
 

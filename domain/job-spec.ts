@@ -19,6 +19,8 @@ interface CommonSpec extends SetUpSpec {
   readonly priority: Priority;
   /** Slices of the gang, 1 or more. */
   readonly slices: number;
+  /** They are asked for in one request, which is granted whole or not at all; only with 2 or more. Absent: one request each. */
+  readonly atomic?: true;
   readonly env: Readonly<Record<string, string>>;
   /** Variables of the command whose values are in the installation's secret store: variable -> name of the secret. */
   readonly secrets?: Readonly<Record<string, string>>;

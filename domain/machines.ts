@@ -35,6 +35,15 @@ export function machineRequestOf(spec: JobSpec): MachineRequest {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => key === name)) as unknown as MachineRequest;
 }
 
+/** The slices that a request is for, in their order. */
+export const slicesOfRequest = (ref: MachineRef): readonly MachineRef[] => machineKind(ref.kind).slices(ref);
+
+/** The name of the request that a slice belongs to, which its slice workflow is called by. */
+export const requestNameOf = ({ name, request }: MachineRef): string => request ?? name;
+
+/** How many requests a job makes for its slices. */
+export const requestCount = ({ slices, atomic }: Pick<JobSpec, 'slices' | 'atomic'>): number => (atomic ? 1 : slices);
+
 // What a job asks for, whichever kind it is ------------------------------------------------------------------------
 
 export const askedMachines = (spec: MachineRequest): AskedMachines => machineKind(kindOfJob(spec)).asked(spec);

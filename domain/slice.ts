@@ -1,3 +1,6 @@
+/** Slices of one job. */
+export const MOST_SLICES = 256;
+
 /** How a slice is paid for. `preemptible` is Google's old form of spot and lives 24 hours at most. */
 export const PRICINGS = ['spot', 'ondemand', 'preemptible', 'reserved'] as const;
 export type Pricing = (typeof PRICINGS)[number];
@@ -56,17 +59,33 @@ export type Condition =
   | { readonly kind: 'deleting' }
   /**
    * The machines do not exist. It is evidence only if it is seen twice, apart, or once after a removal that is done.
-   * `isRequestLeft`: the request for them still exists, so there is still something to remove.
+   * `isRequestLeft`: the request for them still exists, or another slice of it, so there is still something to remove.
    */
   | { readonly kind: 'missing'; readonly isRequestLeft?: true }
   /** Something of this name exists and belongs to somebody else. */
   | { readonly kind: 'foreign'; readonly message: string };
 
-export interface ReadyCondition {
-  readonly kind: 'ready';
+/** The machines of one slice. */
+export interface SliceMachines {
   /** Provider's id of these very machines. Machines that are made anew under the same name have another one. */
   readonly uid: string;
   readonly hosts: readonly SliceHost[];
+}
+
+/** Of a request for several slices these are the first slice's machines. */
+export interface SlicesMachines extends SliceMachines {
+  /** Those of its other slices, in their order. Absent: the request is for one slice. */
+  readonly others?: readonly SliceMachines[];
+}
+
+/** Of each slice of a request. */
+export const machinesOfSlices = ({ uid, hosts, others = [] }: SlicesMachines): readonly SliceMachines[] => [
+  { uid, hosts },
+  ...others,
+];
+
+export interface ReadyCondition extends SlicesMachines {
+  readonly kind: 'ready';
   /** The provider's own doubt about machines that still serve. */
   readonly warning?: string;
 }

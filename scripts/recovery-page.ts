@@ -16,7 +16,7 @@ A cancel is not in the tables: it stops the command with its grace and ends the 
 const TITLES: { readonly [Q in Question]: readonly [title: string, text: string] } = {
   'slice seen': [
     'A worker looks at a slice',
-    'A worker reads the slices of its attempts from a listing of their zone. Only a direct look reports a loss, and an unknown state is never a loss.',
+    'A worker reads the slices of its attempts from a listing of their zone. Only a direct look reports a loss, and an unknown state is never a loss. The slices of an `atomic` job are one request: each is looked at as a node of it, and a loss of one costs all of them. The commands on the others are told to end, and have 10 seconds before their request is deleted with all its nodes; then all slices are asked for again as one request, of the next generation ([ADR 0054](adr/0054-one-request-for-all-slices.md)).',
   ],
   'host silent': [
     'A host does not answer',

@@ -28,7 +28,7 @@ import { SliceMail } from './slice/mail.js';
 import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
- * Owns the machines of one slice from before the first create call until they are seen gone (DESIGN.md 2, "The slice
+ * Owns the machines of one request, which is for one slice or for all slices of an atomic job, from before the first create call until they are seen gone (DESIGN.md 2, "The slice
  * workflow"; docs/adr/0003). They are deleted when the job says so, when the quota workflow or the janitor says so, or when
  * the server's one cancel request shows that the job is closed, in whatever way. The chips of the lease are counted until
  * `gone` is reported, whichever of them dies.
@@ -228,9 +228,12 @@ class SliceOwner {
 
   async #onSeen(seen: Condition): Promise<void> {
     switch (seen.kind) {
-      case 'ready':
-        this.#show({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
-        return this.#mail.report({ kind: 'ready', uid: seen.uid, hosts: seen.hosts });
+      case 'ready': {
+        const { uid, hosts, others } = seen;
+        const ready = { kind: 'ready', uid, hosts, ...(others && { others }) } as const;
+        this.#show(ready);
+        return this.#mail.report(ready);
+      }
       case 'lost': {
         const { kind: _, ...reason } = seen;
         return this.#lose(reason);

@@ -10,6 +10,7 @@ import {
   type SshKey,
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/failure-types.js';
+import { requestNameOf } from '../../domain/machines.js';
 import { commandHosts, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { pause } from './pause.js';
@@ -45,6 +46,19 @@ export function commandHostsOf(input: AttemptInput): readonly AttemptHost[] {
     const own = slices.find(({ index }) => index === target.slice);
     return own !== undefined && commandHosts(spec, own.hosts).some(({ index }) => index === target.index);
   });
+}
+
+/**
+ * Whether a host is of a slice that was asked for together with one of these. A provider takes the slices of one request together
+ * (docs/adr/0054), so the host may be there still, and may not.
+ */
+export function isTakenWith(
+  { slices }: AttemptInput,
+  lost: ReadonlySet<number>,
+): (target: Pick<HostTarget, 'slice'>) => boolean {
+  const requestOf = new Map(slices.map(({ index, ref }) => [index, requestNameOf(ref)]));
+  const requests = new Set([...lost].map((index) => requestOf.get(index)));
+  return ({ slice }) => requests.has(requestOf.get(slice));
 }
 
 /** Where a run of this attempt is, for its environment. */

@@ -1,5 +1,5 @@
 import { log } from '@temporalio/activity';
-import { parseState } from '../../cloud/hosts/port.js';
+import type { HostsPort } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
@@ -19,7 +19,10 @@ export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): str
  * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host.
  */
 export async function storedEnds(
-  store: Pick<StorePort, 'list' | 'read'>,
+  {
+    store,
+    hosts: port,
+  }: { readonly store: Pick<StorePort, 'list' | 'read'>; readonly hosts: Pick<HostsPort, 'readExitRecord'> },
   of: Of,
   hosts: readonly AttemptHost[],
 ): Promise<readonly HostEnd[]> {
@@ -29,20 +32,13 @@ export async function storedEnds(
     const objects = hosts.map((host) => exitRecordOf(of, host));
     if (!objects.every((name) => names.has(name))) return [];
     const contents = await Promise.all(objects.map((name) => store.read(name)));
-    const ends = hosts.flatMap((host, index) => endIn(contents[index]?.toString() ?? '', runIdOf(of), host) ?? []);
+    const ends = hosts.flatMap(({ target }, index) => {
+      const status = port.readExitRecord(contents[index]?.toString() ?? '', runIdOf(of));
+      return (status && endOf(status, { slice: target.slice, host: target.index })) ?? [];
+    });
     return ends.length === hosts.length ? ends : [];
   } catch (error) {
     log.warn(`exit records in the store cannot be read: ${messageOf(error)}`);
     return [];
   }
-}
-
-const FORM = /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"\}$/;
-
-/** Undefined: it is no record of this run. */
-function endIn(content: string, run: string, { target }: AttemptHost): HostEnd | undefined {
-  const groups = FORM.exec(content)?.groups;
-  if (groups?.['run'] !== run) return undefined;
-  const status = parseState(groups['state'] ?? '');
-  return status.kind === 'exited' ? endOf(status, { slice: target.slice, host: target.index }) : undefined;
 }

@@ -14,7 +14,7 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
-import { type AttemptHost, commandHostsOf, HostCaller, runIdOf } from './attempt-hosts.js';
+import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { pause } from './pause.js';
@@ -163,7 +163,7 @@ class Supervision {
     const others = this.#hosts.filter((host) => !this.#ended.has(host));
     if (others.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
-    return Promise.race([storedEnds(this.#dependencies.store, this.#input, others), none]);
+    return Promise.race([storedEnds(this.#dependencies, this.#input, others), none]);
   }
 
   /** Of an end that hosts or slices decided. */
@@ -178,11 +178,18 @@ class Supervision {
   /** The rest of the attempt's hosts must not go on alone: their next attempt will start anew. */
   async #endWithout(slices: readonly LostSlice[]): Promise<AttemptEnd> {
     const lost = new Set(slices.map(({ index }) => index));
-    await this.#stopWhere(({ slice }) => !lost.has(slice), 'another slice of the job was lost');
-    // They were told to end: what they print at that is theirs too.
-    const left = [...this.#running].flatMap(([{ target }, end]) => (lost.has(target.slice) ? [] : [end]));
-    await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, this.#signal)]);
+    const isTaken = isTakenWith(this.#input, lost);
+    const taken = this.#endWhere((target) => isTaken(target) && !lost.has(target.slice));
+    const others = this.#endWhere((target) => !isTaken(target));
+    await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, this.#signal)])]);
     return { kind: 'slices-lost', slices };
+  }
+
+  async #endWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
+    await this.#stopWhere(isMeant, 'another slice of the job was lost');
+    // They were told to end: what they print at that is theirs too.
+    const left = [...this.#running].flatMap(([{ target }, end]) => (isMeant(target) ? [end] : []));
+    await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, this.#signal)]);
   }
 
   async shipRest(): Promise<void> {

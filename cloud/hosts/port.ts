@@ -221,12 +221,13 @@ export interface HostConnection {
 export interface HostsPort {
   /** One connection per host, shared by all who ask for the same target and key. */
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
+  /** Reads what a host put into the store at the end of a run (`RunRequest.exitRecord`). Undefined: it is no record of that run. */
+  readExitRecord(content: string, runId: string): Extract<RunStatus, { kind: 'exited' }> | undefined;
   /** Closes the connections to these hosts, or all. */
   release(targets?: readonly HostTarget[]): void;
 }
 
 export type { KeyReader } from './ssh-key.js';
-export { parseState } from './run-status.js';
 
 export interface SshKey {
   /** PEM or OpenSSH private key text. Never logged, never in history. */

@@ -62,3 +62,18 @@ export function parseState(line: string): StartAnswer {
       throw new Error(`on-host runner: '${line}' is no status of this version`);
   }
 }
+
+const EXIT_RECORD = /^\{"v":1,"run":"(?<run>[^"]*)","state":"(?<state>exited [^"]*)"\}$/;
+
+/** As `verb_publish` of the runner writes it. */
+export function parseExitRecord(content: string, runId: string): Extract<RunStatus, { kind: 'exited' }> | undefined {
+  const groups = EXIT_RECORD.exec(content)?.groups;
+  if (groups?.['run'] !== runId) return undefined;
+  try {
+    const status = parseState(groups['state'] ?? '');
+    return status.kind === 'exited' ? status : undefined;
+  } catch {
+    // Not of this version's form, or not of a host's making.
+    return undefined;
+  }
+}

@@ -6,6 +6,7 @@ import { RunnerClient } from './runner-client.js';
 import { Semaphore } from './semaphore.js';
 import { keyFingerprint } from './private-key.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
+import { parseExitRecord } from './run-status.js';
 import { SshLink } from './ssh-link.js';
 import { StoreFetch } from './store-fetch.js';
 
@@ -100,7 +101,7 @@ export function createSshHosts(options: SshHostsOptions): HostsPort {
     }
   }
 
-  return { connect, release };
+  return { connect, release, readExitRecord: parseExitRecord };
 }
 
 /** A host is its node's id and its index; the address too, since a stopped node may come back at another. */

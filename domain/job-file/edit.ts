@@ -60,6 +60,7 @@ const notASection = (path: Path, value: unknown): Problem => ({
 /** What is compared: the whole section of machines, and these. */
 const FIXED: readonly Path[] = [
   ['slices'],
+  ['atomic'],
   ['pool'],
   ['project'],
   ['user'],

@@ -34,6 +34,10 @@ export function resolveRequest(
     const message = `${asked.name} and ${other.name} are both given`;
     report.problem([other.name], file[other.name], message, 'the slices of a job are of one kind: keep one section');
   }
+  if (context.atomic && !asked.takesAtomic) {
+    const message = `is not for machines of the section ${asked.name}: each of their slices is asked for alone`;
+    report.problem(['atomic'], true, message, 'leave atomic out: the job starts when all of its slices are there');
+  }
   return asked.resolve(file[asked.name], context, report);
 }
 

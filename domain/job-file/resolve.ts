@@ -19,7 +19,7 @@ import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './pla
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
-import { jobFileSchema, LATER_KEYS, refuseLaterKeys } from './sections.js';
+import { jobFileSchema } from './sections.js';
 import type { JobFile } from './sections.js';
 import { resolveEnv, resolveSecrets } from './variables.js';
 
@@ -60,19 +60,19 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (isDeeperThan(raw, MAX_DEPTH)) return { ok: false, problems: [{ path: [], message: TOO_DEEP }] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
-  const built = refuseLaterKeys(interpolated.tree);
-  const { form, problems, dropped } = checkForm(JOB_FILE, built.tree);
+  const { form, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
   const report = new Report(dropped);
-  const found = resolveRequest(form, { slices: form.slices ?? 1, pool: options.pool }, report);
-  const spec = resolveForm(form, found, report);
+  const size = resolveSize(form, report);
+  const found = resolveRequest(form, { ...size, pool: options.pool }, report);
+  const spec = resolveForm(form, { size, found }, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
-  const all = [environment, interpolated, built, { problems }, report].flatMap((step) => step.problems);
+  const all = [environment, interpolated, { problems }, report].flatMap((step) => step.problems);
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
   const warnings = [...environment.warnings, ...report.warnings];
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };
 }
 
-const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', laterKeys: Object.keys(LATER_KEYS) };
+const JOB_FILE = { schema: jobFileSchema(), title: 'a job file' };
 
 /** Deeper than any job file, and shallow enough for what walks through it. */
 const MAX_DEPTH = 30;
@@ -105,7 +105,7 @@ function tidy(problems: readonly Problem[], raw: unknown): Problem[] {
 
 function resolveForm(
   form: JobFile,
-  found: ResolvedRequest<MachineRequest> | undefined,
+  { size, found }: { readonly size: JobSize; readonly found: ResolvedRequest<MachineRequest> | undefined },
   report: Report,
 ): JobSpec | undefined {
   const name = resolveName(form, report);
@@ -125,7 +125,7 @@ function resolveForm(
     name: name ?? jobNameFrom(found.slice.type),
     ...identity,
     priority: asPriority(form.priority),
-    slices: form.slices ?? 1,
+    ...size,
     env,
     ...(secrets === undefined ? {} : { secrets }),
     ...found.request,
@@ -145,6 +145,21 @@ function resolveForm(
     ...(hooks === undefined ? {} : { hooks }),
     ...(notify.length === 0 ? {} : { notify }),
   };
+}
+
+type JobSize = Pick<JobSpec, 'slices' | 'atomic'>;
+
+function resolveSize(form: JobFile, report: Report): JobSize {
+  const slices = form.slices ?? 1;
+  if (!form.atomic) return { slices };
+  if (slices === 1 && !report.wasDropped(['slices']))
+    report.problem(
+      ['atomic'],
+      true,
+      'is for jobs of several slices, and this job has one',
+      'write slices: 2 or more, or leave atomic out: one slice is granted whole anyway',
+    );
+  return { slices, atomic: true };
 }
 
 function asPriority(priority: number | null | undefined): Priority {

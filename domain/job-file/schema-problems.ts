@@ -9,8 +9,6 @@ export interface FileKind<Schema extends z.ZodType> {
   readonly schema: Schema;
   /** Such as `a job file`. */
   readonly title: string;
-  /** Dotted keys that are known words and not of the schema. */
-  readonly laterKeys?: readonly string[];
 }
 
 /**
@@ -70,7 +68,7 @@ export function notAllowed(path: Path, value: unknown, allowed: readonly string[
 function unknownKey(kind: FileKind<z.ZodType>, path: Path, value: unknown): Problem {
   const parent = path.slice(0, -1);
   const key = String(path.at(-1));
-  const known = keysOf(kind, parent);
+  const known = shapeKeys(kind.schema, parent);
   const nearest = nearestWord(key, known);
   const lines = [`known here: ${known.join(', ')}`];
   if (nearest !== undefined) lines.unshift(`did you mean ${nearest}?`);
@@ -78,13 +76,6 @@ function unknownKey(kind: FileKind<z.ZodType>, path: Path, value: unknown): Prob
   if (elsewhere.length > 0) lines.unshift(`${key} belongs to: ${elsewhere.join(', ')}`);
   const place = parent.length === 0 ? kind.title : formatPath(parent);
   return { path, value, at: 'key', message: `no such key in ${place}`, hint: lines.join('\n') };
-}
-
-/** The keys that the section at `path` knows, those of later versions included. */
-function keysOf({ schema, laterKeys = [] }: FileKind<z.ZodType>, path: Path): readonly string[] {
-  const prefix = path.filter((segment) => typeof segment === 'string').join('.');
-  const later = laterKeys.filter((key) => key.slice(0, Math.max(key.lastIndexOf('.'), 0)) === prefix);
-  return [...shapeKeys(schema, path), ...later.map((key) => key.slice(key.lastIndexOf('.') + 1))];
 }
 
 function sectionsWith({ schema }: FileKind<z.ZodType>, key: string): string[] {

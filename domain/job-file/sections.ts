@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
-import type { Problem } from '../problem.js';
+import { MOST_SLICES } from '../slice.js';
 import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
 import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
-import { valueAt, without } from './plain-tree.js';
 
 /**
  * The form of a job file, JobMan v2's keys first (facts/predecessors.md 1.1). It checks types only; the code that resolves a value
@@ -77,7 +76,10 @@ const schema = section({
   pool: text().nullish().describe('The quota pool; default without it.'),
   user: text().nullish(),
   priority: wholeNumber(1, 5).nullish().describe('1 is high, 5 is low.'),
-  slices: wholeNumber(1, 256).nullish().describe('Slices of the gang.'),
+  slices: wholeNumber(1, MOST_SLICES).nullish().describe('Slices of the gang.'),
+  atomic: flag()
+    .nullish()
+    .describe('Ask for all slices in one request, which is granted whole or not at all; for slices of 2 or more.'),
   env: textMap().nullish().describe('Environment of the command.'),
   grace: duration().nullish().describe('From SIGTERM to SIGKILL.'),
   retries: retries.nullish().describe('New attempts that each kind of failure may make.'),
@@ -115,46 +117,4 @@ export function jobFileJsonSchema(): Record<string, unknown> {
   }
   const [only, ...others] = REQUEST_SECTIONS.map(({ name }) => ({ required: [name] }));
   return { ...json, title: 'jobctl job file', ...(others.length === 0 ? only : { oneOf: [only, ...others] }) };
-}
-
-// Keys of later versions ---------------------------------------------------------------------------------------------
-
-/**
- * Keys that are planned and not built yet, with what a user can do instead. A value that asks for something is refused: to accept
- * the key and do nothing would break a promise silently.
- */
-export const LATER_KEYS: Readonly<Record<string, string>> = {
-  atomic: 'slices are asked for one by one, and the job starts when all of them are there',
-  ...Object.fromEntries(
-    REQUEST_SECTIONS.flatMap(({ name, laterKeys }) =>
-      Object.entries(laterKeys).map(([key, instead]) => [`${name}.${key}`, instead] as const),
-    ),
-  ),
-};
-
-/** Whether the value asks for what happens anyway. */
-function asksForNothing(value: unknown): boolean {
-  if (value === null || value === undefined || value === false || value === 'never') return true;
-  return Array.isArray(value) && value.length === 0;
-}
-
-/** Removes the keys that are not built yet from the tree; those that ask for something are problems. */
-export function refuseLaterKeys(tree: unknown): { readonly tree: unknown; readonly problems: readonly Problem[] } {
-  const problems: Problem[] = [];
-  let rest = tree;
-  for (const [key, instead] of Object.entries(LATER_KEYS)) {
-    const path = key.split('.');
-    const value = valueAt(tree, path);
-    if (value === undefined) continue;
-    rest = without(rest, path);
-    if (!asksForNothing(value))
-      problems.push({
-        path,
-        value,
-        at: 'key',
-        message: 'not built yet in this version of jobctl',
-        hint: `until then: ${instead}`,
-      });
-  }
-  return { tree: rest, problems };
 }

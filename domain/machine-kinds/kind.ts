@@ -11,6 +11,10 @@ export interface AnyRef {
   readonly name: string;
   /** One of the zones that the job asked for. */
   readonly zone: string;
+  /** How many slices the request is for, in `MachineKind.slices` order. Absent: its machines are one slice, of the same name. */
+  readonly slices?: number;
+  /** Of one slice of such a request: the request's name. Absent: the slice has a request to itself, of the same name. */
+  readonly request?: string;
 }
 
 /** What the rest of jobctl reads of a job's request, whichever kind of machines it is for. */
@@ -27,6 +31,8 @@ export interface AskedMachines {
 /** How many slices a job has, 1 or more. */
 interface Slices {
   readonly slices: number;
+  /** They are asked for in one request, which is granted whole or not at all. Absent: one request for each. */
+  readonly atomic?: true;
 }
 
 /** The slices of a job, and what they count for in quota. */
@@ -90,8 +96,8 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
   form(): Form;
   /** Keys that the JSON Schema requires; the form has every key optional. */
   readonly required: readonly string[];
-  /** Keys that are planned and not built yet, and what a user can do instead. */
-  readonly laterKeys: Readonly<Record<string, string>>;
+  /** Whether one request can be for several slices (`atomic`). */
+  readonly takesAtomic: boolean;
   /**
    * Checks the section and applies its defaults. Every problem goes into the report; the result is used only if there is none.
    * @returns undefined if the type of the machines is not known
@@ -144,8 +150,10 @@ export interface MachineKind<
   asked(spec: Request): AskedMachines;
   /** @throws RangeError for a spec that was not resolved */
   size(spec: Request & Slices): AskedSize;
-  /** The request for one generation of one slice. */
-  plan(spec: Request, place: SlicePlace): Plan;
+  /** The request for one generation of one slice, or of all slices of an atomic job. */
+  plan(spec: Request & Slices, place: SlicePlace): Plan;
+  /** The slices that a request is for, in their order: the ref itself, unless it has `slices`. */
+  slices(ref: Ref): readonly Ref[];
   /**
    * About what the job's slices cost in USD per hour; undefined if no price is known, never a guess.
    * @param zone such as us-central1-a; the region's price is taken
@@ -173,12 +181,12 @@ export interface MachineKind<
   /** `us-central1-a, Google project p` */
   placeText(ref: Ref): string;
   /** How the machines are bought and what runs on them, as a job's file asks for it. */
-  requestText(spec: Request): string;
+  requestText(spec: Request & Slices): string;
   /**
    * The same as rows of `jobctl validate`.
    * @param orPools a remark for the value of a key that the pool may give instead
    */
-  requestFacts(spec: Request, orPools: (key: string) => string): readonly (readonly [string, string])[];
+  requestFacts(spec: Request & Slices, orPools: (key: string) => string): readonly (readonly [string, string])[];
   /** `v5litepod-16, spot` */
   planText(plan: Plan): string;
   /** The same with all that a person looks for when hosts behave strangely. */

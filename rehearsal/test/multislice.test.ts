@@ -107,6 +107,18 @@ describe('a multislice', () => {
     }
   });
 
+  for (const [acceleratorType, isTaken] of [
+    ['v2-8', false],
+    ['v3-32', false],
+    ['v4-8', true],
+  ] as const)
+    it(`of ${acceleratorType} is ${isTaken ? 'taken' : 'refused in a text that says nothing of it'}`, () => {
+      const c = new PureCloud();
+      const queue = () => c.queue('a', { count: 2, node: { acceleratorType } });
+      if (isTaken) return void queue();
+      assert.throws(queue, { code: 3, message: /^Cloud TPU was unable to complete the operation\. Please try again/ });
+    });
+
   it('is reset whole: one operation, which answers with the request', () => {
     const c = new PureCloud();
     c.queue('a', { count: 2 });

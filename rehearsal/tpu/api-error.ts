@@ -106,6 +106,12 @@ export const apiErrors = {
       'INVALID_ARGUMENT',
       `Cloud TPU received an invalid argument. The field "runtimeVersion" cannot be "${version}". ${EID}`,
     ),
+  /** What `gcloud .. create --node-count 2` was told for a v2-8 (AI-Hypercomputer/maxtext#158, 2023-09). */
+  multisliceRefused: () =>
+    new ApiError(
+      'INVALID_ARGUMENT',
+      `Cloud TPU was unable to complete the operation. Please try again, or contact support if the problem persists. ${EID}`,
+    ),
   updateRefused: (state: string) => apiErrors.badRequest(`update is not supported while in state ${state}`),
   /** An UpdateNode beside one that runs. gcloud's ssh goes on where it gets this one. */
   unableToQueue: () => new ApiError('ABORTED', 'unable to queue the operation'),

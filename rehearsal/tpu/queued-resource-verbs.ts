@@ -16,6 +16,9 @@ import { draw } from './settings.js';
 /** The states in which a queued resource may be deleted without force. */
 const DELETABLE: readonly string[] = ['ACCEPTED', 'WAITING_FOR_RESOURCES', 'SUSPENDED', 'FAILED'];
 
+/** Google's team of maxtext: "We do not support Multislice on v2. Only v4+ is supported" (AI-Hypercomputer/maxtext#158). */
+const OF_ONE_SLICE: readonly AcceleratorType['generation'][] = ['v2', 'v3'];
+
 /** The verbs of queued resources, each as its RPC. They throw ApiError. */
 export class QueuedResourceVerbs {
   readonly #records: Records;
@@ -38,6 +41,7 @@ export class QueuedResourceVerbs {
     if (accelerator === undefined || accelerators.some(({ type }) => type !== accelerator.type)) {
       throw apiErrors.badRequest('All nodes of a queued resource must be of one accelerator type.');
     }
+    if (specs.length > 1 && OF_ONE_SLICE.includes(accelerator.generation)) throw apiErrors.multisliceRefused();
     const name = `${parent}/queuedResources/${id}`;
     if (this.#records.state.queuedResources[name] !== undefined) throw apiErrors.alreadyExists(name);
     for (const { nodeId } of specs) this.#nodes.refuseTaken(`${parent}/nodes/${nodeId}`);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AttemptHost } from '../../activities/attempt/attempt-hosts.js';
 import { exitRecordOf, storedEnds } from '../../activities/attempt/stored-ends.js';
+import { parseExitRecord } from '../../cloud/hosts/run-status.js';
 import type { HostEnd } from '../../domain/recovery/host-ends.js';
 
 const OF = { job: { id: 'train', run: 'r' }, attempt: 2 };
@@ -27,7 +28,9 @@ async function endsOf(contents: readonly (string | undefined)[], failing = false
       return Buffer.from(objects.get(name) ?? '');
     },
   };
-  return new MockActivityEnvironment().run(() => storedEnds(store, OF, HOSTS));
+  return new MockActivityEnvironment().run(() =>
+    storedEnds({ store, hosts: { readExitRecord: parseExitRecord } }, OF, HOSTS),
+  );
 }
 
 describe('ends that hosts stored themselves', () => {

@@ -83,7 +83,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     [
       '--set tpu.zonne=us-east1-d: tpu.zonne: no such key in tpu',
       '  did you mean zone?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks',
     ].join('\n'),
     '--set',
     'tpu.zonne=us-east1-d',

@@ -44,7 +44,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:6:1: comand: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
     ].join('\n'),
   },
   'an unknown key in a section': {
@@ -53,7 +53,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE:3:3: zzone: no such key in tpu',
       '  did you mean zone?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks',
     ].join('\n'),
   },
   'a pool file that is wrong': {

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { conditionOf, type Observation } from '../../cloud/machines/cloud-tpu/condition.js';
+import {
+  conditionOf,
+  conditionOfAll,
+  type Observation,
+  type Observations,
+} from '../../cloud/machines/cloud-tpu/condition.js';
 import type { Ownership } from '../../domain/slice.js';
 
 const OURS: Ownership = { owner: 'o', job: 'j', run: 'r', generation: 1, spec: 's' };
@@ -141,4 +146,78 @@ describe('what an observation of a slice is evidence of', () => {
     const { ownership: _, ...unlabelled } = node('READY');
     assert.equal(conditionOf(seen('unused', unlabelled), OURS).kind, 'foreign');
   });
+});
+
+/** docs/adr/0054 */
+describe('what the observations of a request for several slices are evidence of', () => {
+  const OTHER: Ownership = { ...OURS, owner: 'x' };
+  const READY = node('READY');
+  const both = (
+    queuedResource: Observation['queuedResource'],
+    ...nodes: readonly Observation['node'][]
+  ): Observations => nodes.map((each) => seen(queuedResource, each)) as unknown as Observations;
+  const left = { kind: 'missing', isRequestLeft: true };
+  const cases: Record<string, { observed: Observations; want: object }> = {
+    'both READY': {
+      observed: both(request('ACTIVE'), READY, node('READY', { nodeId: '8', health: 'UNHEALTHY_MAINTENANCE' })),
+      want: {
+        kind: 'ready',
+        uid: '7',
+        hosts: HOSTS,
+        others: [{ uid: '8', hosts: HOSTS }],
+        warning: 'UNHEALTHY_MAINTENANCE',
+      },
+    },
+    'one READY, the other being made': {
+      observed: both(request('PROVISIONING'), READY, node('CREATING')),
+      want: { kind: 'waiting', detail: 'PROVISIONING' },
+    },
+    'one READY, the other lacks a host': {
+      observed: both(request('ACTIVE'), READY, node('READY', { hostCount: 2 })),
+      want: {
+        kind: 'waiting',
+        detail: 'node 1 READY, with addresses of 1 of its 2 hosts',
+        isIncomplete: true,
+      },
+    },
+    'one READY, the other repaired: no loss': {
+      observed: both(request('ACTIVE'), READY, node('REPAIRING')),
+      want: { kind: 'waiting', detail: 'node 1 REPAIRING' },
+    },
+    'a request that waits': {
+      observed: both(request('WAITING_FOR_RESOURCES'), 'not-found', 'not-found'),
+      want: { kind: 'waiting', detail: 'WAITING_FOR_RESOURCES' },
+    },
+    'one READY, the other preempted': {
+      observed: both(request('ACTIVE'), READY, node('PREEMPTED')),
+      want: { kind: 'lost', cause: 'preempted', message: 'node 1 is PREEMPTED' },
+    },
+    'both READY, the request SUSPENDED': {
+      observed: both(request('SUSPENDED'), READY, READY),
+      want: { kind: 'lost', cause: 'preempted', message: 'the queued resource is SUSPENDED' },
+    },
+    'one READY, the other missing': { observed: both(request('ACTIVE'), READY, 'not-found'), want: left },
+    'nothing but the request': { observed: both(request('ACTIVE'), 'not-found', 'not-found'), want: left },
+    'nothing but one node': { observed: both('not-found', 'not-found', READY), want: left },
+    'one node being deleted, the other not': { observed: both('not-found', node('DELETING'), READY), want: left },
+    'all that is left being deleted': {
+      observed: both(request('DELETING'), node('DELETING'), 'not-found'),
+      want: { kind: 'deleting' },
+    },
+    nothing: { observed: both('not-found', 'not-found', 'not-found'), want: { kind: 'missing' } },
+    "a node of somebody else's beside ours": {
+      observed: both('not-found', READY, node('READY', { ownership: OTHER })),
+      want: left,
+    },
+    "nothing but a node of somebody else's": {
+      observed: both('not-found', 'not-found', node('READY', { ownership: OTHER })),
+      want: { kind: 'foreign', message: 'the node of this name belongs to job j, run r' },
+    },
+    "somebody else's request": {
+      observed: both(request('ACTIVE', { ownership: OTHER }), READY, 'not-found'),
+      want: { kind: 'foreign', message: 'the queued resource of this name belongs to job j, run r' },
+    },
+  };
+  for (const [name, { observed, want }] of Object.entries(cases))
+    it(name, () => assert.deepEqual(conditionOfAll(observed, OURS), want));
 });

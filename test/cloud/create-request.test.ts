@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createNodeRequest, createQueuedResourceRequest } from '../../cloud/machines/cloud-tpu/create-request.js';
 import { ownershipFrom } from '../../domain/identity.js';
+import { nodeRefs } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import { ownership, slicePlan } from './cloud-tpu-plan.js';
 
 const PARENT = 'projects/tpu-project/locations/us-west4-a';
@@ -19,6 +20,21 @@ describe('the request for a queued resource', () => {
       [{ parent: PARENT, nodeId: 's' }],
     );
     assert.equal(specs?.[0]?.node?.acceleratorType, 'v5litepod-16');
+  });
+
+  it('for several slices asks once for nodes of its own name and their number', () => {
+    const usual = slicePlan('s', 'queued-resources');
+    const wanted = { ...usual, ref: { ...usual.ref, slices: 3 } };
+    const specs = createQueuedResourceRequest(wanted).queuedResource?.tpu?.nodeSpec;
+    assert.deepEqual(
+      specs?.map(({ parent, nodeId, multisliceParams }) => ({ parent, nodeId, multisliceParams })),
+      [{ parent: PARENT, nodeId: undefined, multisliceParams: { nodeCount: 3, nodeIdPrefix: 's' } }],
+    );
+    assert.deepEqual(
+      nodeRefs(wanted.ref).map(({ name, request }) => [name, request]),
+      [0, 1, 2].map((index) => [`s-${index}`, 's']),
+    );
+    assert.deepEqual(nodeRefs(usual.ref), [usual.ref]);
   });
 
   const tiers: Record<string, { over: Parameters<typeof slicePlan>[2]; want: object }> = {

@@ -80,6 +80,19 @@ describe('names of slices', () => {
     assert.ok(cut > 20, `${cut} names were cut`);
   });
 
+  it('that several slices of one request are called by leave room for the number of the last', () => {
+    for (const [slices, length] of [
+      [10, 61],
+      [11, 60],
+      [256, 59],
+    ] as const) {
+      const name = sliceName({ prefix: 'p'.repeat(30), job: 'j'.repeat(45), generation: 12, slices });
+      assert.deepEqual([name.length, `${name}-${slices - 1}`.length], [length, 63]);
+      assert.match(`${name}-${slices - 1}`, RESOURCE_NAME);
+    }
+    assert.equal(sliceName({ job: 'train', generation: 1, slices: 2 }), 'jc-train-g1');
+  });
+
   it('a job whose id ends like a slice is not taken for that slice of another job', () => {
     assert.notEqual(sliceName({ job: 'exp-s1', generation: 1 }), sliceName({ job: 'exp', slice: 1, generation: 1 }));
   });

@@ -9,6 +9,7 @@ const PODS = {
   ...(REQUEST_SECTIONS[0] as RequestSection<MachineRequest>),
   name: 'pods' as never,
   least: 'chips',
+  takesAtomic: false,
   resolve: (section: unknown) => ({
     request: { pods: section } as never,
     slice: { type: 'pods-4', hosts: 1 },
@@ -20,7 +21,8 @@ describe('the section of a job file that asks for machines, with a second kind',
   const TPU = { accelerator: 'v5litepod-8', zone: 'us-central1-a' };
   function resolved(file: Record<string, unknown>, dropped: readonly string[] = []) {
     const report = new Report(dropped.map((key) => [key]));
-    const found = resolveRequest(file, { slices: 1, pool: undefined }, report, [...REQUEST_SECTIONS, PODS]);
+    const size = file['atomic'] === true ? ({ slices: 2, atomic: true } as const) : { slices: 1 };
+    const found = resolveRequest(file, { ...size, pool: undefined }, report, [...REQUEST_SECTIONS, PODS]);
     const problems = report.problems.map(({ path, message, hint }) => `${path.join('.')} ${message}: ${hint}`);
     return { type: found?.slice.type, problems };
   }
@@ -37,6 +39,16 @@ describe('the section of a job file that asks for machines, with a second kind',
       },
     ],
     'that was wrong is not missing as well': [{}, ['pods'], { type: undefined, problems: [] }],
+    'of a kind that asks for each slice alone cannot be atomic': [
+      { pods: { chips: 4 }, atomic: true },
+      [],
+      {
+        type: 'pods-4',
+        problems: [
+          'atomic is not for machines of the section pods: each of their slices is asked for alone: leave atomic out: the job starts when all of its slices are there',
+        ],
+      },
+    ],
     'is one alone': [
       { tpu: TPU, pods: { chips: 4 } },
       [],

@@ -20,7 +20,14 @@ import { sliceName } from '../../domain/identity.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { JobSearchAttribute } from '../../domain/search-attributes.js';
-import { askedMachines, kindOfJob, machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
+import {
+  askedMachines,
+  formatSlices,
+  kindOfJob,
+  machineKind,
+  type MachinePlan,
+  type MachineRef,
+} from '../../domain/machines.js';
 import { inShort } from '../activity-options.js';
 import type { Inbox } from '../inbox.js';
 import type { slice } from '../slice.js';
@@ -37,8 +44,8 @@ export interface GangParts {
 }
 
 /**
- * The gang of a job: its slices, all in one zone. It starts a slice workflow per slice and generation and tells slices to go. It
- * deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
+ * The gang of a job: its slices, all in one zone. It starts a slice workflow per request and generation (a request is for one slice,
+ * or for all slices of an atomic job, docs/adr/0054) and tells slices to go. It deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
  */
 export class Gang {
   readonly #parts: GangParts;
@@ -72,8 +79,8 @@ export class Gang {
    * @param seconds `timeouts.provision`; without it there is no timer
    */
   async bringUp(isUnwanted: () => boolean, seconds: number | undefined): Promise<SliceLoss | undefined> {
-    const { spec, slices } = this.#parts;
-    for (let index = 0; index < spec.slices && !isUnwanted(); index++) {
+    const { slices } = this.#parts;
+    for (let index = 0; index < slices.requests && !isUnwanted(); index++) {
       const generation = slices.missingGeneration(index);
       if (generation !== undefined) await this.#start(index, generation);
     }
@@ -84,12 +91,13 @@ export class Gang {
     return slices.loss;
   }
 
-  /** Tells these slices (without `indexes`: all) to go, and waits until they are seen gone. */
+  /**
+   * Tells these slices (without `indexes`: all) to go, and waits until they are seen gone. A slice that was asked for together with
+   * others takes them with it.
+   */
   async evict(reason: string, indexes?: readonly number[]): Promise<void> {
     const { slices } = this.#parts;
-    const leaving = slices.views
-      .filter(({ index, state }) => state !== 'gone' && (indexes === undefined || indexes.includes(index)))
-      .map(({ ref }) => ref);
+    const leaving = indexes === undefined ? slices.present : slices.presentFor(indexes);
     await Promise.all(leaving.map((ref) => tellToGo(ref, reason)));
     await condition(() => !slices.present.some(({ name }) => leaving.some((ref) => ref.name === name)));
   }
@@ -145,9 +153,7 @@ export class Gang {
           parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
           memo: { ...memo },
           typedSearchAttributes: [{ key: POOL, value: id.pool }],
-          staticSummary: inShort(
-            `${label}${askedMachines(spec).accelerator} in ${ref.zone} for ${id.job}, generation ${generation}`,
-          ),
+          staticSummary: inShort(`${label}${requested(spec)} in ${ref.zone} for ${id.job}, generation ${generation}`),
         });
         // Terminated before the pool heard of it, it would be in nobody's book: no reconciler would look for what it left.
         started.result().catch(() => lease.sayAgain());
@@ -167,13 +173,16 @@ export class Gang {
     const name = sliceName({
       ...(prefix === undefined ? {} : { prefix }),
       job,
-      ...(spec.slices > 1 ? { slice: index } : {}),
+      ...(spec.atomic ? { slices: spec.slices } : spec.slices > 1 ? { slice: index } : {}),
       generation,
     });
     const place = { ...settings, zone: this.zone, name, job, run: chainRunId(), generation };
     return machineKind(kindOfJob(spec)).plan(spec, { ...place, bought: lease.bought });
   }
 }
+
+/** What one request is for. */
+const requested = (spec: JobSpec): string => (spec.atomic ? formatSlices(spec) : askedMachines(spec).accelerator);
 
 /** False: its workflow is closed. */
 async function attached({ name }: MachineRef): Promise<boolean> {

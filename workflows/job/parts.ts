@@ -67,7 +67,7 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
     file: new JobFile(carried.spec, input, carried.edited),
     story: new JobStory(carried.story),
     requests: new Requests(carried.requests),
-    slices: new Slices(carried.spec.slices, carried.gang.slices),
+    slices: new Slices(carried.spec, carried.gang.slices),
     attempt: new Attempt(carried.attempt),
   };
   const { spec } = known.file;

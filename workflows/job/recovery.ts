@@ -82,7 +82,7 @@ export class Recovery {
     const { gang, lease } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
     const decision = decide('not ready', { because: lossFact(loss), ...this.#refusalFacts, ...this.#budgets });
-    const what = lossText(loss, gang.zone);
+    const what = lossText(loss, this.#parts.slices.textOf(loss.index), gang.zone);
     switch (decision.do) {
       case 'retry':
         if (decision.replace === 'lost slices') return this.#retry(decision.budget, what, [loss.index]);
@@ -311,17 +311,18 @@ function lossFact(loss: SliceLoss): Fact<'not ready', 'because'> {
   }
 }
 
-function lossText({ index, cause, message }: SliceLoss, zone: string): string {
+/** @param whose `slice 2` */
+function lossText({ cause, message }: SliceLoss, whose: string, zone: string): string {
   switch (cause) {
     case 'preempted':
-      return `slice ${index} was preempted by the provider: ${message}`;
+      return `${whose} was preempted by the provider: ${message}`;
     case 'failed':
-      return `slice ${index} failed: ${message}`;
+      return `${whose} failed: ${message}`;
     case 'late':
-      return `slice ${index} is not ready in ${zone}: ${message}`;
+      return `${whose} is not ready in ${zone}: ${message}`;
     case 'lease':
       return message;
     case 'refused':
-      return `Cloud TPU refused slice ${index} in ${zone}: ${message}`;
+      return `Cloud TPU refused ${whose} in ${zone}: ${message}`;
   }
 }

@@ -1,6 +1,6 @@
 import type { LeaseId } from '../../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
-import type { SliceHost } from '../../domain/slice.js';
+import { machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
 import type { EpochMs } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import { resourceName } from './summaries.js';
@@ -10,7 +10,7 @@ export type SliceStage =
   | { readonly kind: 'asking-lease' }
   | { readonly kind: 'creating'; readonly unanswered?: string }
   | { readonly kind: 'awaiting' }
-  | { readonly kind: 'ready'; readonly uid: string; readonly hosts: readonly SliceHost[] }
+  | ({ readonly kind: 'ready' } & SlicesMachines)
   | { readonly kind: 'lost'; readonly message: string }
   | { readonly kind: 'deleting'; readonly reason: string; readonly notBefore: EpochMs }
   | { readonly kind: 'gone' };
@@ -33,7 +33,7 @@ export function sliceDetails(facts: SliceFacts): string {
       headline(facts),
       `**${STATES[stage.kind]}** since ${utc(since)}: ${doing(facts)}`,
       `**Lease:** ${lease.number} of job \`${lease.job}\` in the workflow \`quota/${plain(lease.pool, 60)}\`, ${leaseWord(facts)}`,
-      stage.kind === 'ready' ? hostTable(stage.hosts, lease.job) : '',
+      stage.kind === 'ready' ? hostTable(machinesOfSlices(stage), lease.job) : '',
     ],
     `There is more: \`jobctl status ${lease.job}\`, slice \`${ref.name}\``,
   );
@@ -84,9 +84,13 @@ function leaseWord({ isLeaseHeld, stage }: SliceFacts): string {
 
 const MOST_HOSTS = 32;
 
-function hostTable(hosts: readonly SliceHost[], job: string): string {
-  const rows = hosts.slice(0, MOST_HOSTS).map((host) => [String(host.index), host.internalIp, host.externalIp ?? '-']);
-  const table = codeTable([['HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]);
+function hostTable(slices: readonly SliceMachines[], job: string): string {
+  const hosts = slices.flatMap((slice, index) => slice.hosts.map((host) => ({ slice: index, ...host })));
+  const ofSlice = (text: string): string[] => (slices.length > 1 ? [text] : []);
+  const rows = hosts
+    .slice(0, MOST_HOSTS)
+    .map((host) => [...ofSlice(String(host.slice)), String(host.index), host.internalIp, host.externalIp ?? '-']);
+  const table = codeTable([[...ofSlice('SLICE'), 'HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]);
   const rest = hosts.length - rows.length;
   return rest > 0 ? `${table}\n\n.. and ${rest} more hosts: \`jobctl status ${job}\`` : table;
 }

@@ -99,11 +99,16 @@ interface RestNode {
   readonly queuedResource?: string;
   readonly createTime?: string;
 }
+interface RestNodeSpec {
+  readonly node?: RestNode;
+  /** Until the service has made one spec of each node. */
+  readonly multisliceParams?: { readonly nodeCount?: number };
+}
 interface RestQueuedResource {
   readonly name?: string;
   readonly state?: { readonly state?: string };
   readonly createTime?: string;
-  readonly tpu?: { readonly nodeSpec?: readonly { readonly node?: RestNode }[] };
+  readonly tpu?: { readonly nodeSpec?: readonly RestNodeSpec[] };
 }
 
 function auditedNode(node: RestNode): AuditedResource {
@@ -119,7 +124,9 @@ function auditedNode(node: RestNode): AuditedResource {
 }
 
 function auditedQueuedResource(resource: RestQueuedResource): AuditedResource {
-  const nodes = (resource.tpu?.nodeSpec ?? []).map(({ node }) => node ?? {});
+  const nodes = (resource.tpu?.nodeSpec ?? []).flatMap(({ node = {}, multisliceParams }) =>
+    Array.from({ length: multisliceParams?.nodeCount || 1 }, () => node),
+  );
   const counts = nodes.map((node) => acceleratorOf(node).chips);
   const chips = counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   return {

@@ -1,4 +1,4 @@
-import type { Condition, Owner, Ownership, SliceHost } from '../../../domain/slice.js';
+import type { Condition, Owner, Ownership, ReadyCondition, SliceHost } from '../../../domain/slice.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { refusalScope } from './refusal-scope.js';
 
@@ -38,7 +38,7 @@ interface ApiFailure {
 }
 
 /**
- * What the API said about one slice at one time. A failed call is no observation: the adapter throws instead, so that
+ * What the API said about one node, and the queued resource that it belongs to, at one time. A failed call is no observation: the adapter throws instead, so that
  * "unknown" can never be read as "gone".
  */
 export interface Observation {
@@ -68,13 +68,45 @@ export interface Observation {
   readonly operation?: { readonly isDone: boolean; readonly error?: ApiFailure };
 }
 
+/** The nodes of one request, in their order: one, or the slices of an atomic job. All say the same of the queued resource. */
+export type Observations = readonly [Observation, ...Observation[]];
+
+/**
+ * Reads what was seen of a request as evidence. Several nodes are one gang: all of them are `ready`, or none is; one that is lost is
+ * the loss of all. Whatever is there beside a node that is missing, being deleted or somebody else's is still to be removed, so that
+ * is `missing` with `isRequestLeft`, and never `missing`, `deleting` or `foreign` alone.
+ */
+export function conditionOfAll([first, ...rest]: Observations, ownership: Owner | Ownership): Condition {
+  if (rest.length === 0) return conditionOf(first, ownership);
+  const slices = [first, ...rest].map((seen, index) => conditionOf(seen, ownership, `node ${index}`));
+  const has = (...kinds: readonly Condition['kind'][]): boolean => slices.some(({ kind }) => kinds.includes(kind));
+  const all = (...kinds: readonly Condition['kind'][]): boolean => slices.every(({ kind }) => kinds.includes(kind));
+  const ofKind = (kind: Condition['kind']): Condition | undefined => slices.find((slice) => slice.kind === kind);
+  if (has('foreign') && all('foreign', 'missing')) return ofKind('foreign') as Condition;
+  if (has('lost')) return ofKind('lost') as Condition;
+  if (has('deleting') && all('deleting', 'missing')) return { kind: 'deleting' };
+  if (all('missing') && !isThere(first)) return { kind: 'missing' };
+  if (has('missing', 'deleting', 'foreign')) return { kind: 'missing', isRequestLeft: true };
+  return ofKind('waiting') ?? readyOf(slices as readonly ReadyCondition[]);
+}
+
+const isThere = ({ queuedResource }: Observation): boolean => typeof queuedResource === 'object';
+
+function readyOf([first, ...rest]: readonly ReadyCondition[]): Condition {
+  const { uid, hosts } = first as ReadyCondition;
+  const warning = [first, ...rest].find((slice) => slice?.warning !== undefined)?.warning;
+  const others = rest.map((slice) => ({ uid: slice.uid, hosts: slice.hosts }));
+  return { kind: 'ready', uid, hosts, others, ...(warning !== undefined && { warning }) };
+}
+
 /**
  * Reads an observation as evidence (DESIGN.md 2, "Unknown is not dead": only these states cost a slice). States of
  * facts/cloud-tpu.md 1.4. An unknown state is `waiting`, never `lost`.
  * @param ownership whose the slice must be. A resource whose labels differ in one of its fields is `foreign`.
+ * @param which of several nodes
  */
-export function conditionOf(observation: Observation, ownership: Owner | Ownership): Condition {
-  return foreign(observation, ownership) ?? lost(observation) ?? present(observation);
+export function conditionOf(observation: Observation, ownership: Owner | Ownership, which = 'node'): Condition {
+  return foreign(observation, ownership) ?? lost(observation, which) ?? present(observation, which);
 }
 
 function foreign({ queuedResource, node }: Observation, wanted: Owner | Ownership): Condition | undefined {
@@ -94,12 +126,12 @@ function foreign({ queuedResource, node }: Observation, wanted: Owner | Ownershi
 const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
   Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
 
-function lost({ queuedResource, node, operation }: Observation): Condition | undefined {
-  if (typeof node === 'object') {
-    if (node.state === 'PREEMPTED') return { kind: 'lost', cause: 'preempted', message: 'the node is PREEMPTED' };
-    if (node.state === 'TERMINATED' || node.state === 'STOPPED') {
-      return { kind: 'lost', cause: 'preempted', message: `the node is ${node.state}` };
-    }
+const LOST_STATES: readonly NodeState[] = ['PREEMPTED', 'TERMINATED', 'STOPPED'];
+
+function lost({ queuedResource, node, operation }: Observation, which: string): Condition | undefined {
+  if (typeof node === 'object' && LOST_STATES.includes(node.state)) {
+    const message = `${which === 'node' ? 'the node' : which} is ${node.state}`;
+    return { kind: 'lost', cause: 'preempted', message };
   }
   if (typeof queuedResource === 'object') {
     const { state, error } = queuedResource;
@@ -119,7 +151,7 @@ function failed(message: string, error: ApiFailure | undefined): Condition {
   return { kind: 'lost', cause: 'refused', scope: refusalScope(error), message };
 }
 
-function present({ queuedResource, node }: Observation): Condition {
+function present({ queuedResource, node }: Observation, which: string): Condition {
   const isQueued = typeof queuedResource === 'object';
   if (!isQueued && node === 'not-found') return { kind: 'missing' };
   if (isQueued && queuedResource.state === 'DELETING') return { kind: 'deleting' };
@@ -130,11 +162,11 @@ function present({ queuedResource, node }: Observation): Condition {
   if (node.state === 'DELETING') return { kind: 'deleting' };
   const isGranted = !isQueued || queuedResource.state === 'ACTIVE';
   if (node.state !== 'READY' || !isGranted || node.hosts.length === 0) {
-    return { kind: 'waiting', detail: isQueued && !isGranted ? queuedResource.state : `node ${node.state}` };
+    return { kind: 'waiting', detail: isQueued && !isGranted ? queuedResource.state : `${which} ${node.state}` };
   }
   // A shorter list would give hosts the indices of others, and a command fewer hosts than it was written for.
   if (node.hostCount !== undefined && node.hosts.length < node.hostCount) {
-    const detail = `node READY, with addresses of ${node.hosts.length} of its ${node.hostCount} hosts`;
+    const detail = `${which} READY, with addresses of ${node.hosts.length} of its ${node.hostCount} hosts`;
     return { kind: 'waiting', detail, isIncomplete: true };
   }
   const warning = node.health === 'HEALTHY' || node.health === '' ? {} : { warning: node.health };

@@ -2,6 +2,7 @@ import type { protos } from '@google-cloud/tpu';
 import { findAccelerator, GENERATION_FACTS } from '../../../domain/accelerators.js';
 import { labelsOf } from '../../../domain/identity.js';
 import type { CloudTpuPlan, CloudTpuRef, DataDisk } from '../../../domain/machine-kinds/cloud-tpu/words.js';
+import { requestNameOf } from '../../../domain/machines.js';
 import type { Pricing } from '../../../domain/slice.js';
 
 type Node = protos.google.cloud.tpu.v2.INode;
@@ -10,10 +11,12 @@ type CreateNodeRequest = protos.google.cloud.tpu.v2.ICreateNodeRequest;
 type CreateQueuedResourceRequest = protos.google.cloud.tpu.v2.ICreateQueuedResourceRequest;
 
 export const zonePath = (googleProject: string, zone: string): string => `projects/${googleProject}/locations/${zone}`;
+/** Of a ref to one node. */
 export const nodePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
   `${zonePath(googleProject, zone)}/nodes/${name}`;
-export const queuedResourcePath = ({ googleProject, zone, name }: CloudTpuRef): string =>
-  `${zonePath(googleProject, zone)}/queuedResources/${name}`;
+/** Of the queued resource itself, or of the one that a node belongs to. */
+export const queuedResourcePath = (ref: CloudTpuRef): string =>
+  `${zonePath(ref.googleProject, ref.zone)}/queuedResources/${requestNameOf(ref)}`;
 
 /** The request for a node without a queue (`tpu-vm`). @throws RangeError for ownership that fits no label. */
 export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
@@ -23,7 +26,8 @@ export function createNodeRequest(plan: CloudTpuPlan): CreateNodeRequest {
 }
 
 /**
- * The request for a queued resource with one node of the same name. The API's tiers are spot and guaranteed; `preemptible`
+ * The request for a queued resource with one node of the same name, or with several that are called by it and their number. Google's
+ * other name for those is a multislice; it is granted whole or not at all. The API's tiers are spot and guaranteed; `preemptible`
  * has no tier in v2 and stays a property of the node, as for `tpu-vm`.
  * @throws RangeError for ownership that fits no label.
  */
@@ -34,8 +38,13 @@ export function createQueuedResourceRequest(plan: CloudTpuPlan): CreateQueuedRes
   return {
     parent,
     queuedResourceId: name,
-    queuedResource: { tpu: { nodeSpec: [{ parent, nodeId: name, node }] }, ...tierOf(plan, parent) },
+    queuedResource: { tpu: { nodeSpec: [{ parent, ...nodeIdsOf(plan.ref), node }] }, ...tierOf(plan, parent) },
   };
+}
+
+/** `nodeRefs` of the ref are the same names. */
+function nodeIdsOf({ name, slices }: CloudTpuRef): protos.google.cloud.tpu.v2.QueuedResource.Tpu.INodeSpec {
+  return slices === undefined ? { nodeId: name } : { multisliceParams: { nodeCount: slices, nodeIdPrefix: name } };
 }
 
 /** A reservation that is not named is `-`: any of the project's (gcloud's `--reserved`). */

@@ -1,5 +1,6 @@
-import { ownershipFrom } from '../../../domain/identity.js';
+import { nodeRefs } from '../../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { CloudTpuPlan, CloudTpuRef } from '../../../domain/machine-kinds/cloud-tpu/words.js';
+import { requestNameOf } from '../../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner } from '../../../domain/slice.js';
 import {
   type Claim,
@@ -12,7 +13,7 @@ import {
 } from '../port.js';
 import { apiErrorOf, Code } from './api-error.js';
 import { classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
-import { conditionOf, type Observation } from './condition.js';
+import { conditionOfAll, type Observation, type Observations } from './condition.js';
 import {
   createNodeRequest,
   createQueuedResourceRequest,
@@ -21,13 +22,8 @@ import {
   zonePath,
 } from './create-request.js';
 import { type GuestAttributes, type GuestAttributesPort, guestFacts } from './guest-attributes.js';
-import {
-  type ApiNode,
-  type ApiQueuedResource,
-  observedNode,
-  observedQueuedResource,
-  pathParts,
-} from './observation.js';
+import { observedNode, observedQueuedResource, pathParts } from './observation.js';
+import { ownedIn } from './owned.js';
 import { type ApiSettings, CallFailed, type StartedOperation, TpuApi } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, ZoneLister, type ZoneListing } from './zone-lister.js';
@@ -84,21 +80,33 @@ class GoogleTpu implements CloudTpuMachines {
   }
 
   async observe({ ref, ownership, operation }: Claim<CloudTpuRef>): Promise<Condition> {
-    return conditionOf(await this.#look(ref, operation), ownership);
+    return conditionOfAll(await this.#look(ref, operation), ownership);
   }
 
-  async #look(ref: CloudTpuRef, operation?: string): Promise<Observation> {
+  /** One call for the queued resource, and one for each node; of several nodes none while the queued resource says it all. */
+  async #look(ref: CloudTpuRef, operation?: string): Promise<Observations> {
     const at = Date.now();
-    const isQueued = ref.mode === 'queued-resources';
-    const [queuedResource, node] = await Promise.all([
-      isQueued ? this.#api.getQueuedResource(queuedResourcePath(ref)) : undefined,
-      this.#api.getNode(nodePath(ref)),
+    const request = this.#lookAtRequest(ref);
+    const nodesOf = async (seen?: Observation['queuedResource']): Promise<Looked['nodes']> =>
+      saysAll(seen)
+        ? nodeRefs(ref).map(() => 'not-found')
+        : Promise.all(nodeRefs(ref).map((node) => this.#lookAtNode(node)));
+    const [queuedResource, nodes] = await Promise.all([
+      request,
+      ref.slices === undefined ? nodesOf() : request.then(nodesOf),
     ]);
-    return this.#explain(operation, ref, {
-      at,
-      queuedResource: isQueued ? (queuedResource ? observedQueuedResource(queuedResource) : 'not-found') : 'unused',
-      node: node ? observedNode(node) : 'not-found',
-    });
+    return this.#explain(operation, ref, { at, queuedResource, nodes });
+  }
+
+  async #lookAtRequest(ref: CloudTpuRef): Promise<Observation['queuedResource']> {
+    if (ref.mode === 'tpu-vm') return 'unused';
+    const found = await this.#api.getQueuedResource(queuedResourcePath(ref));
+    return found ? observedQueuedResource(found) : 'not-found';
+  }
+
+  async #lookAtNode(ref: CloudTpuRef): Promise<Observation['node']> {
+    const found = await this.#api.getNode(nodePath(ref));
+    return found ? observedNode(found) : 'not-found';
   }
 
   async watch(
@@ -109,15 +117,17 @@ class GoogleTpu implements CloudTpuMachines {
     const listing = await this.#listerOf(ref).next({ isUrgent, signal, needsQueuedResources: isQueued });
     const seen = await this.#explain(operation, ref, {
       at: listing.at,
-      queuedResource: isQueued ? (listing.queuedResources.get(ref.name) ?? 'not-found') : 'unused',
-      node: listing.nodes.get(ref.name) ?? 'not-found',
+      queuedResource: isQueued ? (listing.queuedResources.get(requestNameOf(ref)) ?? 'not-found') : 'unused',
+      nodes: nodeRefs(ref).map(({ name }) => listing.nodes.get(name) ?? 'not-found'),
     });
-    return conditionOf(seen, ownership);
+    return conditionOfAll(seen, ownership);
   }
 
-  /** Adds the end of the create operation if its resource does not exist; no call otherwise. */
-  async #explain(operation: string | undefined, ref: CloudTpuRef, seen: Observation): Promise<Observation> {
-    const made = ref.mode === 'queued-resources' ? seen.queuedResource : seen.node;
+  /** One observation for each node. Adds the end of the create operation if its resource does not exist; no call otherwise. */
+  async #explain(operation: string | undefined, ref: CloudTpuRef, looked: Looked): Promise<Observations> {
+    const { at, queuedResource, nodes } = looked;
+    const seen = nodes.map((node): Observation => ({ at, queuedResource, node })) as unknown as Observations;
+    const made = ref.mode === 'queued-resources' ? queuedResource : seen[0].node;
     if (operation === undefined || made !== 'not-found') return seen;
     const found = await this.#api.getOperation(operation).catch((error: unknown) => {
       // Who may not read operations still sees the resources: only the reason is missing.
@@ -127,7 +137,8 @@ class GoogleTpu implements CloudTpuMachines {
     if (found === undefined) return seen;
     const { code, message } = found.error ?? {};
     const error = found.error ? { error: { code: code ?? Code.Unknown, message: message ?? '' } } : {};
-    return { ...seen, operation: { isDone: found.done === true, ...error } };
+    const ended = { operation: { isDone: found.done === true, ...error } };
+    return seen.map((each) => ({ ...each, ...ended })) as unknown as Observations;
   }
 
   #listerOf({ googleProject, zone }: CloudTpuRef): ZoneLister {
@@ -159,7 +170,7 @@ class GoogleTpu implements CloudTpuMachines {
    * on a delete, so what is made under the name between look and delete is not told apart (docs/adr/0044).
    */
   async remove(ref: CloudTpuRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
-    let seen: Observation;
+    let seen: Observations;
     try {
       seen = await this.#look(ref);
     } catch (error) {
@@ -167,17 +178,19 @@ class GoogleTpu implements CloudTpuMachines {
       return { kind, message: error instanceof Error ? error.message : String(error) };
     }
     const foreign = foreignPart(seen, { owner, job, run });
-    if (foreign) {
-      const message = `${ref.name}: its ${foreign} is not of owner ${owner}, job ${job}, run ${run}`;
-      return { kind: 'refused', message };
-    }
-    if (typeof seen.queuedResource === 'object') {
+    if (foreign === undefined && typeof seen[0].queuedResource === 'object') {
       const answer = await answerOfDelete(() => this.#api.deleteQueuedResource(queuedResourcePath(ref)));
       if (answer.kind !== 'gone') return answer;
     }
-    // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted alone.
-    if (seen.node === 'not-found') return { kind: 'gone' };
-    return answerOfDelete(() => this.#api.deleteNode(nodePath(ref)));
+    // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted alone. So it is
+    // where another node of the request is somebody else's, because nobody says whose nodes a forced delete takes.
+    const left = nodeRefs(ref).filter((_, index) => isOwnNode(seen[index], { owner, job, run }));
+    const answers = await Promise.all(left.map((node) => answerOfDelete(() => this.#api.deleteNode(nodePath(node)))));
+    if (foreign !== undefined) {
+      const message = `${ref.name}: its ${foreign} is not of owner ${owner}, job ${job}, run ${run}`;
+      return { kind: 'refused', message };
+    }
+    return answerOfAll(answers);
   }
 
   async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
@@ -192,8 +205,7 @@ class GoogleTpu implements CloudTpuMachines {
       this.#api.listNodes(everywhere),
       this.#api.listQueuedResources(everywhere),
     ]);
-    const all = [...queuedResources.map(ownedQueuedResource), ...nodes.map(ownedNode)];
-    return all.filter((resource): resource is OwnedResource<CloudTpuRef> => resource?.ownership.owner === owner);
+    return ownedIn(queuedResources, nodes).filter(({ ownership }) => ownership.owner === owner);
   }
 
   async readGuestAttributes(ref: CloudTpuRef): Promise<GuestAttributes> {
@@ -226,27 +238,36 @@ async function answerOfDelete(call: () => Promise<StartedOperation>): Promise<Re
   return answer.kind === 'deleting' ? { kind: 'accepted' } : answer;
 }
 
-/** The part of the slice that exists and is not of this owner, job and run. Generation and spec do not count: the name does. */
-function foreignPart(seen: Observation, wanted: Owner): 'queued resource' | 'node' | undefined {
-  const isForeign = (part: Observation['node'] | Observation['queuedResource']): boolean => {
-    if (typeof part === 'string') return false;
-    const found = part.ownership;
-    return found?.owner !== wanted.owner || found.job !== wanted.job || found.run !== wanted.run;
-  };
-  if (isForeign(seen.queuedResource)) return 'queued resource';
-  return isForeign(seen.node) ? 'node' : undefined;
+/** Of several deletions: what is not done counts. With more than one no operation says of all that they are. */
+function answerOfAll(answers: readonly RemoveAnswer[]): RemoveAnswer {
+  const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
+  const accepted = answers.filter(({ kind }) => kind === 'accepted');
+  return undone ?? (accepted.length > 1 ? { kind: 'accepted' } : accepted[0]) ?? { kind: 'gone' };
 }
 
-function ownedQueuedResource(resource: ApiQueuedResource): OwnedResource<CloudTpuRef> | undefined {
-  const { ownership } = observedQueuedResource(resource);
-  const ref = { kind: 'cloud-tpu', ...pathParts(resource.name), mode: 'queued-resources' } as const;
-  return ownership && { ref, ownership };
+/** It has no node yet, or its nodes go with it. */
+const saysAll = (seen?: Observation['queuedResource']): boolean =>
+  typeof seen === 'object' && ['CREATING', 'ACCEPTED', 'WAITING_FOR_RESOURCES', 'DELETING'].includes(seen.state);
+
+type Part = Observation['node'] | Observation['queuedResource'];
+
+/** Whether it exists and is of this owner, job and run. Generation and spec do not count: the name does. */
+function isOwn(part: Part, wanted: Owner): boolean {
+  if (typeof part === 'string') return false;
+  const found = part.ownership;
+  return found?.owner === wanted.owner && found.job === wanted.job && found.run === wanted.run;
 }
 
-/** A node of a queued resource is a slice of that mode: it is deleted through its queued resource. */
-function ownedNode(node: ApiNode): OwnedResource<CloudTpuRef> | undefined {
-  const ownership = ownershipFrom(node.labels);
-  const mode = node.queuedResource ? 'queued-resources' : 'tpu-vm';
-  const ref = { kind: 'cloud-tpu', ...pathParts(node.name), mode } as const;
-  return ownership && { ref, ownership };
+const isOwnNode = (seen: Observation | undefined, wanted: Owner): boolean =>
+  seen !== undefined && isOwn(seen.node, wanted);
+
+/** The part that exists and is somebody else's. */
+function foreignPart(seen: Observations, wanted: Owner): 'queued resource' | 'node' | undefined {
+  const isForeign = (part: Part): boolean => typeof part === 'object' && !isOwn(part, wanted);
+  if (isForeign(seen[0].queuedResource)) return 'queued resource';
+  return seen.some(({ node }) => isForeign(node)) ? 'node' : undefined;
+}
+
+interface Looked extends Pick<Observation, 'at' | 'queuedResource'> {
+  readonly nodes: readonly Observation['node'][];
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
-import { PRICINGS } from '../../slice.js';
+import { MOST_SLICES, PRICINGS } from '../../slice.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
-import { slicePlan } from './plan.js';
+import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
 import { acceleratorOf, usdPerChipHour } from './prices.js';
@@ -16,6 +16,8 @@ const refForm: z.ZodType<CloudTpuRef> = z.object({
   zone: text,
   name: text.min(1),
   mode: z.enum(['queued-resources', 'tpu-vm']),
+  slices: z.int().min(1).max(MOST_SLICES).exactOptional(),
+  request: text.min(1).exactOptional(),
 });
 
 const planForm: z.ZodType<CloudTpuPlan> = z.object({
@@ -50,7 +52,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     least: 'accelerator and zone',
     form: tpuSection,
     required: ['accelerator'],
-    laterKeys: { atomic: 'slices are asked for one by one, and the job starts when all of them are there' },
+    takesAtomic: true,
     resolve: resolveTpu,
   },
 
@@ -69,6 +71,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     };
   },
   plan: slicePlan,
+  slices: nodeRefs,
   usdPerHour: ({ tpu, slices }, zone, pricing) => {
     const type = acceleratorOf(tpu);
     const chipHour = usdPerChipHour(type, zone, pricing);
@@ -84,9 +87,13 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   accountText: (account) => `Cloud TPU of project ${account}`,
   resourceText: ({ mode, name }) => `${mode === 'queued-resources' ? 'queued resource' : 'slice'} ${name}`,
   placeText: ({ zone, googleProject }) => `${zone}, Google project ${googleProject}`,
-  requestText: ({ tpu }) => `${tpu.pricing}, by ${tpu.allocationMode}, runtime ${tpu.runtimeVersion}`,
-  requestFacts: ({ tpu }, orPools) => [
-    ['pricing', `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}`],
+  requestText: ({ tpu, atomic }) =>
+    `${tpu.pricing}, by ${tpu.allocationMode}${inOne(atomic)}, runtime ${tpu.runtimeVersion}`,
+  requestFacts: ({ tpu, atomic }, orPools) => [
+    [
+      'pricing',
+      `${tpu.pricing}${orPools('pricing')}, by ${tpu.allocationMode}${orPools('allocation_mode')}${inOne(atomic)}`,
+    ],
     [
       'zones',
       tpu.zones.length === 0 ? "the pool's: the file names none (--pool-file checks it)" : tpu.zones.join(', '),
@@ -94,8 +101,8 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
     ['project', tpu.project ?? "the pool's, else the worker's"],
     ['runtime', `${tpu.runtimeVersion}${orPools('version')}`],
   ],
-  planText: ({ accelerator, pricing }) => `${accelerator}, ${pricing}`,
-  planDetails: ({ accelerator, pricing, runtimeVersion }) => `${accelerator}, ${pricing}, runtime ${runtimeVersion}`,
+  planText: (plan) => `${typeText(plan)}, ${plan.pricing}`,
+  planDetails: (plan) => `${typeText(plan)}, ${plan.pricing}, runtime ${plan.runtimeVersion}`,
   stateHint: ({ mode, name, zone }) =>
     `\`gcloud compute tpus ${mode} describe ${name} --zone ${zone}\` shows Google's own state`,
 };
@@ -121,6 +128,11 @@ function environment({ tpu }: CloudTpuSection, { own, all, coordinator }: Attemp
     MEGASCALE_SLICE_ID: String(own.index),
   };
 }
+
+const inOne = (atomic?: true): string => (atomic ? ', all slices in one request' : '');
+
+const typeText = ({ accelerator, ref: { slices } }: CloudTpuPlan): string =>
+  slices === undefined ? accelerator : `${slices} x ${accelerator}`;
 
 /** As AXLearn's Bastion set it (facts/predecessors.md 2). */
 const MEGASCALE_PORT = 8080;

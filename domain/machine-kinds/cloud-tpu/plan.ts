@@ -1,10 +1,13 @@
 import { contentHash } from '../../content-hash.js';
 import type { Pricing, TierPurchase } from '../../slice.js';
 import type { SlicePlace } from '../kind.js';
-import type { CloudTpuPlan, CloudTpuRequest, CloudTpuSection } from './words.js';
+import type { CloudTpuPlan, CloudTpuRef, CloudTpuRequest, CloudTpuSection } from './words.js';
 
-/** The create request of one generation of one slice. */
-export function slicePlan(spec: CloudTpuSection, place: SlicePlace): CloudTpuPlan {
+/** The create request of one generation of one slice, or of all slices of an atomic job. */
+export function slicePlan(
+  spec: CloudTpuSection & { readonly slices: number; readonly atomic?: true },
+  place: SlicePlace,
+): CloudTpuPlan {
   const tpu = boughtAs(spec.tpu, place.bought);
   const optional = {
     ...(tpu.topology === undefined ? {} : { topology: tpu.topology }),
@@ -22,6 +25,7 @@ export function slicePlan(spec: CloudTpuSection, place: SlicePlace): CloudTpuPla
       zone: place.zone,
       name: place.name,
       mode: tpu.allocationMode,
+      ...(spec.atomic ? { slices: spec.slices } : {}),
     },
     ownership: {
       owner: place.owner,
@@ -39,6 +43,12 @@ export function slicePlan(spec: CloudTpuSection, place: SlicePlace): CloudTpuPla
     metadata: metadata(tpu, place),
     ...optional,
   };
+}
+
+/** Google names the nodes of one request by a prefix and their number (v2, MultisliceParams); ours is the request's name. */
+export function nodeRefs({ slices, ...ref }: CloudTpuRef): readonly CloudTpuRef[] {
+  if (slices === undefined) return [ref];
+  return Array.from({ length: slices }, (_, index) => ({ ...ref, name: `${ref.name}-${index}`, request: ref.name }));
 }
 
 /**

@@ -28,15 +28,17 @@ type TpuSpec = CloudTpuRequest;
 /** The `tpu` section with its defaults; undefined if the accelerator is not known, which is reported. */
 export function resolveTpu(
   form: TpuForm,
-  { slices, pool }: RequestContext,
+  { slices, atomic, pool }: RequestContext,
   report: Report,
 ): ResolvedRequest<CloudTpuSection> | undefined {
-  const own = applyCreateFlags(form, report);
+  const flagged = applyCreateFlags(form, report);
+  const own = atomic ? queued(flagged, report) : flagged;
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
   const zones = resolveZones(tpu, pool, report);
   const spec = resolveRest(tpu, zones, report);
   if (type === undefined) return undefined;
+  if (atomic) checkMultislice(type, report);
   const runtimeVersion = tpu.version ?? GENERATION_FACTS[type.generation].defaultRuntime;
   warnOfRuntime(runtimeVersion, type, report);
   const optional = withoutUndefined({
@@ -64,6 +66,22 @@ export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
 
 function isSaid(tpu: TpuForm, key: string): boolean {
   return given(key === 'zone' ? (tpu.zone ?? tpu.zones) : tpu[key as keyof TpuForm]) !== undefined;
+}
+
+/** One request for several slices is a queued resource: a node is asked for alone. */
+function queued(tpu: TpuForm, report: Report): TpuForm {
+  if (tpu.allocation_mode === 'tpu-vm') {
+    const message = 'asks for several slices in one queued resource, and allocation_mode is tpu-vm';
+    report.problem(['atomic'], true, message, 'write allocation_mode: queued-resources, or leave atomic out');
+  }
+  return { ...tpu, allocation_mode: 'queued-resources' };
+}
+
+/** Google refuses it for v2 and takes it "from v4 on" (AI-Hypercomputer/maxtext#158, 2023-09). */
+function checkMultislice({ type, generation }: AcceleratorType, report: Report): void {
+  if (generation !== 'v2' && generation !== 'v3') return;
+  const message = `is for v4 and later: Google takes no request for several slices of ${type}`;
+  report.problem(['atomic'], true, message, 'leave atomic out, or take a later type');
 }
 
 function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | undefined {

@@ -46,7 +46,7 @@ export interface CloudTpuSection {
   readonly tpu: CloudTpuRequest;
 }
 
-/** A queued resource and its node of the same name, or a node alone. */
+/** A queued resource and its node of the same name, or a node alone; or a queued resource of several nodes (docs/adr/0054). */
 export interface CloudTpuRef {
   readonly kind: 'cloud-tpu';
   /** The Google Cloud project id, not the quota project. */
@@ -55,6 +55,10 @@ export interface CloudTpuRef {
   /** `^[a-z][a-z0-9-]*[a-z0-9]$`, 63 characters at most. */
   readonly name: string;
   readonly mode: AllocationMode;
+  /** Of a queued resource of several nodes: how many, named `<name>-0` to `<name>-(slices - 1)`. */
+  readonly slices?: number;
+  /** Of one such node: the queued resource that it belongs to. */
+  readonly request?: string;
 }
 
 /** One create request, complete: the same plan always makes the same request. */

@@ -1,3 +1,4 @@
+import { WRONG_ATOMIC } from './wrong-atomic.js';
 import { WRONG_FORM } from './wrong-form.js';
 import { WRONG_MODULES } from './wrong-modules.js';
 import { WRONG_TPU } from './wrong-tpu.js';
@@ -10,4 +11,5 @@ export const WRONG_JOB_FILES: Readonly<Record<string, WrongFile>> = {
   ...WRONG_TPU,
   ...WRONG_MODULES,
   ...WRONG_VALUES,
+  ...WRONG_ATOMIC,
 };

@@ -63,7 +63,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:3: acelerator: no such key in tpu',
       '  did you mean accelerator?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks, atomic',
+      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks',
     ],
   },
   'an unknown key at the top': {
@@ -72,7 +72,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: commnad: no such key in a job file',
       '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
     ],
   },
   'a key of another section': {
@@ -81,7 +81,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: zone: no such key in a job file',
       '  zone belongs to: tpu',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
     ],
   },
   'an unknown key in a list of sections': {
@@ -97,7 +97,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
 `,
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
     ],
   },
   'text where a section belongs': {

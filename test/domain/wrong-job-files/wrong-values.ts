@@ -194,15 +194,6 @@ bundle: false
       '  such as bundle: . , the folder of the job file',
     ],
   },
-  'keys that are not built': {
-    text: `${TPU}loop: true
-atomic: true
-`,
-    want: [
-      'train.yaml:3:1: atomic: not built yet in this version of jobctl',
-      '  until then: slices are asked for one by one, and the job starts when all of them are there',
-    ],
-  },
   'secrets that are no names, and variables that are taken': {
     text: `${TPU}env: {A: x}
 secrets: {A: a, JOBCTL_X: b, 1B: c, D: 'hf_secret value', E: 'secret:e'}
@@ -316,7 +307,7 @@ command: {run: "\${a.b}"}
     want: [
       '--set priorty=2: priorty: no such key in a job file',
       '  did you mean priority?',
-      '  known here: name, project, pool, user, priority, slices, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets, atomic',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
     ],
   },
   '--set without a value': {

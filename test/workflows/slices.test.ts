@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import type { SliceHost } from '../../domain/slice.js';
+import { Slices } from '../../workflows/job/slices.js';
+import { slicePlan } from '../cloud/cloud-tpu-plan.js';
+
+const hosts = (net: number): readonly SliceHost[] =>
+  [0, 1].map((index) => ({ reach: 'ssh', index, internalIp: `10.0.${net}.${index}` }));
+const READY = {
+  kind: 'ready',
+  uid: 'u0',
+  hosts: hosts(0),
+  others: [1, 2].map((slice) => ({ uid: `u${slice}`, hosts: hosts(slice) })),
+} as const;
+const SPEC = { slices: 3, atomic: true } as const;
+
+function plan(name: string, slices?: number) {
+  const usual = slicePlan(name, 'queued-resources');
+  return slices === undefined ? usual : { ...usual, ref: { ...usual.ref, slices } };
+}
+
+function readyGang(): Slices {
+  const slices = new Slices(SPEC);
+  slices.starting(0, 1, plan('x-g1', 3));
+  slices.hear('x-g1', READY);
+  return slices;
+}
+
+describe('the slices of an atomic job', () => {
+  it('are one request, and no slice of it is there before the request is', () => {
+    const slices = new Slices(SPEC);
+    assert.deepEqual([slices.requests, slices.missingGeneration(0)], [1, 1]);
+    slices.starting(0, 1, plan('x-g1', 3));
+    assert.deepEqual(
+      slices.views.map(({ index, ref, state, hosts: seen, uid }) => [index, ref.name, state, seen.length, uid]),
+      [0, 1, 2].map((index) => [index, `x-g1-${index}`, 'starting', 0, undefined]),
+    );
+    assert.deepEqual([slices.isWhole, slices.ready, slices.missingGeneration(0)], [false, [], undefined]);
+  });
+
+  it('are ready together, each with its own machines and name', () => {
+    const slices = readyGang();
+    assert.ok(slices.isWhole);
+    assert.deepEqual(
+      slices.ready.map(({ index, ref, uid, hosts: seen }) => [index, ref.name, ref.request, uid, seen]),
+      [0, 1, 2].map((index) => [index, `x-g1-${index}`, 'x-g1', `u${index}`, hosts(index)]),
+    );
+    assert.deepEqual(
+      slices.present.map(({ name }) => name),
+      ['x-g1'],
+      'the lease counts one',
+    );
+  });
+
+  it('go together, whichever of them is lost', () => {
+    for (const index of [0, 1, 2]) {
+      const slices = readyGang();
+      assert.equal(slices.nameOf(index), 'x-g1');
+      assert.deepEqual(
+        slices.presentFor([index]).map(({ name }) => name),
+        ['x-g1'],
+      );
+      slices.hear('x-g1', { kind: 'lost', cause: 'preempted', message: 'node 1 is PREEMPTED' });
+      assert.deepEqual([slices.isWhole, slices.ready.length, slices.missingGeneration(0)], [false, 0, undefined]);
+      assert.equal(slices.textOf(index), 'the request for 3 slices');
+      slices.hear('x-g1', { kind: 'gone' });
+      assert.deepEqual([slices.present, slices.missingGeneration(0)], [[], 2]);
+    }
+    assert.deepEqual(readyGang().presentFor([3]), []);
+  });
+
+  it('are lost where a worker of an older version asked for one of them alone', () => {
+    const slices = new Slices(SPEC);
+    slices.starting(0, 1, plan('x-g1', 3));
+    slices.hear('x-g1', { kind: 'ready', uid: 'u0', hosts: hosts(0) });
+    assert.deepEqual([slices.isWhole, slices.ready, slices.views[2]?.state], [false, [], 'lost']);
+    assert.match(slices.loss?.message ?? '', /update all workers/);
+  });
+
+  it('of another generation have machines of their own', () => {
+    const slices = readyGang();
+    slices.hear('x-g1', { kind: 'gone' });
+    slices.starting(0, 2, plan('x-g2', 3));
+    slices.hear('x-g1', READY);
+    assert.deepEqual(
+      slices.views.map(({ ref, generation, hosts: seen }) => [ref.name, generation, seen.length]),
+      [0, 1, 2].map((index) => [`x-g2-${index}`, 2, 0]),
+    );
+  });
+
+  it('are renumbered one by one, and the same in the next run of their job', () => {
+    const slices = readyGang();
+    const turned = hosts(1).toReversed();
+    slices.renumber([{ index: 1, hosts: turned }]);
+    const carried = new Slices(SPEC, JSON.parse(JSON.stringify(slices.carry())) as ReturnType<Slices['carry']>);
+    for (const each of [slices, carried])
+      assert.deepEqual(
+        each.ready.map(({ hosts: seen }) => seen),
+        [hosts(0), turned, hosts(2)],
+      );
+    carried.renumber([{ index: 0, hosts: turned }]);
+    assert.deepEqual(carried.ready[0]?.hosts, turned);
+  });
+});
+
+describe('the slices of a job that asks for each alone', () => {
+  it('are replaced one by one', () => {
+    const slices = new Slices({ slices: 2 });
+    for (const index of [0, 1]) {
+      slices.starting(index, 1, plan(`x-s${index}-g1`));
+      slices.hear(`x-s${index}-g1`, { kind: 'ready', uid: `u${index}`, hosts: hosts(index) });
+    }
+    assert.deepEqual([slices.requests, slices.isWhole, slices.ready.length], [2, true, 2]);
+    slices.hear('x-s1-g1', { kind: 'gone' });
+    assert.deepEqual([slices.missingGeneration(0), slices.missingGeneration(1)], [undefined, 2]);
+    assert.deepEqual(
+      slices.presentFor([0, 1]).map(({ name }) => name),
+      ['x-s0-g1'],
+    );
+    assert.equal(slices.textOf(1), 'slice 1');
+  });
+});
