@@ -30,8 +30,10 @@ const SUBMIT_NOTES = `
 Output:
   On a terminal: a header, then the next commands; with --wait the phases, and each host's lines as \`HOST | line\`.
   In a pipe: the job's id alone on stdout. With --wait stdout is the hosts' lines; the header with the id, the phases and the
-  summary go to stderr. With --output json stdout is {"id": ..} and, with --wait, a second line with the outcome.
-  Ctrl-C under --wait leaves the job running.
+  summary go to stderr. With --output json stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
+  with the outcome. Ctrl-C leaves the job running.
+  Without --wait, submit waits for the first verdict (about a second, 8 s at most): its place in line and what it waits for,
+  or why it is refused (exit code 4).
 
 Examples:
   jobctl submit train.yaml
@@ -51,11 +53,13 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .argument('<file>', 'the job file (YAML)')
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
+    .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
     .option('--bundle <folder>', 'bring this folder to every host, and start the command in it')
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'who submits; your login name without it')
+    .option('--literal-quotes', "pass words of the command that stand in '..' with their quotes")
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);

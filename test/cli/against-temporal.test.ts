@@ -37,7 +37,8 @@ describe('verbs against a real Temporal server without any worker', function () 
     assert.deepEqual([first.exitCode, first.stdout], [0, `${name}\n`]);
     assert.match(first.stderr, new RegExp(`^${name} {3}v5litepod-16 .*16 chips on 4 hosts`));
     const again = await run('submit', file, '--name', name, '--user', 'alice', '--output', 'json');
-    assert.deepEqual([again.exitCode, again.stdout], [0, `{"id":"${name}"}\n`]);
+    const verdict = { kind: 'no-worker', taskQueue: name, namespace: environment['TEMPORAL_NAMESPACE'] };
+    assert.deepEqual([again.exitCode, JSON.parse(again.stdout)], [0, { id: name, verdict }]);
     assert.match(again.stderr, /was submitted before with the same content/);
     const other = await run('submit', file, '--name', name, '--user', 'alice', '--', 'echo other');
     assert.deepEqual([other.exitCode, other.stdout], [4, '']);

@@ -61,6 +61,40 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     ['jobctl submit: no command after --', `  such as -- python3 train.py, or -- 'cd src && make train'`].join('\n'),
     '--',
   ),
+  "Bastion's quotes inside quotes": WITH(
+    [
+      "--: the word 'import jax; print(jax.devices())' still has its single quotes after your shell has read it",
+      '  jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
+      "  without them: jobctl submit DIR/job.yaml -- python3 -c 'import jax; print(jax.devices())'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    'python3',
+    '-c',
+    "'import jax; print(jax.devices())'",
+  ),
+  "Bastion's quotes around quotes": WITH(
+    [
+      "--: the word 'print('\\''hi'\\'')' still has its single quotes after your shell has read it",
+      '  jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
+      "  without them: jobctl submit DIR/job.yaml -- python3 -c 'print('\\''hi'\\'')'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    'python3',
+    '-c',
+    "'print('\\''hi'\\'')'",
+  ),
+  'a whole command in quotes inside quotes': WITH(
+    [
+      "--: the word 'python3 train.py --lr 3' still has its single quotes after your shell has read it",
+      '  the hosts would look for a command of that name, blanks included',
+      "  without them: jobctl submit DIR/job.yaml -- 'python3 train.py --lr 3'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    "'python3 train.py --lr 3'",
+  ),
   'words after -- of another verb': {
     args: ['list', '--', 'x'],
     wants: [

@@ -21,6 +21,10 @@ import type { OutputFlag } from '../options.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import { TransferLine } from '../render/transfer-line.js';
+import type { ProgressLine } from '../render/progress.js';
+import type { VerdictQuestion } from '../submitting/first-verdict.js';
+import { refuseQuotedWords } from '../submitting/quoted-words.js';
+import { watchEnd } from '../watch/interruptions.js';
 import type { Screen } from '../watch/screen.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag {
@@ -32,6 +36,9 @@ export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly user?: string;
   readonly priority?: number;
   readonly bundle?: string;
+  /** False: `--no-verdict`. */
+  readonly verdict?: boolean;
+  readonly literalQuotes?: true;
 }
 
 export async function submit(
@@ -44,6 +51,7 @@ export async function submit(
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
+  if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
   const job = await readJobFile(file, { set, overrides: { project, user, priority, bundle, command } });
   tellWarnings(file, job.warnings);
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
@@ -81,7 +89,7 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
 }
 
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
-  const { name, output, wait } = flags;
+  const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
       job: job.raw,
@@ -97,40 +105,72 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
   removeScratchFolder();
   tellWarnings(job.file, await job.farAway);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
-  if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);
-  if (wait !== true) {
-    announce(submitted, context, output === 'json');
+  const isJson = output === 'json';
+  if (wait !== true && !verdict) {
+    if (isJson) printJson({ id: submitted.id });
+    announce(submitted, context, isJson);
     return ExitCode.Done;
   }
   const { openScreen } = await import('../watch/screen.js');
-  const screen = openScreen(output === 'json');
-  for (const line of header(submitted, context)) screen.line({ live: line, plain: line });
-  return follow(client, context, submitted.id, screen, output === 'json');
+  const screen = openScreen(isJson);
+  const question = { client, context, id: submitted.id, screen, signal: watchEnd() };
+  if (wait === true) {
+    if (isJson) printJson({ id: submitted.id });
+    for (const line of header(submitted, context)) screen.line(both(line));
+    return follow(question, isJson, verdict);
+  }
+  return answer(question, submitted, flags);
 }
 
-async function follow(
-  client: JobClient,
-  context: CliContext,
-  id: string,
-  screen: Screen,
-  isJson: boolean,
-): Promise<number> {
-  const [{ followToEnd }, { watchEnd }] = await Promise.all([
-    import('../watch/follow-to-end.js'),
-    import('../watch/interruptions.js'),
+type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
+
+/** The first verdict on a job that nobody follows. @throws CliError if it was refused */
+async function answer(question: Watched, submitted: Announced, { output, name }: SubmitFlags): Promise<number> {
+  const { id, context, screen } = question;
+  const isJson = output === 'json';
+  const isPiped = !process.stdout.isTTY;
+  // The id is out before anything is waited for: a script that is interrupted then has it.
+  if (isPiped && !isJson) process.stdout.write(`${id}\n`);
+  for (const line of header(submitted, context)) screen.line(both(line));
+  const [{ firstVerdict }, words] = await Promise.all([
+    import('../submitting/first-verdict.js'),
+    import('../render/first-verdict.js'),
   ]);
-  const { exitCode, row } = await followToEnd({
-    client,
-    context,
-    id,
-    screen,
-    withLogs: true,
-    signal: watchEnd(),
-  });
-  if (isJson && row)
-    process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome })}\n`);
+  screen.line({ plain: words.VERDICT_IS_WAITED_FOR });
+  screen.current(words.VERDICT_IS_WAITED_FOR);
+  const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
+  if (verdict === undefined) return (await import('../watch/follow-to-end.js')).interrupted(id, screen);
+  if (isJson) printJson({ id, verdict });
+  if (verdict.kind === 'refused')
+    throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message, name !== undefined));
+  for (const line of words.verdictLines(id, verdict, Date.now())) screen.line(both(line));
+  if (!isPiped && !isJson) process.stdout.write(`${nextCommands(id).join('\n')}\n`);
+  return ExitCode.Done;
+}
+
+async function follow(question: Watched, isJson: boolean, withVerdict: boolean): Promise<number> {
+  const { followToEnd } = await import('../watch/follow-to-end.js');
+  const over = new AbortController();
+  question.signal.addEventListener('abort', () => over.abort());
+  if (withVerdict) void tellVerdict({ ...question, signal: over.signal });
+  const { exitCode, row } = await followToEnd({ ...question, withLogs: true }).finally(() => over.abort());
+  if (isJson && row) printJson({ id: question.id, phase: row.phase, exitCode, outcome: row.outcome });
   return exitCode;
 }
+
+/** What phases alone do not tell of a job that is followed: its place in line, and that nobody works. */
+async function tellVerdict(question: Watched): Promise<void> {
+  const { firstVerdict } = await import('../submitting/first-verdict.js');
+  // Whatever goes wrong, the following meets it too.
+  const verdict = await firstVerdict(question).catch(() => undefined);
+  if (verdict === undefined || verdict.kind === 'granted' || verdict.kind === 'ended' || question.signal.aborted)
+    return;
+  const { verdictLines } = await import('../render/first-verdict.js');
+  for (const line of verdictLines(question.id, verdict, Date.now())) question.screen.line(both(line));
+}
+
+const both = (line: string): ProgressLine => ({ live: line, plain: line });
+const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 interface Announced extends Submitted {
   /** False: the file leaves its pricing to the pool. */
