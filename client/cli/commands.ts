@@ -40,17 +40,24 @@ Examples:
   jobctl submit --local --wait examples/quick-start.yaml
   jobctl submit train.yaml --name exp-7 --set tpu.accelerator=v6e-8 --priority 2
   jobctl submit train.yaml --bundle . -- python3 train.py --lr 0.1
+  jobctl submit --tpu v5litepod-16 --zone us-central1-a --spot --bundle . -- python3 train.py --lr 0.1
 `;
 
 function registerSubmit(program: Command, invocation: Invocation): void {
   const command = program
     .command('submit')
-    .summary('submit a job file')
+    .summary('submit a job file, or a command')
     .description(
-      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line.',
+      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line. Without a file, --tpu and the words after `--` are the job.',
     )
-    .usage('FILE [options] [-- CMD..]')
-    .argument('<file>', 'the job file (YAML)')
+    .usage('[FILE] [options] [-- CMD..]')
+    .argument('[file]', 'the job file (YAML)')
+    .option('--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)')
+    .option('--zone <zone>', 'its zone (tpu.zone)')
+    .addOption(new Option('--slices <number>', 'slices of the gang (slices)').argParser(wholeNumber(1, 256)))
+    .option('--pricing <pricing>', 'spot, ondemand, preemptible, reserved or any (tpu.pricing)')
+    .addOption(new Option('--spot', 'the same as --pricing spot').conflicts('pricing'))
+    .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
     .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
@@ -63,7 +70,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
-  withConnection(command).action(async (file: string, flags: SubmitFlags) => {
+  withConnection(command).action(async (file: string | undefined, flags: SubmitFlags) => {
     const { submit } = await import('./verbs/submit.js');
     invocation.exitCode = await submit(file, flags, invocation.commandWords);
   });

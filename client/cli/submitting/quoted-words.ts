@@ -8,7 +8,7 @@ import { ExitCode } from '../exit-codes.js';
  * joined the words by blanks. Here each word is quoted, so Python would get a string and do nothing, successfully.
  * @throws CliError with the form that does what was meant
  */
-export function refuseQuotedWords(file: string, words: readonly string[]): void {
+export function refuseQuotedWords(file: string | undefined, words: readonly string[]): void {
   const quoted = words.find(isQuoted);
   if (quoted === undefined) return;
   const meant = words.map((word) => (isQuoted(word) ? (splitShellWords(word)?.[0] ?? word) : word));
@@ -18,7 +18,7 @@ export function refuseQuotedWords(file: string, words: readonly string[]): void 
     words.length === 1
       ? 'the hosts would look for a command of that name, blanks included'
       : 'jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
-    `without them: jobctl submit ${shellQuote(file)} -- ${meant.length === 1 ? shellQuote(meant[0] ?? '') : shellWords(meant)}`,
+    `without them: jobctl submit ${file === undefined ? '..' : shellQuote(file)} -- ${meant.length === 1 ? shellQuote(meant[0] ?? '') : shellWords(meant)}`,
     '--literal-quotes passes the quotes on, if that is what you want',
   );
 }

@@ -3,8 +3,8 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
+import { shellQuote } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
-import type { Submitted } from '../../submissions.js';
 import { farBuckets } from '../bucket-regions.js';
 import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
@@ -14,18 +14,15 @@ import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
-import { readJobFile, tellWarnings } from '../job-file.js';
+import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings } from '../job-file.js';
 import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
-import { jobHeader, nextCommands } from '../render/job-header.js';
 import { TransferLine } from '../render/transfer-line.js';
-import type { ProgressLine } from '../render/progress.js';
-import type { VerdictQuestion } from '../submitting/first-verdict.js';
+import { announce, answer, both, follow, header, printJson } from '../submitting/after-submit.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
-import type { Screen } from '../watch/screen.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
@@ -39,31 +36,87 @@ export interface SubmitFlags extends ContextFlags, OutputFlag {
   /** False: `--no-verdict`. */
   readonly verdict?: boolean;
   readonly literalQuotes?: true;
+  readonly tpu?: string;
+  readonly zone?: string;
+  readonly slices?: number;
+  readonly pricing?: string;
+  readonly spot?: true;
+  readonly dryRun?: true;
 }
 
+/** @param file absent: `--tpu` and `command` are the job */
 export async function submit(
-  file: string,
+  file: string | undefined,
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<number> {
-  const { name, set = [], project, user, priority } = flags;
-  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
+  const { name, set = [] } = flags;
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
+  refuseNoJob(file, flags, command);
   if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
-  const job = await readJobFile(file, { set, overrides: { project, user, priority, bundle, command } });
-  tellWarnings(file, job.warnings);
+  const job = await readJob(file, flags, command);
+  const named = file ?? BY_FLAGS;
+  tellWarnings(named, job.warnings);
+  if (flags.dryRun === true) {
+    process.stdout.write(flags.output === 'json' ? `${JSON.stringify(job.raw, null, 2)}\n` : jobFileText(job.raw));
+    return ExitCode.Done;
+  }
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
   const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
-  const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
-  tellWarnings(file, keys.warnings);
+  const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
+  tellWarnings(named, keys.warnings);
   const store = await storeForFiles(job.files, context);
   const uploading = new TransferLine('uploading');
-  const wish = { ...job, ...keys, file, farAway, uploading };
+  const wish = { ...job, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
   return withClient(context, (client) => submitTo(client, context, wish, flags), means);
+}
+
+/** A file with what the flags say over it, or the flags alone. */
+function readJob(
+  file: string | undefined,
+  flags: SubmitFlags,
+  command: readonly string[] | undefined,
+): Promise<GoodJob> {
+  const { set = [], project, user, priority, slices, tpu: accelerator, zone, dryRun: isDry } = flags;
+  const pricing = flags.spot === true ? 'spot' : flags.pricing;
+  const known = { project, user, priority, slices, accelerator, zone, pricing, command };
+  const dry = isDry === undefined ? {} : { isDry };
+  if (file === undefined)
+    return readJobFlags({ set, overrides: { ...known, bundle: flags.bundle, isLiteral: true }, ...dry });
+  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
+  return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
+}
+
+/** @throws CliError where it is not said what is to run, or on what */
+function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
+  const help = '`jobctl submit --help` shows what there is';
+  const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
+  if (file !== undefined && /\.(py|sh)$/.test(file))
+    throw new CliError(
+      ExitCode.Usage,
+      `jobctl submit: ${showValue(file)} is a program, and a job file (YAML) is wanted`,
+      `without a job file: jobctl submit --tpu v5litepod-16 -- ${file.endsWith('.sh') ? 'bash' : 'python3'} ${shellQuote(file)}`,
+      '`jobctl init` writes a job file for the folder that it is run in',
+      help,
+    );
+  if (file === undefined && tpu === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: neither a job file nor --tpu is given',
+      `jobctl submit train.yaml, or ${example}`,
+      help,
+    );
+  if (file === undefined && command === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --tpu without a job file needs a command after --',
+      `such as ${example}`,
+      help,
+    );
 }
 
 /** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
@@ -119,76 +172,5 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     for (const line of header(submitted, context)) screen.line(both(line));
     return follow(question, isJson, verdict);
   }
-  return answer(question, submitted, flags);
-}
-
-type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
-
-/** The first verdict on a job that nobody follows. @throws CliError if it was refused */
-async function answer(question: Watched, submitted: Announced, { output, name }: SubmitFlags): Promise<number> {
-  const { id, context, screen } = question;
-  const isJson = output === 'json';
-  const isPiped = !process.stdout.isTTY;
-  // The id is out before anything is waited for: a script that is interrupted then has it.
-  if (isPiped && !isJson) process.stdout.write(`${id}\n`);
-  for (const line of header(submitted, context)) screen.line(both(line));
-  const [{ firstVerdict }, words] = await Promise.all([
-    import('../submitting/first-verdict.js'),
-    import('../render/first-verdict.js'),
-  ]);
-  screen.line({ plain: words.VERDICT_IS_WAITED_FOR });
-  screen.current(words.VERDICT_IS_WAITED_FOR);
-  const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
-  if (verdict === undefined) return (await import('../watch/follow-to-end.js')).interrupted(id, screen);
-  if (isJson) printJson({ id, verdict });
-  if (verdict.kind === 'refused')
-    throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message, name !== undefined));
-  for (const line of words.verdictLines(id, verdict, Date.now())) screen.line(both(line));
-  if (!isPiped && !isJson) process.stdout.write(`${nextCommands(id).join('\n')}\n`);
-  return ExitCode.Done;
-}
-
-async function follow(question: Watched, isJson: boolean, withVerdict: boolean): Promise<number> {
-  const { followToEnd } = await import('../watch/follow-to-end.js');
-  const over = new AbortController();
-  question.signal.addEventListener('abort', () => over.abort());
-  if (withVerdict) void tellVerdict({ ...question, signal: over.signal });
-  const { exitCode, row } = await followToEnd({ ...question, withLogs: true }).finally(() => over.abort());
-  if (isJson && row) printJson({ id: question.id, phase: row.phase, exitCode, outcome: row.outcome });
-  return exitCode;
-}
-
-/** What phases alone do not tell of a job that is followed: its place in line, and that nobody works. */
-async function tellVerdict(question: Watched): Promise<void> {
-  const { firstVerdict } = await import('../submitting/first-verdict.js');
-  // Whatever goes wrong, the following meets it too.
-  const verdict = await firstVerdict(question).catch(() => undefined);
-  if (verdict === undefined || verdict.kind === 'granted' || verdict.kind === 'ended' || question.signal.aborted)
-    return;
-  const { verdictLines } = await import('../render/first-verdict.js');
-  for (const line of verdictLines(question.id, verdict, Date.now())) question.screen.line(both(line));
-}
-
-const both = (line: string): ProgressLine => ({ live: line, plain: line });
-const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
-
-interface Announced extends Submitted {
-  /** False: the file leaves its pricing to the pool. */
-  readonly isPricingSaid: boolean;
-}
-
-/** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
-function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
-  const lines = header(submitted, context);
-  if (process.stdout.isTTY && !isJson) {
-    process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
-    return;
-  }
-  process.stderr.write(`${lines.join('\n')}\n`);
-  if (!isJson) process.stdout.write(`${submitted.id}\n`);
-}
-
-function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
-  const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  return [jobHeader(id, spec, label, isPricingSaid), ...again];
+  return answer(question, submitted, { isJson, isNamed: name !== undefined });
 }
