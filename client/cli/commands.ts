@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { registerLifeVerbs } from './life-commands.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
+import type { InitFlags } from './verbs/init.js';
 import type { CancelFlags } from './verbs/life.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
@@ -14,6 +15,7 @@ import type { WhyFlags } from './verbs/why.js';
 
 /** The verbs for people with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
+  registerInit(program, invocation);
   registerSubmit(program, invocation);
   registerValidate(program, invocation);
   registerList(program, invocation);
@@ -24,6 +26,33 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerExport(program, invocation);
   registerCancel(program, invocation);
   registerLifeVerbs(program, invocation);
+}
+
+const INIT_NOTES = `
+It looks for train.py, or a program with \`if __name__ == '__main__'\`, and for requirements.txt, environment.yml and pyproject.toml.
+On a terminal it asks for the command, the type of slice and the zone; flags answer these, and without a terminal defaults do.
+
+Examples:
+  jobctl init
+  jobctl init --tpu v6e-8 --zone us-east5-b --run 'python3 train.py --lr 3'
+`;
+
+function registerInit(program: Command, invocation: Invocation): void {
+  program
+    .command('init')
+    .summary('write a job file for a folder')
+    .description('Looks at a folder with a program and writes a job file, job.yaml, for it.')
+    .argument('[folder]', 'the folder; the current one without it')
+    .option('--run <command>', 'the command, a shell line (command.run)')
+    .option('--tpu <type>', 'the type of Cloud TPU slice (tpu.accelerator)')
+    .option('--zone <zone>', 'its zone (tpu.zone)')
+    .option('--yes', 'ask nothing, take the defaults')
+    .option('--force', 'overwrite a job.yaml that is there')
+    .addHelpText('after', INIT_NOTES)
+    .action(async (folder: string | undefined, flags: InitFlags) => {
+      const { init } = await import('./verbs/init.js');
+      invocation.exitCode = await init(folder ?? '.', flags);
+    });
 }
 
 const SUBMIT_NOTES = `

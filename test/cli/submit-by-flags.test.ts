@@ -40,7 +40,9 @@ const PIECES = [
 ];
 const word = fc.oneof(
   fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => pieces.join('')),
-  fc.string({ unit: 'grapheme', maxLength: 20 }).filter((text) => !text.includes('\0') && text.isWellFormed()),
+  fc
+    .string({ unit: 'grapheme', maxLength: 20 })
+    .filter((text) => !text.includes('\0') && Buffer.from(text).toString() === text),
 );
 
 describe('a job without a file', function () {
