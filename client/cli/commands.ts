@@ -96,7 +96,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'who submits; your login name without it')
     .option('--literal-quotes', "pass words of the command that stand in '..' with their quotes")
-    .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
+    .addOption(new Option('--priority <number>', '1 (high) to 5 (low); 3 without it').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
   withConnection(command).action(async (file: string | undefined, flags: SubmitFlags) => {

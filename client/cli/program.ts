@@ -34,10 +34,20 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   return invocation.exitCode || Number(process.exitCode ?? 0);
 }
 
-/** What people type first at a tool that they do not know. */
+/** What people type first at a tool that they do not know, and the words of kubectl, Slurm and Docker for ours. */
 function asVerb(own: readonly string[]): readonly string[] {
-  return own.length === 1 && (own[0] === '--version' || own[0] === '-V') ? ['version'] : own;
+  const [first = '', second, ...more] = own;
+  if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
+  if (first === 'get' || first === 'describe') {
+    // `get jobs`, `get job train-7f3k`
+    const rest = second !== undefined && /^jobs?$/.test(second) ? more : own.slice(1);
+    const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
+    return [isOne ? 'status' : 'list', ...rest];
+  }
+  return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
 }
+const NEAR_WORDS_TEXT = `Words of other tools: ls, ps, queue and get are list; describe JOB and get JOB are status.`;
+const NEAR_WORDS: ReadonlySet<string> = new Set(['ls', 'ps', 'queue']);
 
 export function createProgram(invocation: Invocation): Command {
   const program = new Command('jobctl')
@@ -49,7 +59,7 @@ export function createProgram(invocation: Invocation): Command {
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
       'after',
-      `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${EXIT_CODES_TEXT}\n`,
+      `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
   registerHostVerbs(program, invocation);

@@ -76,6 +76,52 @@ describe('verbs against a real Temporal server without any worker', function () 
     );
   });
 
+  const NEAR_WORDS: Record<string, [near: string[], ours: string[]]> = {
+    ls: [
+      ['ls', '--user', 'alice', '-o', 'json'],
+      ['list', '--user', 'alice', '-o', 'json'],
+    ],
+    ps: [
+      ['ps', '--help'],
+      ['list', '--help'],
+    ],
+    queue: [
+      ['queue', '--help'],
+      ['list', '--help'],
+    ],
+    get: [
+      ['get', '--user', 'alice', '-o', 'json'],
+      ['list', '--user', 'alice', '-o', 'json'],
+    ],
+    'get jobs': [
+      ['get', 'jobs', '--help'],
+      ['list', '--help'],
+    ],
+    'get JOB': [
+      ['get', name, '--help'],
+      ['status', name, '--help'],
+    ],
+    'get job JOB': [
+      ['get', 'job', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    'describe JOB': [
+      ['describe', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    'describe job JOB': [
+      ['describe', 'job', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    describe: [['describe'], ['status']],
+  };
+  for (const [word, [near, ours]] of Object.entries(NEAR_WORDS))
+    it(`${word} is ${ours[0]}`, async () => {
+      const [theirs, own] = await Promise.all([run(...near), run(...ours)]);
+      assert.deepEqual(theirs, own);
+      assert.doesNotMatch(theirs.stderr, /unknown command/);
+    });
+
   it('an unknown job is exit 3 for every verb that takes one', async () => {
     const verbs = [['status'], ['wait'], ['cancel'], ['logs', '--bucket', 'b']];
     const ends = await Promise.all(verbs.map(([verb = '', ...flags]) => run(verb, 'no-such-job', ...flags)));

@@ -38,7 +38,7 @@ const PLACE_MS = 3_000;
 /** A poll lasts a minute: a worker that asked longer ago than this asks no more. */
 const POLL_IS_OLD_MS = 90_000;
 
-/** Looks at a job until its pool has said something of it: about a second, 8 s at most. Undefined: the signal came first. */
+/** Looks at a job until its pool has said something of it: about a second, 8 s at most (docs/adr/0056). Undefined: the signal came first. */
 export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerdict | undefined> {
   const since = Date.now();
   let acceptedAt: number | undefined;
