@@ -3,6 +3,7 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerDev } from './dev/register-dev.js';
+import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
 import type { Invocation } from './options.js';
@@ -19,6 +20,7 @@ import { registerSecret } from './secret-commands.js';
  * @throws what a verb throws: `explainError` puts it into words
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
+  if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
   const end = args.indexOf('--');
   const own = asVerb(end === -1 ? args : args.slice(0, end));
   const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
@@ -32,6 +34,16 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
   return invocation.exitCode || Number(process.exitCode ?? 0);
+}
+
+/** A candidate a line. */
+async function complete(words: readonly string[]): Promise<number> {
+  const { candidates } = await import('./completion/candidates.js');
+  const program = createProgram({ commandWords: undefined, exitCode: 0 });
+  // The word that is being typed is no verb yet.
+  const before = asVerb(words.slice(0, -1));
+  for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) process.stdout.write(`${word}\n`);
+  return ExitCode.Done;
 }
 
 /** What people type first at a tool that they do not know, and the words of kubectl, Slurm and Docker for ours. */
