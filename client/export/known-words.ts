@@ -64,22 +64,22 @@ enough ensurepip enter entity entitytoolarge entries entry enum enums env env_na
 environments epoch epochs eq equal err error error_description error_subtype error_uri errorinfo errors esac eslint
 etadata etag etc etimedout eu europe eux eval event eventbasedhold events ever every everybody everyms evicting evidence
 exact exactly example exceeded exceeds except exclude exec executable executionstatus exhausted exist existing exists
-exit exitcode exited exp expected expired expiredsignature expiredtoken expires expires_in expiresat explain explained
-explanation export expression expressions extensions external external_ips externalip externalips extkeyusage extra
-extra_mounts extralocationtypes fact facts fail failed failed_precondition faileddata failedprecondition failing fails
-failure failures false far fastify fault faults fd fenced fetch fetched few fewer ff fi field fieldmask fields
-fieldviolations file file_cache_max_size_mb filecachemaxsizemb files fill filldisk fills filter filters final finally
-find findmnt finds findstrays fingerprint finished finishing firewall firewalllist firewallrules firewalls first
-firstexecutionrunid firststartedat fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused float
-flock flood folder folders follow followoutput followpollseconds followwithinotify for forbidden force
-forcecloseconnections foreground foreign forget forgetmodules forgot forgotten fork forked form format formatting formed
-forms forward forwarded forwarding found fproject fraction frame frames free freed freedaddresses freedat freeze fresh
-from frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk function further fuse gang gap gateway
-gauges gave gax gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp
-gcs_resolve_refresh_secs gcsfuse ge generateserviceidentity generation generationmatch generationnotmatch generations
-get getacceleratortype getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation
-getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout
-gg git gitignore give given gives gke glob global globoff gnu go goes going gone good goog google
+exit exitcode exited exitrecord exits exp expected expired expiredsignature expiredtoken expires expires_in expiresat
+explain explained explanation export expression expressions extensions external external_ips externalip externalips
+extkeyusage extra extra_mounts extralocationtypes fact facts fail failed failed_precondition faileddata
+failedprecondition failing fails failure failures false far fastify fault faults fd fenced fetch fetched few fewer ff fi
+field fieldmask fields fieldviolations file file_cache_max_size_mb filecachemaxsizemb files fill filldisk fills filter
+filters final finally find findmnt finds findstrays fingerprint finished finishing firewall firewalllist firewallrules
+firewalls first firstexecutionrunid firststartedat fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood folder folders follow followoutput followpollseconds followwithinotify for forbidden
+force forcecloseconnections foreground foreign forget forgetmodules forgot forgotten fork forked form format formatting
+formed forms forward forwarded forwarding found fproject fraction frame frames free freed freedaddresses freedat freeze
+fresh from frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk function further fuse gang gap
+gateway gauges gave gax gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm
+gcp gcs_resolve_refresh_secs gcsfuse ge generateserviceidentity generation generationmatch generationnotmatch
+generations get getacceleratortype getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy
+getlocation getnode getoperation getproject getqueuedresource getruntimeversion gets getservice getserviceaccount
+getstoragelayout gg git gitignore give given gives gke glob global globoff gnu go goes going gone good goog google
 google_application_credentials google_auth_token_for_testing google_cloud_project google_project googleapis
 googlecallfailed googleproject got gpg grace gracems graceseconds grant granted grantedat grantedonbucket
 grantedonserviceaccount grants greater greatest grep group grouped groups grown grpc grpc_default_ssl_roots_file_path gs
@@ -102,13 +102,13 @@ interrupted interruption interruptions interrupts into inuse invalid invalid_arg
 invalidjob invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips is
 isactive isadopted isafterblank isalive isalldenied isapplied isbetweenhosts isbooted isbusy ischanged iscomplete
 isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen
-isheld isincloud isincomplete isingress isinquota isjobopen isknown islasting isleaseheld ismaintained ismeantaskey
-ismisnumbered isolation isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready
-isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled
-issilent isstartassumed isstopped issuer isunconfirmed isurgent isversioned isworkflowopen it items its itself janitor
-jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+isheld isincloud isincomplete isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained
+ismeantaskey ismisnumbered isolation isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable
+isready isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent
+isserviceenabled issilent isstartassumed isstopped issuer isunconfirmed isurgent isversioned isworkflowopen it items its
+itself janitor jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
 jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobuser journal
 journalseq js json jsonl judged just keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
@@ -170,52 +170,52 @@ project project_id project_membership project_resources projectattributes projec
 projectowner projects projectviewer promises proof propagate propagation properties propertynames protected protection
 proto protobuf protobufjs protocol protos proves provided provider providers provision provisioned provisioning
 provisioningdata provisioningmodel provisioningms proxy proxycommand ps pty pub public public_key publicaccessprevention
-publicfingerprint publickey publickeys published publisher pubsub pull pulled punctuator put putat putfile putpart puts
-py pycache pytest python python3 qefc qie qs qsxf queries query querypath queryvalue queue queued queuedresource
-queuedresourceid queuedresources queuedstate queueingpolicy queuems queuetime quickends quiet quietms quietuntil quota
-quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotapreemptions
-quotaproject quotarefusal quotas quotauser quote quotes quoting qxf raise ran random range ranges rapt rare rate raw rd
-re2 re2js reach reachable reached reaches read readable readbook reader readfiles readguestattributes reading readlink
-readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout real realpath reaps reason reasons
-reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recently reclaim
-reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect record recordattempt recordoutcome records
-recover recovery recreate recursive recycleaddresses recycledip redone ref reference refers refform refresh
-refresh_token refusal refusals refuse refuseas refused refusedmessages refuses refusessh regard region regionquotas
-regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc
-rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url
-rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_zone rehearsed reimaging reject rejected
-rejectunauthorized related relationships relative release released releases remainder remainingcputime remedy remembers
-remote remote_user remoteuser removal remove removed removes renew renewed renumbered repair repairing repairingms
-repeat repeating repeats repetitions replace replaced replaces replication repo report reported reports repos repository
-request requestdeserialize requested requestedrangenotsatisfiable requestedrestarts requestedsetup requestfacts
-requestid requestms requests requestserialize requeststream requesttext requeue requeued require require_project
-required requirement requirements requirements_file requirementsfile requireoslogin requireproject requires
-requireshieldedvm reservation reservationname reservations reserved reset resetqueuedresource resolv resolve resolved
-resolves resource resource_exhausted resourceexhausted resourceid resourceinfo resourcelocations resourcemanager
-resources resourcetext resourcetype response responsedeserialize responseserialize responsestream responsetype rest
-restart restart_on restarted restarting restarton restate restendpoint restored restport resturl result resumable resume
-resumed retentiondurationseconds retries retry retryoptions return revocation revocations revoked revokedat revokedupto
-revoketokens rewrite rewriteresponse rewritetoken rf rich right rights rm rmdir rno ro role roles room root rootfs route
-routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running runs runssince runstatus runtime
-runtime_version runtimeversion runtimeversions rw rwx safe said same satisfiable save saves saw say says sbin scalar
-scale scaled schedule scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema scheme scope
-scopes script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid secretmanager
-secretmanagerendpoint secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect sed see
-seed seeds seek seen sees selection self selflink selfsigned semaphore send sender sendercounts senderforms
-sendersequences sendlease sends sent sentence sentences sep seq sequence sequences serial serializer serve served server
-serverauth serverhostkey servername servernameoverride serverrootcacertificate serves service service_account
-serviceaccount serviceaccountkeys serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
-serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
-setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle setup setupagain
-setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256sum shadow shape shapes share shared shares shell
-shift shipped shipping short shorter shortfor should show shown shows shut shutdown shuts shutting sig sigcont sighup
-sigint sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed
-signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent
-simulatemaintenanceevent since site size sizes skel skip sleep slice slicecounts slicenews slices slim slot slow slowest
-slowms small smallchunk snap snapshot so sock socket sockets soft softdeletepolicy some somebody something soon sort
-source sourcechanged sourced sourcegeneration sourceobjects sourceranges sources south1 southamerica southeast1 space
-spaces span speaking speaks spec specified speckey speed spent spki split spoken spot sql sqlservice ssh ssh_client
-ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stage stale stalems stall stallms stand standard
+publicfingerprint publickey publickeys publish published publisher pubsub pull pulled punctuator put putat putfile
+putpart puts py pycache pytest python python3 qefc qie qs qsxf queries query querypath queryvalue queue queued
+queuedresource queuedresourceid queuedresources queuedstate queueingpolicy queuems queuetime quickends quiet quietms
+quietuntil quota quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote
+quotapreemptions quotaproject quotarefusal quotas quotauser quote quotes quoting qxf raise ran random range ranges rapt
+rare rate raw rd re2 re2js reach reachable reached reaches read readable readbook reader readfiles readguestattributes
+reading readlink readme readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout real realpath
+reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received
+recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems reconnect record recordattempt
+recordoutcome records recover recovery recreate recursive recycleaddresses recycledip redone ref reference refers
+refform refresh refresh_token refusal refusals refuse refuseas refused refusedmessages refuses refusessh regard region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_zone rehearsed reimaging
+reject rejected rejectunauthorized related relationships relative release released releases remainder remainingcputime
+remedy remembers remote remote_user remoteuser removal remove removed removes renew renewed renumbered repair repairing
+repairingms repeat repeating repeats repetitions replace replaced replaces replication repo report reported reports
+repos repository request requestdeserialize requested requestedrangenotsatisfiable requestedrestarts requestedsetup
+requestfacts requestid requestms requests requestserialize requeststream requesttext requeue requeued require
+require_project required requirement requirements requirements_file requirementsfile requireoslogin requireproject
+requires requireshieldedvm reservation reservationname reservations reserved reset resetqueuedresource resolv resolve
+resolved resolves resource resource_exhausted resourceexhausted resourceid resourceinfo resourcelocations
+resourcemanager resources resourcetext resourcetype response responsedeserialize responseserialize responsestream
+responsetype rest restart restart_on restarted restarting restarton restate restendpoint restored restport resturl
+result resumable resume resumed retentiondurationseconds retries retry retryoptions return revocation revocations
+revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rich right rights rm rmdir rno ro
+role roles room root rootfs route routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running
+runs runssince runstatus runtime runtime_version runtimeversion runtimeversions rw rwx safe said same satisfiable save
+saves saw say says sbin scalar scale scaled schedule scheduletoclosetimeout scheduletostarttimeout scheduling
+schedulingconfig schema scheme scope scopes script scripterror scripts scsi sd search sec second seconds secret
+secretaccessor secretid secretmanager secretmanagerendpoint secrets secretsrefused secretstore secretsunavailable secs
+section sections secureconnect sed see seed seeds seek seen sees selection self selflink selfsigned semaphore send
+sender sendercounts senderforms sendersequences sendlease sends sent sentence sentences sep seq sequence sequences
+serial serializer serve served server serverauth serverhostkey servername servernameoverride serverrootcacertificate
+serves service service_account serviceaccount serviceaccountkeys serviceaccounts serviceaccountuser serviceaccountviewer
+servicecontrol services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions
+set setback setdelay setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle
+setup setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256sum shadow shape shapes share
+shared shares shell shift shipping short shorter shortfor should show shown shows shut shutdown shuts shutting sig
+sigcont sighup sigint sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch
+signatures signed signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence
+silent simulatemaintenanceevent since site size sizes skel skip sleep slice slicecounts slicenews slices slim slot slow
+slowest slowms small smallchunk snap snapshot so sock socket sockets soft softdeletepolicy some somebody something soon
+sort source sourcechanged sourced sourcegeneration sourceobjects sourceranges sources south1 southamerica southeast1
+space spaces span speaking speaks spec specified speckey speed spent spki split spoken spot sql sqlservice ssh
+ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stage stale stalems stall stallms stand standard
 standardspotrefused stands start started startedat starter starters starting startingms startnode startoffset startrun
 starts startticks starttime starttoclosetimeout startup startup_script startupscript stat stat_cache_max_size_mb
 statcachemaxsizemb state statedir statehint stateinitiator states staticsummary status statuscode stay stays stderr
@@ -258,8 +258,8 @@ watched watches way ways wc we web wedgedms wedgedslicems weight well went were 
 where whether which whichever while white who whoever whole whose why will window windowms winners wire with
 withfiletypes withignored within withinnominal without wokenpools word words work work_dir workdir worker worker_id
 workerids workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows workflowtasktimeout
-workflowtype workforcepools working works worse would writable write writehistory writer written wrong wrongsignature
-wronguploadurl wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8
-x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za
-zero zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
+workflowtype workforcepools working works worse would writable write writehistory writer writes written wrong
+wrongsignature wronguploadurl wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20
+x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you
+your yours z0 za zero zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
 );
