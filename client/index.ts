@@ -6,6 +6,7 @@ export type { JobEdit } from './job-calls.js';
 export type { LocalContents, UploadProgress } from './uploads.js';
 export type { FileSource } from '../domain/file-source.js';
 export type { JobFilter, JobPage, JobRow, ShownPhase } from './job-rows.js';
+export type { TaskQueuePolls } from './task-queue-polls.js';
 export type { Admission, AppliedFiles, PoolClient, PoolFileText } from './pool-client.js';
 export type { TemporalOptions } from './connect.js';
 export { jobDataConverter } from './connect.js';

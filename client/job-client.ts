@@ -13,6 +13,7 @@ import { describeJob, readable } from './job-executions.js';
 import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
+import { type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
 import { TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
@@ -90,6 +91,11 @@ export class JobClient {
     const execution = await this.#describe(id);
     const failingTask = await failingTaskOf({ temporal: this.#temporal, calls: this.#calls }, execution);
     return { ...rowOf(execution), ...(failingTask && { failingTask }) };
+  }
+
+  /** Whether workers ask for the jobs that this client submits. */
+  polls(): Promise<TaskQueuePolls> {
+    return taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue);
   }
 
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */

@@ -8,6 +8,14 @@ import type { OutputFlag } from './options.js';
  * @throws CliError on Ctrl-C; nothing was done then
  */
 export async function ask(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await answerTo(question)) ?? '');
+}
+
+/**
+ * What is answered on the terminal, without the blanks around it; undefined at the end of the input.
+ * @throws CliError on Ctrl-C; nothing was done then
+ */
+export async function answerTo(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const over = new AbortController();
   let isInterrupted = false;
@@ -18,12 +26,12 @@ export async function ask(question: string): Promise<boolean> {
   terminal.once('close', () => over.abort());
   try {
     const answer = await terminal.question(question, { signal: over.signal });
-    return /^y(es)?$/i.test(answer.trim());
+    return answer.trim();
   } catch (error) {
     if ((error as Error).name !== 'AbortError') throw error;
     process.stderr.write('\n');
     if (isInterrupted) throw new CliError(ExitCode.Interrupted, 'interrupted: nothing was changed');
-    return false;
+    return undefined;
   } finally {
     terminal.close();
   }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { registerLifeVerbs } from './life-commands.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
+import type { InitFlags } from './verbs/init.js';
 import type { CancelFlags } from './verbs/life.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
@@ -14,6 +15,7 @@ import type { WhyFlags } from './verbs/why.js';
 
 /** The verbs for people with jobs. Each loads its module when it is used: `--help` must not wait for a gRPC client. */
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
+  registerInit(program, invocation);
   registerSubmit(program, invocation);
   registerValidate(program, invocation);
   registerList(program, invocation);
@@ -26,40 +28,78 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerLifeVerbs(program, invocation);
 }
 
+const INIT_NOTES = `
+It looks for train.py, or a program with \`if __name__ == '__main__'\`, and for requirements.txt, environment.yml and pyproject.toml.
+On a terminal it asks for the command, the type of slice and the zone; flags answer these, and without a terminal defaults do.
+
+Examples:
+  jobctl init
+  jobctl init --tpu v6e-8 --zone us-east5-b --run 'python3 train.py --lr 3'
+`;
+
+function registerInit(program: Command, invocation: Invocation): void {
+  program
+    .command('init')
+    .summary('write a job file for a folder')
+    .description('Looks at a folder with a program and writes a job file, job.yaml, for it.')
+    .argument('[folder]', 'the folder; the current one without it')
+    .option('--run <command>', 'the command, a shell line (command.run)')
+    .option('--tpu <type>', 'the type of Cloud TPU slice (tpu.accelerator)')
+    .option('--zone <zone>', 'its zone (tpu.zone)')
+    .option('--yes', 'ask nothing, take the defaults')
+    .option('--force', 'overwrite a job.yaml that is there')
+    .addHelpText('after', INIT_NOTES)
+    .action(async (folder: string | undefined, flags: InitFlags) => {
+      const { init } = await import('./verbs/init.js');
+      invocation.exitCode = await init(folder ?? '.', flags);
+    });
+}
+
 const SUBMIT_NOTES = `
 Output:
   On a terminal: a header, then the next commands; with --wait the phases, and each host's lines as \`HOST | line\`.
   In a pipe: the job's id alone on stdout. With --wait stdout is the hosts' lines; the header with the id, the phases and the
-  summary go to stderr. With --output json stdout is {"id": ..} and, with --wait, a second line with the outcome.
-  Ctrl-C under --wait leaves the job running.
+  summary go to stderr. With --output json stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
+  with the outcome. Ctrl-C leaves the job running.
+  Without --wait, submit waits for the first verdict (about a second, 8 s at most): its place in line and what it waits for,
+  or why it is refused (exit code 4).
 
 Examples:
   jobctl submit train.yaml
   jobctl submit --local --wait examples/quick-start.yaml
   jobctl submit train.yaml --name exp-7 --set tpu.accelerator=v6e-8 --priority 2
   jobctl submit train.yaml --bundle . -- python3 train.py --lr 0.1
+  jobctl submit --tpu v5litepod-16 --zone us-central1-a --spot --bundle . -- python3 train.py --lr 0.1
 `;
 
 function registerSubmit(program: Command, invocation: Invocation): void {
   const command = program
     .command('submit')
-    .summary('submit a job file')
+    .summary('submit a job file, or a command')
     .description(
-      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line.',
+      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line. Without a file, --tpu and the words after `--` are the job.',
     )
-    .usage('FILE [options] [-- CMD..]')
-    .argument('<file>', 'the job file (YAML)')
+    .usage('[FILE] [options] [-- CMD..]')
+    .argument('[file]', 'the job file (YAML)')
+    .option('--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)')
+    .option('--zone <zone>', 'its zone (tpu.zone)')
+    .addOption(new Option('--slices <number>', 'slices of the gang (slices)').argParser(wholeNumber(1, 256)))
+    .option('--pricing <pricing>', 'spot, ondemand, preemptible, reserved or any (tpu.pricing)')
+    .addOption(new Option('--spot', 'the same as --pricing spot').conflicts('pricing'))
+    .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
+    .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
     .option('--bundle <folder>', 'bring this folder to every host, and start the command in it')
     .option('--project <project>', 'the quota project')
     .option('--user <user>', 'who submits; your login name without it')
-    .addOption(new Option('--priority <number>', '1 (high) to 5 (low)').argParser(wholeNumber(1, 5)))
+    .option('--literal-quotes', "pass words of the command that stand in '..' with their quotes")
+    .addOption(new Option('--priority <number>', '1 (high) to 5 (low); 3 without it').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
-  withConnection(command).action(async (file: string, flags: SubmitFlags) => {
+  withConnection(command).action(async (file: string | undefined, flags: SubmitFlags) => {
     const { submit } = await import('./verbs/submit.js');
     invocation.exitCode = await submit(file, flags, invocation.commandWords);
   });

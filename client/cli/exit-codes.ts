@@ -7,7 +7,7 @@ export const ExitCode = {
   /** Usage, or a job file or configuration that is wrong: nothing was done. */
   Usage: 2,
   NotFound: 3,
-  /** Refused: the name is in use with other content; a pool refused a call, or nobody agreed. */
+  /** Refused: the name is in use with other content; a worker or pool refused a job or a call, or nobody agreed. */
   Refused: 4,
   /** Temporal, the store or the cloud does not answer: nothing is known of the job. */
   Unavailable: 5,

@@ -1,7 +1,8 @@
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { localFilesOf } from '../../domain/modules/set-up.js';
-import { parseJobFile } from '../../domain/job-file/parse.js';
+import { stringify } from 'yaml';
+import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import type { JobOverrides } from '../../domain/job-file/set-option.js';
@@ -41,6 +42,23 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   return { ...parsed, source, files: await readLocalFiles({ file, source, set }, parsed.spec, isDry) };
 }
+
+/** What messages name in the place of a job file, where the flags alone say what the job is. */
+export const BY_FLAGS = 'jobctl submit';
+
+/**
+ * As `readJobFile`, of a job that flags alone describe. Its source is the file that they stand for, whose paths start at the
+ * current folder.
+ */
+export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Promise<GoodJob> {
+  const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
+  if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
+  const source = jobFileText(parsed.raw);
+  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set }, parsed.spec, isDry) };
+}
+
+/** The job file that says `raw`; lines are as long as they are, since a shell line is not to be folded. */
+export const jobFileText = (raw: unknown): string => stringify(raw, { lineWidth: 0 });
 
 /** What is right and may yet be a mistake, for the person who submits. */
 export function tellWarnings(file: string, warnings: readonly string[]): void {
@@ -105,16 +123,15 @@ function unreadable(file: string, { path, at }: LocalFile, reason: string): Prob
     path: at,
     value: path,
     message: `${showValue(path)} ${reason}`,
-    hint: `looked for at ${resolveFrom(file, path)}; a relative path starts at the job file's folder`,
+    hint: `looked for at ${resolveFrom(file, path)}; a relative path starts at the ${file === BY_FLAGS ? 'current' : "job file's"} folder`,
   };
 }
 
 /** A problem of a job file's content, with its place in the file or the flag that gave the value. */
 export function placed({ file, source, set }: WrittenJob, problem: Problem): Problem {
   const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(problem.path)));
-  return flag === undefined
-    ? { file, ...new YamlSource(source).locate(problem) }
-    : { file: `--set ${flag}`, ...problem };
+  if (flag !== undefined) return { file: `--set ${flag}`, ...problem };
+  return file === BY_FLAGS ? { file, ...problem } : { file, ...new YamlSource(source).locate(problem) };
 }
 
 /** Whether the key that a flag set is the one of `place`, or a section around it. */

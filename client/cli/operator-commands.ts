@@ -1,7 +1,8 @@
-import { Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { DEFAULT_RETENTION_MS } from '../namespace.js';
 import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
+import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js';
 import { registerDoctor } from './doctor/register-doctor.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection } from './options.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
@@ -18,6 +19,7 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
   registerCodec(program, invocation);
   registerWorker(program, invocation);
   registerVersion(program, invocation);
+  registerCompletion(program);
 }
 
 const SETUP_NOTES = `
@@ -151,4 +153,22 @@ function registerVersion(program: Command, invocation: Invocation): void {
       const { version } = await import('./verbs/version.js');
       invocation.exitCode = version(flags);
     });
+}
+
+const COMPLETION_NOTES = `
+It completes verbs, flags, their values and, where a server answers within two seconds, ids of jobs.
+
+Examples:
+  jobctl completion bash >> ~/.bashrc
+  jobctl completion zsh >> ~/.zshrc         behind compinit
+  jobctl completion fish > ~/.config/fish/completions/jobctl.fish
+`;
+
+function registerCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('Prints the script that completes jobctl on the command line of a shell.')
+    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .addHelpText('after', COMPLETION_NOTES)
+    .action((shell: Shell) => void process.stdout.write(COMPLETION_SCRIPTS[shell]));
 }

@@ -3,6 +3,7 @@ import { nearestWord } from '../../domain/nearest-word.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerDev } from './dev/register-dev.js';
+import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
 import type { Invocation } from './options.js';
@@ -19,6 +20,7 @@ import { registerSecret } from './secret-commands.js';
  * @throws what a verb throws: `explainError` puts it into words
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
+  if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
   const end = args.indexOf('--');
   const own = asVerb(end === -1 ? args : args.slice(0, end));
   const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
@@ -34,10 +36,30 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   return invocation.exitCode || Number(process.exitCode ?? 0);
 }
 
-/** What people type first at a tool that they do not know. */
-function asVerb(own: readonly string[]): readonly string[] {
-  return own.length === 1 && (own[0] === '--version' || own[0] === '-V') ? ['version'] : own;
+/** A candidate a line. */
+async function complete(words: readonly string[]): Promise<number> {
+  const { candidates } = await import('./completion/candidates.js');
+  const program = createProgram({ commandWords: undefined, exitCode: 0 });
+  // The word that is being typed is no verb yet.
+  const before = asVerb(words.slice(0, -1));
+  for (const word of await candidates(program, [...before, words.at(-1) ?? ''])) process.stdout.write(`${word}\n`);
+  return ExitCode.Done;
 }
+
+/** What people type first at a tool that they do not know, and the words of kubectl, Slurm and Docker for ours. */
+function asVerb(own: readonly string[]): readonly string[] {
+  const [first = '', second, ...more] = own;
+  if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
+  if (first === 'get' || first === 'describe') {
+    // `get jobs`, `get job train-7f3k`
+    const rest = second !== undefined && /^jobs?$/.test(second) ? more : own.slice(1);
+    const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
+    return [isOne ? 'status' : 'list', ...rest];
+  }
+  return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
+}
+const NEAR_WORDS_TEXT = `Words of other tools: ls, ps, queue and get are list; describe JOB and get JOB are status.`;
+const NEAR_WORDS: ReadonlySet<string> = new Set(['ls', 'ps', 'queue']);
 
 export function createProgram(invocation: Invocation): Command {
   const program = new Command('jobctl')
@@ -49,7 +71,7 @@ export function createProgram(invocation: Invocation): Command {
     .configureOutput({ outputError: () => undefined })
     .addHelpText(
       'after',
-      `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${EXIT_CODES_TEXT}\n`,
+      `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
   registerHostVerbs(program, invocation);

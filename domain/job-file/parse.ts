@@ -9,7 +9,7 @@ import type { JobOverrides, Overridden } from './set-option.js';
 import { YamlSource } from './yaml-source.js';
 
 export interface ParseOptions {
-  /** The file's name as the user gave it, for messages. */
+  /** The file's name as the user gave it, for messages; without a file the command. */
   readonly file: string;
   readonly env: Environment;
   /** `key=value` of each `--set`. */
@@ -31,6 +31,17 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
+}
+
+/** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
+export function parseJobFlags({ file, env, set = [], overrides = {}, pool }: ParseOptions): ResolvedJob {
+  const { tree, problems, flagAt } = applyOverrides({}, set, overrides);
+  const resolved = resolveJob(tree, { env, ...(pool && { pool }) });
+  if (resolved.ok) return problems.length === 0 ? resolved : refused(problems);
+  return refused([
+    ...resolved.problems.map((problem) => ({ file: flagAt(problem.path) ?? file, ...problem })),
+    ...problems,
+  ]);
 }
 
 function readTree(source: YamlSource): { readonly value: unknown } | Problem {

@@ -47,8 +47,8 @@ export interface ResolveOptions {
 export const DEFAULT_RETRIES: JobSpec['retries'] = { preemption: 20, infrastructure: 5, task: 0, requested: 20 };
 /** Seconds between SIGTERM and SIGKILL where the file has no `grace`. */
 export const DEFAULT_GRACE_SECONDS = 30;
-/** Bastion's default: the lowest. */
-export const DEFAULT_PRIORITY = 5;
+/** The middle, so that a job can be said to matter less than others (docs/adr/0057). */
+export const DEFAULT_PRIORITY = 3;
 export const DEFAULT_POOL = 'default';
 
 /**

@@ -12,11 +12,25 @@ export interface JobOverrides {
   readonly project?: string | undefined;
   readonly user?: string | undefined;
   readonly priority?: number | undefined;
-  /** An absolute path, which takes the place of the file's `bundle.dir`. */
+  readonly slices?: number | undefined;
+  /** `--tpu`. */
+  readonly accelerator?: string | undefined;
+  readonly zone?: string | undefined;
+  readonly pricing?: string | undefined;
+  /** Takes the place of the file's `bundle.dir`; absolute, unless there is no file whose folder it could start at. */
   readonly bundle?: string | undefined;
   /** Words after `--`: several are quoted one by one, a single one is a shell line. */
   readonly command?: readonly string[] | undefined;
+  /** `${section.key}` in several words is the program's, too. */
+  readonly isLiteral?: boolean | undefined;
 }
+
+/** Where each flag's value goes, and the flag; the others are keys of the file's top. */
+const IN_TPU = {
+  accelerator: { path: ['tpu', 'accelerator'], flag: '--tpu' },
+  zone: { path: ['tpu', 'zone'], flag: '--zone' },
+  pricing: { path: ['tpu', 'pricing'], flag: '--pricing' },
+} as const;
 
 /** One value from outside the file, and the flag to name where it is wrong. */
 interface Assignment extends PlainAssignment {
@@ -84,14 +98,24 @@ export function parseSetOption(option: string): Assignment | Problem {
 const asSegment = (segment: string): string | number => (/^\d+$/.test(segment) ? Number(segment) : segment);
 
 function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
-  const { command, bundle, ...scalars } = overrides;
-  const assignments: Assignment[] = Object.entries(scalars).flatMap(([key, value]) =>
+  const { command, isLiteral = false, bundle, accelerator, zone, pricing, ...scalars } = overrides;
+  const ofMachines = Object.entries({ accelerator, zone, pricing }).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ ...IN_TPU[key as keyof typeof IN_TPU], value }],
+  );
+  // It takes the place of a file's list, too.
+  const inTpu = ofMachines.map((each): Assignment =>
+    each.flag === '--zone' && valueAt(tree, ['tpu', 'zones']) !== undefined
+      ? { ...each, path: ['tpu', 'zones'], value: [each.value] }
+      : each,
+  );
+  const ofJob = Object.entries(scalars).flatMap(([key, value]) =>
     value === undefined ? [] : [{ path: [key], value, flag: `--${key}` }],
   );
+  const assignments: Assignment[] = [...ofJob, ...inTpu];
   if (bundle !== undefined) assignments.push({ path: ['bundle', 'dir'], value: bundle, flag: '--bundle' });
   if (command === undefined || command.length === 0) return assignments;
   const [line = ''] = command;
-  const run = command.length === 1 ? line : shellWords(command);
+  const run = command.length === 1 ? line : isLiteral ? literalWords(command) : shellWords(command);
   assignments.push({ path: ['command'], value: { ...commandOptions(tree), run }, flag: '--' });
   const modules = valueAt(tree, ['setup', 'modules']);
   if (Array.isArray(modules) && !modules.includes('command')) {
@@ -99,6 +123,9 @@ function assignmentsOf(overrides: JobOverrides, tree: Mapping): Assignment[] {
   }
   return assignments;
 }
+
+/** Words whose `${a.b}` is no reference of a job file. Such text stands in single quotes, which are closed and opened in it. */
+const literalWords = (words: readonly string[]): string => shellWords(words).replace(/\$\{(?=[^}]*\.)/g, () => "$''{");
 
 /** What the file says about the command beside its text. */
 function commandOptions(tree: Mapping): Mapping {

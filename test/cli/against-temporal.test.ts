@@ -37,7 +37,8 @@ describe('verbs against a real Temporal server without any worker', function () 
     assert.deepEqual([first.exitCode, first.stdout], [0, `${name}\n`]);
     assert.match(first.stderr, new RegExp(`^${name} {3}v5litepod-16 .*16 chips on 4 hosts`));
     const again = await run('submit', file, '--name', name, '--user', 'alice', '--output', 'json');
-    assert.deepEqual([again.exitCode, again.stdout], [0, `{"id":"${name}"}\n`]);
+    const verdict = { kind: 'no-worker', taskQueue: name, namespace: environment['TEMPORAL_NAMESPACE'] };
+    assert.deepEqual([again.exitCode, JSON.parse(again.stdout)], [0, { id: name, verdict }]);
     assert.match(again.stderr, /was submitted before with the same content/);
     const other = await run('submit', file, '--name', name, '--user', 'alice', '--', 'echo other');
     assert.deepEqual([other.exitCode, other.stdout], [4, '']);
@@ -74,6 +75,52 @@ describe('verbs against a real Temporal server without any worker', function () 
       ['queued'],
     );
   });
+
+  const NEAR_WORDS: Record<string, [near: string[], ours: string[]]> = {
+    ls: [
+      ['ls', '--user', 'alice', '-o', 'json'],
+      ['list', '--user', 'alice', '-o', 'json'],
+    ],
+    ps: [
+      ['ps', '--help'],
+      ['list', '--help'],
+    ],
+    queue: [
+      ['queue', '--help'],
+      ['list', '--help'],
+    ],
+    get: [
+      ['get', '--user', 'alice', '-o', 'json'],
+      ['list', '--user', 'alice', '-o', 'json'],
+    ],
+    'get jobs': [
+      ['get', 'jobs', '--help'],
+      ['list', '--help'],
+    ],
+    'get JOB': [
+      ['get', name, '--help'],
+      ['status', name, '--help'],
+    ],
+    'get job JOB': [
+      ['get', 'job', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    'describe JOB': [
+      ['describe', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    'describe job JOB': [
+      ['describe', 'job', 'no-such-job'],
+      ['status', 'no-such-job'],
+    ],
+    describe: [['describe'], ['status']],
+  };
+  for (const [word, [near, ours]] of Object.entries(NEAR_WORDS))
+    it(`${word} is ${ours[0]}`, async () => {
+      const [theirs, own] = await Promise.all([run(...near), run(...ours)]);
+      assert.deepEqual(theirs, own);
+      assert.doesNotMatch(theirs.stderr, /unknown command/);
+    });
 
   it('an unknown job is exit 3 for every verb that takes one', async () => {
     const verbs = [['status'], ['wait'], ['cancel'], ['logs', '--bucket', 'b']];

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type BadInput, GOOD, SUBMIT } from './bad-input.js';
 
 /** A good file, and wrong flags behind it. */
@@ -32,11 +33,68 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     [`jobctl submit: unknown option '--frobnicate'`, '  `jobctl submit --help` shows what there is'].join('\n'),
     '--frobnicate',
   ),
-  'no file': {
-    args: ['submit'],
-    wants: [`jobctl submit: missing required argument 'file'`, '  `jobctl submit --help` shows what there is'].join(
-      '\n',
-    ),
+  'neither a file nor --tpu': {
+    args: ['submit', '--spot', '--', 'python3', 'train.py'],
+    wants: [
+      'jobctl submit: neither a job file nor --tpu is given',
+      '  jobctl submit train.yaml, or jobctl submit --tpu v5litepod-16 -- python3 train.py',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+  },
+  '--tpu without a command': {
+    args: ['submit', '--tpu', 'v5litepod-16', '--zone', 'us-central1-a'],
+    wants: [
+      'jobctl submit: --tpu without a job file needs a command after --',
+      '  such as jobctl submit --tpu v5litepod-16 -- python3 train.py',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+  },
+  '--tpu of a type that is none, without a file': {
+    args: ['submit', '--tpu', 'v5litepod-17', '--zone', 'us-central1-a', '--', 'python3', 'train.py'],
+    wants: [
+      "--tpu: tpu.accelerator: 'v5litepod-17' is no Cloud TPU type",
+      '  the nearest are v5litepod-16 (4 hosts) and v5litepod-32 (8 hosts)',
+      '  allowed: v5litepod-1, v5litepod-4, v5litepod-8, v5litepod-16, v5litepod-32, v5litepod-64, v5litepod-128, v5litepod-256',
+    ].join('\n'),
+  },
+  '--pricing that is none': {
+    args: ['submit', '--tpu', 'v5litepod-16', '--pricing', 'spto', '--dry-run', '--', 'true'],
+    wants: [
+      "--pricing: tpu.pricing: 'spto' is not one of the allowed words",
+      '  did you mean spot?',
+      '  allowed: spot, ondemand, preemptible, reserved, any',
+    ].join('\n'),
+  },
+  '--spot beside --pricing': {
+    args: ['submit', '--tpu', 'v5litepod-16', '--spot', '--pricing', 'any', '--', 'true'],
+    wants: [
+      "jobctl submit: option '--spot' cannot be used with option '--pricing <pricing>'",
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
+  },
+  '--zone that is no zone, in the place of a list': {
+    text: 'tpu: {accelerator: v5litepod-16, zones: [us-central1-a]}\ncommand: {run: echo hi}\n',
+    args: [...SUBMIT, '--zone', 'us-east1'],
+    wants: [
+      "--zone: tpu.zones[0]: 'us-east1' is no zone",
+      '  us-east1 is a region: its zones end in a letter, such as us-east1-a',
+    ].join('\n'),
+  },
+  'a bundle that is not there, without a file': {
+    args: ['submit', '--tpu', 'v5litepod-16', '--bundle', 'nowhere', '--dry-run', '--', 'true'],
+    wants: [
+      "jobctl submit: bundle.dir: 'nowhere' does not exist",
+      `  looked for at ${join(process.cwd(), 'nowhere')}; a relative path starts at the current folder`,
+    ].join('\n'),
+  },
+  'a program in the place of the job file': {
+    args: ['submit', 'train.py', '--spot'],
+    wants: [
+      "jobctl submit: 'train.py' is a program, and a job file (YAML) is wanted",
+      '  without a job file: jobctl submit --tpu v5litepod-16 -- python3 train.py',
+      '  `jobctl init` writes a job file for the folder that it is run in',
+      '  `jobctl submit --help` shows what there is',
+    ].join('\n'),
   },
   'two files': WITH(
     [
@@ -60,6 +118,40 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   'nothing after --': WITH(
     ['jobctl submit: no command after --', `  such as -- python3 train.py, or -- 'cd src && make train'`].join('\n'),
     '--',
+  ),
+  "Bastion's quotes inside quotes": WITH(
+    [
+      "--: the word 'import jax; print(jax.devices())' still has its single quotes after your shell has read it",
+      '  jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
+      "  without them: jobctl submit DIR/job.yaml -- python3 -c 'import jax; print(jax.devices())'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    'python3',
+    '-c',
+    "'import jax; print(jax.devices())'",
+  ),
+  "Bastion's quotes around quotes": WITH(
+    [
+      "--: the word 'print('\\''hi'\\'')' still has its single quotes after your shell has read it",
+      '  jobctl quotes each word itself, so the program would get the quotes too: Python takes that for a string and does nothing',
+      "  without them: jobctl submit DIR/job.yaml -- python3 -c 'print('\\''hi'\\'')'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    'python3',
+    '-c',
+    "'print('\\''hi'\\'')'",
+  ),
+  'a whole command in quotes inside quotes': WITH(
+    [
+      "--: the word 'python3 train.py --lr 3' still has its single quotes after your shell has read it",
+      '  the hosts would look for a command of that name, blanks included',
+      "  without them: jobctl submit DIR/job.yaml -- 'python3 train.py --lr 3'",
+      '  --literal-quotes passes the quotes on, if that is what you want',
+    ].join('\n'),
+    '--',
+    "'python3 train.py --lr 3'",
   ),
   'words after -- of another verb': {
     args: ['list', '--', 'x'],

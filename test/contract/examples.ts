@@ -86,7 +86,7 @@ export const EXAMPLES = {
     spec: {
       name: 'v5litepod-8',
       pool: 'default',
-      priority: 5,
+      priority: 3,
       slices: 1,
       env: {},
       tpu: {

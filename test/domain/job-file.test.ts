@@ -125,7 +125,7 @@ describe('job file: defaults', () => {
     assert.deepEqual(specOf(`${TPU}command: {run: hostname}\n`), {
       name: 'v5litepod-16',
       pool: 'default',
-      priority: 5,
+      priority: 3,
       slices: 1,
       env: {},
       tpu: {

@@ -22,7 +22,7 @@ describe('what a job asks of its pool', () => {
   });
   it('has its zones in order, its units and the time of its submit', () => {
     const { zones, units, submittedAt, priority } = demanded(specOf());
-    assert.deepEqual([zones, units, submittedAt, priority], [['us-west4-a', 'us-central1-a'], { v5litepod: 16 }, 7, 5]);
+    assert.deepEqual([zones, units, submittedAt, priority], [['us-west4-a', 'us-central1-a'], { v5litepod: 16 }, 7, 3]);
   });
 });
 

@@ -3,8 +3,8 @@ import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
+import { shellQuote } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
-import type { Submitted } from '../../submissions.js';
 import { farBuckets } from '../bucket-regions.js';
 import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
@@ -14,14 +14,15 @@ import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
-import { readJobFile, tellWarnings } from '../job-file.js';
+import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings } from '../job-file.js';
 import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
-import { jobHeader, nextCommands } from '../render/job-header.js';
 import { TransferLine } from '../render/transfer-line.js';
-import type { Screen } from '../watch/screen.js';
+import { announce, answer, both, follow, header, printJson } from '../submitting/after-submit.js';
+import { refuseQuotedWords } from '../submitting/quoted-words.js';
+import { watchEnd } from '../watch/interruptions.js';
 
 export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
@@ -32,30 +33,90 @@ export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly user?: string;
   readonly priority?: number;
   readonly bundle?: string;
+  /** False: `--no-verdict`. */
+  readonly verdict?: boolean;
+  readonly literalQuotes?: true;
+  readonly tpu?: string;
+  readonly zone?: string;
+  readonly slices?: number;
+  readonly pricing?: string;
+  readonly spot?: true;
+  readonly dryRun?: true;
 }
 
+/** @param file absent: `--tpu` and `command` are the job */
 export async function submit(
-  file: string,
+  file: string | undefined,
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<number> {
-  const { name, set = [], project, user, priority } = flags;
-  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
+  const { name, set = [] } = flags;
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
-  const job = await readJobFile(file, { set, overrides: { project, user, priority, bundle, command } });
-  tellWarnings(file, job.warnings);
+  refuseNoJob(file, flags, command);
+  if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
+  const job = await readJob(file, flags, command);
+  const named = file ?? BY_FLAGS;
+  tellWarnings(named, job.warnings);
+  if (flags.dryRun === true) {
+    process.stdout.write(flags.output === 'json' ? `${JSON.stringify(job.raw, null, 2)}\n` : jobFileText(job.raw));
+    return ExitCode.Done;
+  }
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
   // Beside all that follows.
   const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
-  const keys = await checkJobKeys({ file, set, source: job.source }, job.spec, context);
-  tellWarnings(file, keys.warnings);
+  const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
+  tellWarnings(named, keys.warnings);
   const store = await storeForFiles(job.files, context);
   const uploading = new TransferLine('uploading');
-  const wish = { ...job, ...keys, file, farAway, uploading };
+  const wish = { ...job, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
   return withClient(context, (client) => submitTo(client, context, wish, flags), means);
+}
+
+/** A file with what the flags say over it, or the flags alone. */
+function readJob(
+  file: string | undefined,
+  flags: SubmitFlags,
+  command: readonly string[] | undefined,
+): Promise<GoodJob> {
+  const { set = [], project, user, priority, slices, tpu: accelerator, zone, dryRun: isDry } = flags;
+  const pricing = flags.spot === true ? 'spot' : flags.pricing;
+  const known = { project, user, priority, slices, accelerator, zone, pricing, command };
+  const dry = isDry === undefined ? {} : { isDry };
+  if (file === undefined)
+    return readJobFlags({ set, overrides: { ...known, bundle: flags.bundle, isLiteral: true }, ...dry });
+  const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
+  return readJobFile(file, { set, overrides: { ...known, bundle }, ...dry });
+}
+
+/** @throws CliError where it is not said what is to run, or on what */
+function refuseNoJob(file: string | undefined, { tpu }: SubmitFlags, command: readonly string[] | undefined): void {
+  const help = '`jobctl submit --help` shows what there is';
+  const example = 'jobctl submit --tpu v5litepod-16 -- python3 train.py';
+  if (file !== undefined && /\.(py|sh)$/.test(file))
+    throw new CliError(
+      ExitCode.Usage,
+      `jobctl submit: ${showValue(file)} is a program, and a job file (YAML) is wanted`,
+      `without a job file: jobctl submit --tpu v5litepod-16 -- ${file.endsWith('.sh') ? 'bash' : 'python3'} ${shellQuote(file)}`,
+      '`jobctl init` writes a job file for the folder that it is run in',
+      help,
+    );
+  if (file === undefined && tpu === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: neither a job file nor --tpu is given',
+      `jobctl submit train.yaml, or ${example}`,
+      help,
+    );
+  if (file === undefined && command === undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --tpu without a job file needs a command after --',
+      `such as ${example}`,
+      help,
+    );
 }
 
 /** A local stack on real Cloud TPU says so, as `dev up` does: somebody may take it for the rehearsal. */
@@ -81,7 +142,7 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
 }
 
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
-  const { name, output, wait } = flags;
+  const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
       job: job.raw,
@@ -97,58 +158,19 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
   removeScratchFolder();
   tellWarnings(job.file, await job.farAway);
   const submitted = { ...submission, isPricingSaid: !job.leftToPool.includes('pricing') };
-  if (output === 'json') process.stdout.write(`${JSON.stringify({ id: submitted.id })}\n`);
-  if (wait !== true) {
-    announce(submitted, context, output === 'json');
+  const isJson = output === 'json';
+  if (wait !== true && !verdict) {
+    if (isJson) printJson({ id: submitted.id });
+    announce(submitted, context, isJson);
     return ExitCode.Done;
   }
   const { openScreen } = await import('../watch/screen.js');
-  const screen = openScreen(output === 'json');
-  for (const line of header(submitted, context)) screen.line({ live: line, plain: line });
-  return follow(client, context, submitted.id, screen, output === 'json');
-}
-
-async function follow(
-  client: JobClient,
-  context: CliContext,
-  id: string,
-  screen: Screen,
-  isJson: boolean,
-): Promise<number> {
-  const [{ followToEnd }, { watchEnd }] = await Promise.all([
-    import('../watch/follow-to-end.js'),
-    import('../watch/interruptions.js'),
-  ]);
-  const { exitCode, row } = await followToEnd({
-    client,
-    context,
-    id,
-    screen,
-    withLogs: true,
-    signal: watchEnd(),
-  });
-  if (isJson && row)
-    process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome })}\n`);
-  return exitCode;
-}
-
-interface Announced extends Submitted {
-  /** False: the file leaves its pricing to the pool. */
-  readonly isPricingSaid: boolean;
-}
-
-/** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
-function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
-  const lines = header(submitted, context);
-  if (process.stdout.isTTY && !isJson) {
-    process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
-    return;
+  const screen = openScreen(isJson);
+  const question = { client, context, id: submitted.id, screen, signal: watchEnd() };
+  if (wait === true) {
+    if (isJson) printJson({ id: submitted.id });
+    for (const line of header(submitted, context)) screen.line(both(line));
+    return follow(question, isJson, verdict);
   }
-  process.stderr.write(`${lines.join('\n')}\n`);
-  if (!isJson) process.stdout.write(`${submitted.id}\n`);
-}
-
-function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
-  const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  return [jobHeader(id, spec, label, isPricingSaid), ...again];
+  return answer(question, submitted, { isJson, isNamed: name !== undefined });
 }

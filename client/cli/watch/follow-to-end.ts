@@ -3,6 +3,8 @@ import { type JobRow, resultOf } from '../../job-rows.js';
 import type { CliContext } from '../context.js';
 import { openReader } from '../connect.js';
 import { ExitCode } from '../exit-codes.js';
+import { CliError } from '../cli-error.js';
+import { refusalLines } from '../render/first-verdict.js';
 import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
 import { prefixedSink } from './host-lines.js';
@@ -40,13 +42,20 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
   if (row === undefined) options.onAbort?.();
   if (row === undefined) return { exitCode: interrupted(id, screen) };
   // A refused or terminated job has no outcome. `client.wait` throws the reason.
-  if (row.outcome === undefined) await client.wait(id);
+  if (row.outcome === undefined) await client.wait(id).catch(throwRefusal(id));
   for (const line of summaryLines(row, context.store?.bucket, screen.look)) screen.line(both(line));
   return { exitCode: exitCodeOf(row), row };
 }
 
+/** A job that was never accepted: 4, as any other refusal. */
+const throwRefusal =
+  (id: string) =>
+  (error: Error): never => {
+    throw error.name === 'JobInvalid' ? new CliError(ExitCode.Refused, ...refusalLines(id, error.message)) : error;
+  };
+
 /** Writes to stderr, because stdout may be a pipe that expects only the job's lines. */
-function interrupted(id: string, screen: Screen): number {
+export function interrupted(id: string, screen: Screen): number {
   screen.current(undefined);
   process.stderr.write(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
   return ExitCode.Interrupted;

@@ -1,0 +1,70 @@
+import type { Command, Option } from 'commander';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../connect.js';
+import { resolveContext } from '../context.js';
+
+/** Somebody has pressed a key and waits. */
+const JOBS_WITHIN_MS = 2_000;
+const MOST_JOBS = 200;
+
+/**
+ * What may stand in the place of the last of `words`, which may be empty; nothing where files may. Never throws, and says
+ * nothing: a shell shows what is printed in the middle of a line that is being typed.
+ * @param words of the command line, without `jobctl`
+ */
+export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {
+  const before = words.slice(0, -1);
+  const current = words.at(-1) ?? '';
+  if (before.includes('--')) return [];
+  const { command, positionals } = walk(program, before);
+  const all = await inPlace(command, positionals, before.at(-1), current);
+  return all.filter((word) => word.startsWith(current));
+}
+
+async function inPlace(
+  command: Command,
+  positionals: number,
+  last: string | undefined,
+  current: string,
+): Promise<readonly string[]> {
+  const option = last?.startsWith('-') === true ? optionOf(command, last) : undefined;
+  if (option !== undefined && takesValue(option)) return option.argChoices ?? [];
+  if (current.startsWith('-')) return [...command.options.flatMap(({ long }) => long ?? []), '--help'];
+  if (command.commands.length > 0) return positionals === 0 ? command.commands.map((each) => each.name()) : [];
+  return command.registeredArguments[positionals]?.name() === 'job' ? jobIds() : [];
+}
+
+/** The command that is meant, and how many of its arguments are there. */
+function walk(program: Command, words: readonly string[]): { readonly command: Command; readonly positionals: number } {
+  let command = program;
+  let positionals = 0;
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] ?? '';
+    if (word.startsWith('-')) {
+      const option = optionOf(command, word);
+      if (option !== undefined && takesValue(option)) index++;
+      continue;
+    }
+    const verb = command.commands.find((each) => each.name() === word);
+    if (verb === undefined) positionals++;
+    else command = verb;
+  }
+  return { command, positionals };
+}
+
+const optionOf = (command: Command, word: string): Option | undefined =>
+  command.options.find(({ short, long }) => word === short || word === long);
+const takesValue = ({ required, optional }: Option): boolean => required || optional;
+
+/** Jobs that are open come first. Nothing if no server answers in time. */
+async function jobIds(): Promise<readonly string[]> {
+  // Loaded first: the time is the server's.
+  const loading = [import('../../job-client.js'), import('@temporalio/client'), import('@temporalio/envconfig')];
+  await Promise.all(loading);
+  const late = sleep(JOBS_WITHIN_MS, []);
+  const listed = async (): Promise<readonly string[]> => {
+    const page = await withClient(resolveContext({}), (client) => client.list({ limit: MOST_JOBS }));
+    return page.rows.map(({ id }) => id);
+  };
+  return Promise.race([late, listed().catch(() => [])]);
+}

@@ -1,0 +1,29 @@
+/** The verb that a shell calls with the words before the cursor. It is not for people, so `--help` does not show it. */
+export const COMPLETE_VERB = '__complete';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** What each shell reads. Without a candidate they complete file names, except zsh, which is told to. */
+export const COMPLETION_SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `_jobctl() {
+  local IFS=$'\\n'
+  COMPREPLY=($(jobctl ${COMPLETE_VERB} "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _jobctl jobctl
+`,
+  zsh: `#compdef jobctl
+_jobctl() {
+  local -a found
+  found=("\${(@f)$(jobctl ${COMPLETE_VERB} "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[*]}" ]]; then compadd -a found; else _files; fi
+}
+compdef _jobctl jobctl
+`,
+  fish: `function __jobctl_complete
+    set -l words (commandline -opc) (commandline -ct)
+    jobctl ${COMPLETE_VERB} $words[2..-1] 2>/dev/null
+end
+complete -c jobctl -a '(__jobctl_complete)'
+`,
+};

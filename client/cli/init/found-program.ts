@@ -1,0 +1,78 @@
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+
+/** What a folder has that a job file can be made of. Names are those of files in the folder itself. */
+export interface FoundProgram {
+  /** The Python file to run; absent: none was found, or several that may be meant. */
+  readonly program?: string;
+  /** Files that may be meant, where it is not known which. */
+  readonly candidates: readonly string[];
+  readonly environment?: FoundEnvironment;
+  readonly hasDockerfile: boolean;
+}
+
+export type FoundEnvironment =
+  | { readonly kind: 'requirements'; readonly file: string }
+  | { readonly kind: 'conda'; readonly file: string }
+  /** A pyproject.toml: the folder itself is installed. */
+  | { readonly kind: 'package'; readonly file: string };
+
+/** `if __name__ == '__main__'` at the start of a line. */
+const IS_PROGRAM = /^if\s+__name__\s*==\s*['"]__main__['"]/m;
+/** Larger files are data, or written by no person. */
+const MAX_BYTES = 1_000_000;
+
+/** @throws CliError where the folder cannot be read */
+export function findProgram(folder: string): FoundProgram {
+  const files = filesOf(folder);
+  const python = files.filter((name) => name.endsWith('.py') && !/^(setup|conftest|test_.*|.*_test)\.py$/.test(name));
+  const programs = python.filter((name) => IS_PROGRAM.test(textOf(join(folder, name))));
+  const candidates = programs.length > 0 ? programs : python;
+  const program = python.includes('train.py') ? 'train.py' : candidates.length === 1 ? candidates[0] : undefined;
+  const environment = environmentOf(files);
+  return {
+    ...(program === undefined ? {} : { program }),
+    candidates: program === undefined ? candidates : [],
+    ...(environment === undefined ? {} : { environment }),
+    hasDockerfile: files.includes('Dockerfile'),
+  };
+}
+
+function filesOf(folder: string): readonly string[] {
+  try {
+    const entries: readonly Dirent[] = readdirSync(folder, { withFileTypes: true });
+    const isFile = (entry: Dirent): boolean =>
+      entry.isFile() ||
+      (entry.isSymbolicLink() && statSync(join(folder, entry.name), { throwIfNoEntry: false })?.isFile() === true);
+    return entries
+      .filter(isFile)
+      .map(({ name }) => name)
+      .toSorted();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : code === 'ENOTDIR' ? 'is no folder' : 'cannot be read';
+    throw new CliError(ExitCode.Usage, `${folder}: ${why}`, 'jobctl init takes a folder, the current one without it');
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return statSync(path).size > MAX_BYTES ? '' : readFileSync(path, 'utf8');
+  } catch {
+    // One that cannot be read is none that can be run.
+    return '';
+  }
+}
+
+/** What says most exactly what is installed comes first. */
+function environmentOf(files: readonly string[]): FoundEnvironment | undefined {
+  const known: readonly FoundEnvironment[] = [
+    { kind: 'requirements', file: 'requirements.txt' },
+    { kind: 'conda', file: 'environment.yml' },
+    { kind: 'conda', file: 'environment.yaml' },
+    { kind: 'package', file: 'pyproject.toml' },
+  ];
+  return known.find(({ file }) => files.includes(file));
+}

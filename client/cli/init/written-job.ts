@@ -1,0 +1,85 @@
+import { type Generation, GENERATION_FACTS } from '../../../domain/accelerators.js';
+import { stringify } from 'yaml';
+import type { FoundProgram } from './found-program.js';
+
+/** What `jobctl init` asks for. */
+export interface Answers {
+  readonly run: string;
+  readonly tpu: string;
+  readonly zone: string;
+}
+
+/** One host, so that a program that knows nothing of other hosts runs once. */
+export const DEFAULT_TPU = 'v5litepod-8';
+
+/** A zone that has the generation (cloud.google.com/tpu/docs/regions-zones, 2026-11). */
+const ZONES: Readonly<Record<Generation, string>> = {
+  v2: 'us-central1-b',
+  v3: 'europe-west4-a',
+  v4: 'us-central2-b',
+  v5litepod: 'us-central1-a',
+  v5p: 'us-east5-a',
+  v6e: 'us-east5-b',
+};
+
+/** Of a type that is wrong any: what is wrong with it is said by the check of the file. */
+export function defaultZone(tpu: string): string {
+  const generation = (Object.keys(GENERATION_FACTS) as Generation[]).find((name) => tpu.startsWith(`${name}-`));
+  return ZONES[generation ?? 'v5litepod'];
+}
+
+/**
+ * The job file, with comments. It names no setup.modules: the sections say what is set up.
+ * @param name of the job, a valid one
+ */
+export function writtenJob(name: string, { run, tpu, zone }: Answers, found: FoundProgram): string {
+  const { section, install } = environmentOf(name, found);
+  return [
+    '# Written by `jobctl init`. Check a change with `jobctl validate job.yaml`; docs/job-file.md has every key.',
+    `name: ${scalar(name)} # job ids are made from it: ${name}-7f3k`,
+    '',
+    'tpu:',
+    `  accelerator: ${scalar(tpu)}`,
+    `  zone: ${scalar(zone)}`,
+    '  pricing: spot # the least expensive; a preempted job gets another slice and starts again. ondemand is not preempted',
+    '',
+    '# This folder goes to every host, without what .gitignore leaves out, and the command starts in it.',
+    'bundle:',
+    '  dir: .',
+    ...(install === undefined ? [] : [`  install: ${install}`]),
+    '',
+    ...(section === undefined ? [] : [...section, '']),
+    'env:',
+    '  PYTHONUNBUFFERED: "1" # what is printed is seen at once',
+    '',
+    ...(found.hasDockerfile
+      ? ['# jobctl builds no images. Push the one of your Dockerfile, and name it: docker: {image: ..}', '']
+      : []),
+    '# Runs on every host of the slice. JOBCTL_HOST_INDEX and JOBCTL_NUM_HOSTS tell them apart.',
+    'command:',
+    `  run: ${scalar(run)}`,
+    '',
+  ].join('\n');
+}
+
+/** The section of the environment, and what is installed from the bundle. */
+function environmentOf(
+  name: string,
+  { environment }: FoundProgram,
+): { readonly section?: readonly string[]; readonly install?: string } {
+  const named = `  name: ${scalar(name)}`;
+  switch (environment?.kind) {
+    case undefined:
+      return {};
+    case 'requirements':
+      return { section: ['venv:', named, `  requirements_file: ${environment.file}`] };
+    case 'conda':
+      return { section: ['conda:', named, `  config_file: ${environment.file}`] };
+    case 'package':
+      return { section: ['venv:', named], install: `pip install -e . # ${environment.file}` };
+  }
+}
+
+/** As one value of a line, quoted where YAML would read it otherwise. */
+const scalar = (text: string): string =>
+  text.includes('\n') ? JSON.stringify(text) : stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();

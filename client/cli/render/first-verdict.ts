@@ -1,0 +1,59 @@
+import { ordinal } from '../../../quota/explanation/explain-words.js';
+import type { FirstVerdict } from '../submitting/first-verdict.js';
+import { oneLine } from './columns.js';
+import { formatDuration } from './quantities.js';
+
+/** While it is waited for. */
+export const VERDICT_IS_WAITED_FOR = 'waiting for the first answer of its pool ..';
+
+/** What `submit` says of a job that it has handed over: a line, and indented what to do. Nothing of one that was refused. */
+export function verdictLines(id: string, verdict: FirstVerdict, now: number): readonly string[] {
+  switch (verdict.kind) {
+    case 'granted':
+    case 'ended': {
+      const { phase, why } = verdict;
+      return [why === undefined ? phase : `${phase}: ${oneLine(why)}`];
+    }
+    case 'queued':
+      return queuedLines(id, verdict);
+    case 'no-worker': {
+      const { taskQueue, namespace, lastAt } = verdict;
+      const last = lastAt === undefined ? '' : `; it was polled last ${formatDuration(now - lastAt)} ago`;
+      return [
+        `queued: no worker polls task queue '${taskQueue}' of namespace '${namespace}'${last}`,
+        '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
+        '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
+      ];
+    }
+    case 'unknown': {
+      const { waitedMs, why } = verdict;
+      return [
+        `not known yet: no worker has answered for it within ${formatDuration(waitedMs)}${why === undefined ? '' : ` (${oneLine(why)})`}`,
+        `  the job is kept; \`jobctl status ${id}\` tells when one has`,
+      ];
+    }
+    case 'refused':
+      return [];
+  }
+}
+
+function queuedLines(id: string, { why, position, of }: Extract<FirstVerdict, { kind: 'queued' }>): readonly string[] {
+  if (position === undefined || of === undefined)
+    return [`queued: ${oneLine(why)}`, `  its place in line is not known yet; \`jobctl why ${id}\` tells it`];
+  return [
+    `queued, ${ordinal(position)} of ${of} in line: ${oneLine(why)}`,
+    `  \`jobctl why ${id}\` tells every reason, and what would help`,
+  ];
+}
+
+/** The error of a job that was refused: what, why, and what to do. */
+export function refusalLines(id: string, message: string, isNamed = false): readonly [string, ...string[]] {
+  const [first = '', ...more] = message.trimEnd().split('\n');
+  const again = isNamed ? 'under another --name, since this one is taken' : 'when that is mended';
+  return [
+    `${id} was refused: ${first}`,
+    // Continuation lines are indented already.
+    ...more.map((line) => line.replace(/^ {2}/, '')),
+    `it has ended as failed, and nothing of it runs; submit again ${again}`,
+  ];
+}

@@ -1,0 +1,91 @@
+import type { Submitted } from '../../submissions.js';
+import type { JobClient } from '../../job-client.js';
+import { CliError } from '../cli-error.js';
+import type { CliContext } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import { jobHeader, nextCommands } from '../render/job-header.js';
+import type { ProgressLine } from '../render/progress.js';
+import type { Screen } from '../watch/screen.js';
+import type { VerdictQuestion } from './first-verdict.js';
+
+/** A job that was handed over, and where it is told. */
+export type Watched = VerdictQuestion & { readonly client: JobClient; readonly screen: Screen };
+
+interface AnswerForm {
+  readonly isJson: boolean;
+  /** `--name` was given. */
+  readonly isNamed: boolean;
+}
+
+/** The first verdict on a job that nobody follows. @throws CliError if it was refused */
+export async function answer(
+  question: Watched,
+  submitted: Announced,
+  { isJson, isNamed }: AnswerForm,
+): Promise<number> {
+  const { id, context, screen } = question;
+  const isPiped = !process.stdout.isTTY;
+  // The id is out before anything is waited for: a script that is interrupted then has it.
+  if (isPiped && !isJson) process.stdout.write(`${id}\n`);
+  for (const line of header(submitted, context)) screen.line(both(line));
+  const [{ firstVerdict }, words] = await Promise.all([
+    import('./first-verdict.js'),
+    import('../render/first-verdict.js'),
+  ]);
+  screen.line({ plain: words.VERDICT_IS_WAITED_FOR });
+  screen.current(words.VERDICT_IS_WAITED_FOR);
+  const verdict = await firstVerdict(question).finally(() => screen.current(undefined));
+  if (verdict === undefined) return (await import('../watch/follow-to-end.js')).interrupted(id, screen);
+  if (isJson) printJson({ id, verdict });
+  if (verdict.kind === 'refused')
+    throw new CliError(ExitCode.Refused, ...words.refusalLines(id, verdict.message, isNamed));
+  for (const line of words.verdictLines(id, verdict, Date.now())) screen.line(both(line));
+  if (!isPiped && !isJson) process.stdout.write(`${nextCommands(id).join('\n')}\n`);
+  return ExitCode.Done;
+}
+
+/** Follows it to its end. @returns the job's exit code */
+export async function follow(question: Watched, isJson: boolean, withVerdict: boolean): Promise<number> {
+  const { followToEnd } = await import('../watch/follow-to-end.js');
+  const over = new AbortController();
+  question.signal.addEventListener('abort', () => over.abort());
+  if (withVerdict) void tellVerdict({ ...question, signal: over.signal });
+  const { exitCode, row } = await followToEnd({ ...question, withLogs: true }).finally(() => over.abort());
+  if (isJson && row) printJson({ id: question.id, phase: row.phase, exitCode, outcome: row.outcome });
+  return exitCode;
+}
+
+/** What phases alone do not tell of a job that is followed: its place in line, and that nobody works. */
+async function tellVerdict(question: Watched): Promise<void> {
+  const { firstVerdict } = await import('./first-verdict.js');
+  // Whatever goes wrong, the following meets it too.
+  const verdict = await firstVerdict(question).catch(() => undefined);
+  if (verdict === undefined || verdict.kind === 'granted' || verdict.kind === 'ended' || question.signal.aborted)
+    return;
+  const { verdictLines } = await import('../render/first-verdict.js');
+  for (const line of verdictLines(question.id, verdict, Date.now())) question.screen.line(both(line));
+}
+
+export const both = (line: string): ProgressLine => ({ live: line, plain: line });
+export const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+
+export interface Announced extends Submitted {
+  /** False: the file leaves its pricing to the pool. */
+  readonly isPricingSaid: boolean;
+}
+
+/** On a terminal the header and what comes next; in a pipe the id alone on stdout, the rest on stderr. */
+export function announce(submitted: Announced, context: CliContext, isJson: boolean): void {
+  const lines = header(submitted, context);
+  if (process.stdout.isTTY && !isJson) {
+    process.stdout.write(`${[...lines, ...nextCommands(submitted.id)].join('\n')}\n`);
+    return;
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+  if (!isJson) process.stdout.write(`${submitted.id}\n`);
+}
+
+export function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
+  const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
+  return [jobHeader(id, spec, label, isPricingSaid), ...again];
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { programArguments } from '../built.js';
+import { eventually } from '../cloud/eventually.js';
+import { shellWords } from '../../domain/shell-quote.js';
+import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
+import { jobctl } from './command-line.js';
+
+describe('completion in a real bash', function () {
+  this.timeout(60_000);
+  const name = `typed-${process.pid}`;
+  let folder: string;
+  let temporal: Record<string, string>;
+
+  before(async function () {
+    this.timeout(TEMPORAL_START_MS);
+    folder = mkdtempSync(join(tmpdir(), 'completion-'));
+    const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
+    writeFileSync(join(folder, 'jobctl'), `#!/bin/sh\nexec ${program} "$@"\n`);
+    chmodSync(join(folder, 'jobctl'), 0o755);
+    const { address, namespace } = await testServer();
+    temporal = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, JOBCTL_TASK_QUEUE: name };
+    const job = ['submit', '--tpu', 'v5litepod-8', '--zone', 'us-central1-a', '--name', name, '--no-verdict'];
+    const submitted = await jobctl([...job, '--', 'echo', 'hi'], { ...temporal, HOME: folder });
+    assert.equal(submitted.exitCode, 0, submitted.stderr);
+  });
+  after(async () => {
+    await jobctl(['cancel', name], temporal);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What bash offers when Tab is pressed behind the last of these words. */
+  async function offered(words: readonly string[], env: Record<string, string> = {}): Promise<readonly string[]> {
+    const script = [
+      'source <(jobctl completion bash)',
+      `COMP_WORDS=(${shellWords(['jobctl', ...words])})`,
+      `COMP_CWORD=${words.length}`,
+      '_jobctl',
+      'printf "%s\\n" "${COMPREPLY[@]}"',
+    ].join('\n');
+    const own = { PATH: `${folder}:${process.env['PATH']}`, HOME: folder, JOBCTL_HOME: '/nonexistent/jobctl', ...env };
+    const { stdout, stderr } = await promisify(execFile)('bash', ['--noprofile', '--norc', '-c', script], { env: own });
+    assert.equal(stderr, '');
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
+  const cases: Record<string, { words: string[]; want: string[] }> = {
+    'a verb': { words: ['sta'], want: ['status'] },
+    'verbs of a verb': { words: ['quota', 'fr'], want: ['freeze'] },
+    'a flag': { words: ['list', '--ph'], want: ['--phase'] },
+    'a flag behind a flag with a value': { words: ['list', '--user', 'alice', '--proj'], want: ['--project'] },
+    'values of a flag': { words: ['list', '--phase', 'r'], want: ['running', 'released'] },
+    'a flag of a near word': { words: ['ls', '--ph'], want: ['--phase'] },
+    'nothing where any value may stand': { words: ['list', '--user', ''], want: [] },
+    'nothing where a file may stand': { words: ['submit', ''], want: [] },
+    'nothing behind --': { words: ['exec', 'x', '--', 'sta'], want: [] },
+    'nothing of what is no verb': { words: ['frobnicate', 'x', ''], want: [] },
+  };
+  for (const [what, { words, want }] of Object.entries(cases))
+    it(what, async () => assert.deepEqual(await offered(words), want));
+
+  it('ids of jobs, where an id is wanted', async () => {
+    // A list is made from the server's index, which is a moment behind.
+    await eventually(
+      `${name} is offered`,
+      () => offered(['status', 'typed-'], temporal),
+      (ids) => ids.includes(name),
+    );
+    assert.deepEqual(await offered(['status', name, 'typed-'], temporal), [], 'it takes one');
+  });
+
+  it('no ids, no word and no long wait where a server does not answer', async () => {
+    const silent: Server = createServer(() => undefined);
+    await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
+    const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const began = Date.now();
+    const ids = await offered(['status', ''], { TEMPORAL_ADDRESS: address });
+    silent.close();
+    assert.deepEqual(ids, []);
+    // A verb gives a server ten seconds.
+    assert.ok(Date.now() - began < 9_000, `${Date.now() - began} ms`);
+  });
+
+  it('a script for zsh and one for fish, and no other', async () => {
+    for (const shell of ['zsh', 'fish']) {
+      const { exitCode, stdout } = await jobctl(['completion', shell]);
+      assert.equal(exitCode, 0);
+      assert.match(stdout, /jobctl __complete /);
+    }
+    const { exitCode, stderr } = await jobctl(['completion', 'tcsh']);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, /argument 'shell'\n {2}allowed choices are bash, zsh, fish\n/);
+  });
+});
