@@ -1,4 +1,11 @@
-import { allHandlersFinished, condition, continueAsNew, log, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  log,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { PoolFacts } from '../contract/quota-activities.js';
 import { leaseMessageForm } from '../contract/quota-forms.js';
 import { leaseMessagesSignal, type QuotaInput, wakeSignal } from '../contract/quota.js';
@@ -21,6 +28,11 @@ import { handleUpdates } from './quota/updates.js';
  * before it has read what is open (`Rebuild`).
  */
 export async function quota(input: QuotaInput): Promise<void> {
+  // A cancel, one click in the Web UI, would cost the pool its memory, and be answered by nobody: whoever means it terminates.
+  await CancellationScope.nonCancellable(() => run(input));
+}
+
+async function run(input: QuotaInput): Promise<void> {
   const { pool, carry } = inputOf(input);
   const restored = carry && (await restoreState(pool, carry.state));
   const records = new PoolRecords(pool, { ...(restored ?? emptyCarry(Date.now())), ...carry?.settings }, Date.now());

@@ -194,6 +194,20 @@ describe('workflows that are terminated, reset or continued as new', function ()
     await full.nothingIsLeft();
   });
 
+  it('a quota workflow does not end by a cancel: it keeps its leases, and grants on', async () => {
+    const holder = await full.running();
+    const epoch = (await poolState(full.stack.client, POOL))?.epoch;
+    const handle = full.stack.client.workflow.getHandle(`quota/${POOL}`);
+    await handle.cancel();
+    const waiter = await full.submit('true');
+    await until('it waits', () => full.isWaiting(waiter));
+    await full.stack.jobs.cancel(holder);
+    assert.equal((await full.stack.jobs.wait(waiter)).result, 'succeeded', full.stack.tail());
+    assert.equal((await handle.describe()).status.name, 'RUNNING');
+    assert.equal((await poolState(full.stack.client, POOL))?.epoch, epoch, 'and never lost its memory');
+    await full.nothingIsLeft();
+  });
+
   it('a terminated quota workflow is rebuilt: nothing is granted twice, and the waiting job gets its turn', async () => {
     const holder = await full.running();
     const waiter = await full.submit('true');
