@@ -132,10 +132,17 @@ export class PrivateStack {
     writeFileSync(join(this.directory, 'quota.toml'), text);
   }
 
-  /** Whatever is down comes up, in order. */
+  /** Whatever is down comes up, in order, also what goes down meanwhile. */
   async allUp(): Promise<void> {
-    for (const part of this.parts) part.spawn();
-    await allReady(this.parts);
+    for (const part of this.parts)
+      await until(
+        `the ${part.name} is up`,
+        () => {
+          part.spawn();
+          return part.isReady();
+        },
+        READY_MS,
+      );
   }
 
   /** @param keep the folder, for whoever looks at a failure */

@@ -18,35 +18,34 @@ export const SECOND_DEEDS: Readonly<Record<string, DeedDo>> = {
     const isThere = async (): Promise<boolean> =>
       (await stage.theirNodes()).length > 0 || (await stage.open('job', second.client)).length === 0;
     await until('the second installation has a slice', isThere, settleMs(stage.tier) / 2);
-    sweepBoth(stage);
-    stage.endAfter(2 * lasting(stage, draws), async () => sweepBoth(stage));
+    await sweepBoth(stage);
+    stage.endAfter(2 * lasting(stage, draws), () => sweepBoth(stage));
     return true;
   },
 };
 
 export const needsSecondInstallation = (kinds: readonly string[]): boolean => kinds.includes(BESIDE);
 
-/** Nothing waits for them: the cloud may be down. */
-function sweepBoth(stage: Stage): void {
+/** Nothing waits for them: the cloud may be down. What they found is told at the end. */
+async function sweepBoth(stage: Stage): Promise<void> {
   const { client, second } = stage.stack;
-  void sweep(stage, client, 'first');
-  if (second !== undefined) void sweep(stage, second.client, 'second');
+  stage.note('fault', 'the janitors of both installations sweep');
+  await sweep(stage, client, 'first');
+  if (second !== undefined) await sweep(stage, second.client, 'second');
 }
 
 async function sweep(stage: Stage, client: Client, whose: 'first' | 'second'): Promise<void> {
-  try {
-    const { resources, reclaimed, unknown } = await client.workflow.execute<() => Promise<JanitorReport>>(
-      WorkflowType.Janitor,
-      {
-        workflowId: `janitor-chaos-${Date.now()}`,
-        taskQueue: stage.stack.taskQueue,
-        args: [{ v: 1 }] as never,
-        workflowRunTimeout: settleMs(stage.tier),
-      },
-    );
-    const found = `finds ${resources} slices of its own, takes back ${reclaimed.join(', ') || 'none'}, does not know ${unknown.join(', ') || 'none'}`;
-    stage.note('fault', `the janitor of the ${whose} installation ${found}`);
-  } catch (error) {
-    stage.note('note', `the janitor of the ${whose} installation: ${String(error)}`);
-  }
+  const handle = await client.workflow.start<() => Promise<JanitorReport>>(WorkflowType.Janitor, {
+    workflowId: `janitor-chaos-${Date.now()}`,
+    taskQueue: stage.stack.taskQueue,
+    args: [{ v: 1 }] as never,
+  });
+  stage.atEnd(async () => {
+    const { status } = await handle.describe();
+    const text = status.name === 'COMPLETED' ? found(await handle.result()) : `is ${status.name}`;
+    stage.note('note', `the janitor of the ${whose} installation, ${handle.workflowId}, ${text}`);
+  });
 }
+
+const found = ({ resources, reclaimed, unknown }: JanitorReport): string =>
+  `found ${resources} slices of its own, took back ${reclaimed.join(', ') || 'none'}, did not know ${unknown.join(', ') || 'none'}`;

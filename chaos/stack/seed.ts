@@ -128,6 +128,7 @@ async function settle(stage: Stage): Promise<void> {
 
 async function gather(stage: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
   const { stack, tier, jobs, theirs, deeds, submitted } = stage;
+  await stage.tellRest();
   // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
   const results = await allOf(stack, readResults);
   return {

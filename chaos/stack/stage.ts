@@ -24,6 +24,7 @@ export class Stage {
   readonly submitted = new Set<string>();
   /** What ends a fault that lasts. Each is done once: when its time has come, or all at the end. */
   readonly #ends = new Set<() => Promise<void>>();
+  readonly #lastWords: (() => Promise<void>)[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #under = new Set<Promise<void>>();
 
@@ -63,6 +64,15 @@ export class Stage {
       void done.finally(() => this.#under.delete(done));
     }, ms);
     this.#timers.add(timer);
+  }
+
+  /** What is to be told when all is over. */
+  atEnd(tell: () => Promise<void>): void {
+    this.#lastWords.push(tell);
+  }
+
+  async tellRest(): Promise<void> {
+    for (const tell of this.#lastWords.splice(0)) await tell();
   }
 
   /** Every fault that lasts ends now. */

@@ -233,8 +233,9 @@ export const PLANTED: Readonly<Record<string, readonly [count: Count, forge: For
   'a worker that ends on a full disk': [
     'processes that ended by themselves',
     (r) => {
-      r.lives.push({ process: 'worker', startedAt: 0, endedAt: 9_000, how: 'exit code 1' });
-      r.deed(3, 'ended-process', { process: 'second worker' });
+      r.lives.push({ process: 'server', startedAt: 0 });
+      r.lives.push({ process: 'worker', startedAt: 20_000, endedAt: 29_000, how: 'exit code 1' });
+      r.deed(23, 'ended-process', { process: 'second worker' });
     },
   ],
   'a worker that ends by itself after it was killed and started again': [
@@ -242,7 +243,7 @@ export const PLANTED: Readonly<Record<string, readonly [count: Count, forge: For
     (r) => {
       r.deed(3, 'ended-process', { process: 'worker' });
       r.lives.push({ process: 'worker', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
-      r.lives.push({ process: 'worker', startedAt: 4_000, endedAt: 9_000, how: 'SIGABRT' });
+      r.lives.push({ process: 'worker', startedAt: 4_000, endedAt: 99_000, how: 'SIGABRT' });
     },
   ],
   'a job that is open at the end': [

@@ -173,6 +173,12 @@ export const RIGHT: Readonly<Record<string, Forge>> = {
     r.lives.push({ process: 'worker', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
     r.lives.push({ process: 'worker', startedAt: 4_000 });
   },
+  'a worker that is started while the server is down, says so and ends': (r) => {
+    r.deed(3, 'ended-process', { process: 'server' });
+    r.lives.push({ process: 'server', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
+    r.lives.push({ process: 'server', startedAt: 60_000 });
+    r.lives.push({ process: 'worker', startedAt: 40_000, endedAt: 52_000, how: 'exit code 1' });
+  },
   'as many chips as the pool has, of a request and its node once': (r) => {
     r.states('jc-a-g1', 0, ['CREATING'], 32);
     r.event('queued-resource-state', 'jc-a-g1', 0, { from: 'absent', to: 'PROVISIONING', chips: 32 });
