@@ -148,10 +148,10 @@ export class PrivateStack {
   /** @param keep the folder, for whoever looks at a failure */
   async stop(keep: boolean): Promise<void> {
     await this.#connection.close();
-    const [server, rehearsal, ...workers] = this.parts;
+    const workers = this.parts.filter((part) => part !== this.server && part !== this.rehearsal);
     await Promise.all(workers.map((worker) => worker.end('SIGTERM')));
     this.gate?.end();
-    await Promise.all([server, rehearsal].map((part) => part?.end('SIGTERM')));
+    await Promise.all([this.server.end('SIGTERM'), this.rehearsal.end('SIGTERM')]);
     this.#reservations.release();
     if (!keep) rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });
   }
