@@ -97,7 +97,7 @@ describe("a host's address that another machine has got", function () {
     assert.equal(records.join(), '');
     assert.equal(existsSync(join(dir, 'disk', 'home')), false);
     const looks = (await admin.journal()).filter(
-      ({ subject, details }) => subject.endsWith(job.node) && /^Get/.test(details.method ?? ''),
+      ({ subject, details }) => subject.endsWith(job.node) && details.method?.startsWith('Get') === true,
     );
     assert.ok(looks.length > 1, `${looks.length} looks at the node`);
     await hasMetStranger(job);
