@@ -19,7 +19,7 @@ kill $! 2>/dev/null
 
 /**
  * The one way of one worker to all of its hosts, a ProxyCommand: closed, SSH is dead for that worker and for no other. Silence is
- * SIGSTOP to its proxies, so no byte and no end of a connection comes through.
+ * SIGSTOP to its proxies, so no byte and no end of a connection comes through (docs/adr/0055).
  */
 export class Gate {
   readonly #folder: string;
