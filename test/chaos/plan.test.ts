@@ -6,7 +6,8 @@ import { DEED_KINDS, planDeeds } from '../../chaos/stack/plan.js';
 import { TIERS } from '../../chaos/stack/tier.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 
-const kindsOf = (seed: number): readonly string[] => planDeeds(new Draws(seed), seed, 1_000).map(({ kind }) => kind);
+/** As runSeed draws them. */
+const kindsOf = (seed: number): readonly string[] => planDeeds(new Draws(seed).part(2), seed, 1_000).map(({ kind }) => kind);
 
 describe('what a seed of chaos draws', () => {
   it('is the same for the same seed, and another for another', () => {
@@ -14,8 +15,8 @@ describe('what a seed of chaos draws', () => {
     assert.notDeepEqual(kindsOf(7), kindsOf(8));
   });
 
-  it('meets every kind of deed in fifteen seeds that follow one another', () => {
-    const met = new Set(Array.from({ length: 15 }, (_, index) => kindsOf(index + 1)).flat());
+  it('meets every kind of deed in twelve seeds that follow one another', () => {
+    const met = new Set(Array.from({ length: 12 }, (_, index) => kindsOf(index + 1)).flat());
     assert.deepEqual(
       DEED_KINDS.filter((kind) => !met.has(kind)),
       [],
