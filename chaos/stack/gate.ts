@@ -11,10 +11,12 @@ while [ -e "$1/closed" ]; do
   sleep 0.2
 done
 exec 3<>"/dev/tcp/$2/$3" || exit 1
-cat <&3 &
-exec 1>&-
-cat >&3
-kill $! 2>/dev/null
+# Either side ends both, as with netcat.
+cat <&3 & reader=$!
+exec 4<&0 1>&-
+cat <&4 >&3 & writer=$!
+wait -n
+kill $reader $writer 2>/dev/null
 `;
 
 /**
