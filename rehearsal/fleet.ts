@@ -57,6 +57,7 @@ const LIVE: ReadonlySet<NodeState> = new Set(['CREATING', 'READY', 'STARTING', '
 interface Slice {
   readonly name: string;
   readonly nodeId: string;
+  readonly addresses: readonly string[];
   /** By index; holes while the slice boots. */
   readonly vms: Vm[];
   booting: Promise<void>;
@@ -76,6 +77,7 @@ export class Fleet {
   readonly #place: FleetPlace;
   readonly #surroundings: FleetSurroundings;
   readonly #metadata = new MetadataService();
+  readonly #dying = new Set<Slice>();
   readonly #hooks: FleetHooks;
   readonly #background = new Set<Promise<void>>();
   /** By node id. */
@@ -161,6 +163,7 @@ export class Fleet {
     const slice: Slice = {
       name,
       nodeId,
+      addresses: node.hosts.map(({ address }) => address),
       vms: [],
       booting: Promise.resolve(),
       killing: undefined,
@@ -199,6 +202,9 @@ export class Fleet {
     const host = node.hosts[index];
     if (host === undefined)
       throw new RangeError(`${node.resource.name} has ${node.hosts.length} hosts, no host ${index}`);
+    // Of a node that is gone, whose address this one has got.
+    const before = [...this.#dying].filter(({ addresses }) => addresses.includes(host.address));
+    await Promise.allSettled(before.map(async ({ killing }) => killing));
     const vm = await startVm(this.#plan(node, index, host));
     const details = { host: index, address: host.address, isAdopted: vm.isAdopted, init: vm.initPid };
     this.#hooks.record('vm-start', node.resource.name, details);
@@ -256,7 +262,9 @@ export class Fleet {
   }
 
   #kill(slice: Slice): Promise<void> {
-    slice.killing ??= this.#killVms(slice);
+    if (slice.killing !== undefined) return slice.killing;
+    slice.killing = this.#killVms(slice).finally(() => this.#dying.delete(slice));
+    this.#dying.add(slice);
     return slice.killing;
   }
 

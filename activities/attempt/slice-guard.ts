@@ -18,11 +18,12 @@ export class SliceGuard {
   readonly #notFoundApartMs: number;
   readonly #signal: AbortSignal;
   readonly #looking = new Set<number>();
-  readonly #warnings = new Map<number, string>();
+  /** Of slices that have been seen ready; undefined: the provider warns of nothing. */
+  readonly #warnings = new Map<number, string | undefined>();
   /** By slice and kind of look, the last one. */
   readonly #looks = new Map<string, Look>();
   readonly lost: Promise<readonly LostSlice[]>;
-  /** Hears when the provider begins to warn of a slice that still serves, warns of something else, or no more. */
+  /** Hears whether the provider warns of a slice that still serves when it is first seen, and of each change. */
   onWarning: (slice: number) => void = () => undefined;
   #report: (lost: readonly LostSlice[]) => void = () => undefined;
   #isLost = false;
@@ -105,7 +106,7 @@ export class SliceGuard {
       const seen = await this.#ask(
         () =>
           this.#machinesOf(slice.ref.kind).watch(slice, {
-            isUrgent: this.#warnings.has(slice.index),
+            isUrgent: this.#warnings.get(slice.index) !== undefined,
             signal: this.#signal,
           }),
         slice,
@@ -118,16 +119,16 @@ export class SliceGuard {
   }
 
   #noteWarning(slice: number, warning: string | undefined): void {
-    if (this.#warnings.get(slice) === warning) return;
-    if (warning === undefined) this.#warnings.delete(slice);
-    else this.#warnings.set(slice, warning);
+    if (this.#warnings.has(slice) && this.#warnings.get(slice) === warning) return;
+    this.#warnings.set(slice, warning);
     this.onWarning(slice);
   }
 
-  /** What the provider warns of now. */
-  warningOf(slice: number): string | undefined {
+  /** What the provider warns of now; `not seen`: nobody has asked it yet. */
+  warningOf(slice: number): { readonly reason: string | undefined } | 'not seen' {
+    if (!this.#warnings.has(slice)) return 'not seen';
     const warning = this.#warnings.get(slice);
-    return warning && `the provider says ${warning} of this slice`;
+    return { reason: warning && `the provider says ${warning} of this slice` };
   }
 
   /** A direct look, which no lag of a listing can mislead. */

@@ -86,6 +86,8 @@ class Supervision {
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
+  /** What lies on each host that was attached to, as a warning of the API; undefined: nothing. */
+  readonly #warned = new Map<AttemptHost, string | undefined>();
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
@@ -233,10 +235,13 @@ class Supervision {
     for (const host of this.#running.keys()) if (host.target.slice === slice) void this.#tellWarning(host);
   }
 
-  async #tellWarning({ target }: AttemptHost): Promise<void> {
-    const reason = this.#guard.warningOf(target.slice);
+  /** Nothing if the host has it so: on one that was just attached to there may lie what another worker was told. */
+  async #tellWarning(host: AttemptHost): Promise<void> {
+    const warning = this.#guard.warningOf(host.target.slice);
+    if (warning === 'not seen' || !this.#warned.has(host) || this.#warned.get(host) === warning.reason) return;
+    this.#warned.set(host, warning.reason);
     try {
-      await this.#caller.on(target, (connection) => connection.warnRun(this.#runId, reason));
+      await this.#caller.on(host.target, (connection) => connection.warnRun(this.#runId, warning.reason));
     } catch (error) {
       if (!this.#signal.aborted) log.warn(`the command could not be warned: ${messageOf(error)}`);
     }
@@ -294,7 +299,8 @@ class Supervision {
     }
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
-    if (this.#guard.warningOf(target.slice) !== undefined) void this.#tellWarning(host);
+    this.#warned.set(host, started.kind === 'running' && started.isWarned ? 'of another worker' : undefined);
+    void this.#tellWarning(host);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
       const stored = stream.append(chunk);

@@ -67,7 +67,8 @@ export class UnreachableHosts implements ReachListener {
     this.#isTelling = true;
     setTimeout(() => {
       this.#isTelling = false;
-      this.#tell([...this.#told.values()].slice(0, MOST_TOLD));
+      const hosts = [...this.#told.values()].toSorted((a, b) => a.slice - b.slice || a.host - b.host);
+      this.#tell(hosts.slice(0, MOST_TOLD));
     }, TOGETHER_MS).unref();
   }
 }

@@ -1,4 +1,4 @@
-import type { CloudEvent, Deed, Evidence } from './evidence.js';
+import type { AskedJob, CloudEvent, Deed, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 const STATES = { 'queued-resource-state': 'queued resource', 'node-state': 'node' } as const;
@@ -70,14 +70,15 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
 }
 
 /** Each rise above what the pool has is one finding. */
-export function overcommitted({ cloud, deeds, poolUnits }: Evidence): readonly Finding[] {
+export function overcommitted({ cloud, deeds, poolUnits, jobs }: Evidence): readonly Finding[] {
   const foreign = foreignOf(deeds);
+  const theirs = jobs.filter(({ isTheirs }) => isTheirs);
   const findings: Finding[] = [];
   let isAbove = false;
   for (const { event, living } of storyOf(cloud)) {
     const byPlace = new Map<string, number>();
     for (const { subject, chips } of living.values()) {
-      if (foreign.some((resource) => isOf(subject, resource))) continue;
+      if (foreign.some((resource) => isOf(subject, resource)) || isSliceOf(subject, theirs)) continue;
       byPlace.set(chipsKey(subject), Math.max(chips, byPlace.get(chipsKey(subject)) ?? 0));
     }
     const chips = [...byPlace.values()].reduce((sum, each) => sum + each, 0);
@@ -90,8 +91,34 @@ export function overcommitted({ cloud, deeds, poolUnits }: Evidence): readonly F
   return findings;
 }
 
-/** One finding for each foreign resource that somebody changed, or that is gone and was not taken by chaos itself. */
-export function foreignTouched({ cloud, deeds }: Evidence): readonly Finding[] {
+const isSliceOf = (subject: string, jobs: readonly AskedJob[]): boolean =>
+  jobs.some(({ id }) => lastPart(subject).includes(`-${id}-`));
+
+export function foreignTouched(evidence: Evidence): readonly Finding[] {
+  return [...plantedTouched(evidence), ...touchedAcross(evidence)];
+}
+
+/** Of two installations: one finding for each resource of the one that the other asked to change, whatever the answer. */
+function touchedAcross({ cloud, jobs, theirHost }: Evidence): readonly Finding[] {
+  if (theirHost === undefined) return [];
+  const theirs = jobs.filter(({ isTheirs }) => isTheirs);
+  const ours = jobs.filter(({ isTheirs }) => !isTheirs);
+  const touched = new Map<string, CloudEvent>();
+  for (const event of cloud) {
+    const { kind, subject, details } = event;
+    if (kind !== 'api-call' || !CHANGES_SOMETHING.test(details.method ?? '')) continue;
+    if (isSliceOf(subject, details['host'] === theirHost ? ours : theirs) && !touched.has(subject))
+      touched.set(subject, event);
+  }
+  return [...touched].map(([subject, { details }]) => {
+    const [by, of] = details['host'] === theirHost ? ['second', 'first'] : ['first', 'second'];
+    const text = `the ${by} installation asked for ${details.method} of ${lastPart(subject)}, which is the ${of} one's (answer: ${details.code})`;
+    return { count: 'foreign resources touched', subject: lastPart(subject), text };
+  });
+}
+
+/** One finding for each planted resource that somebody changed, or that is gone and was not taken by chaos itself. */
+function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
   const there = livingAtEnd(cloud).map(({ subject }) => subject);
   const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
   return foreignOf(deeds).flatMap((resource): Finding[] => {

@@ -21,6 +21,20 @@ export interface Evidence {
    * the loss of a slice after the end excuses that it runs again.
    */
   readonly readWithinMs?: number;
+  /** The name by which the second installation dials the cloud, as the cloud's journal has it (`host`). Absent: there is none. */
+  readonly theirHost?: string;
+  /** Of the stack's processes. Absent: there are none. */
+  readonly lives?: readonly ProcessLife[];
+}
+
+/** From one start of a process to its end. */
+export interface ProcessLife {
+  readonly process: string;
+  readonly startedAt: number;
+  /** Absent: it ran to the last. */
+  readonly endedAt?: number;
+  /** Exit code or signal. */
+  readonly how?: string;
 }
 
 /** A job as it was submitted. */
@@ -31,6 +45,8 @@ export interface AskedJob {
   readonly hosts: number;
   /** `retries.task`. */
   readonly taskRetries: number;
+  /** Of the second installation in this Google project; its slices are foreign to the first, and the other way round. */
+  readonly isTheirs?: true;
   /** The one zone that lets it run. */
   readonly runsIn?: string;
 }
@@ -42,7 +58,7 @@ export interface Deed {
   readonly job?: string;
   /** Last part of a resource's name; of a foreign one `zone/nodes/name`, since a slice of ours may have that name elsewhere. */
   readonly resource?: string;
-  /** Of `signalled`: the process that was. */
+  /** Of `signalled`: the process of a command that was. Of `ended-process`: the process of the stack. */
   readonly process?: string;
   readonly text: string;
 }
@@ -66,6 +82,8 @@ export type DeedKind =
   | 'signalled'
   /** The processes of a host were killed. */
   | 'killed-processes'
+  /** A process of the stack was killed or told to end. */
+  | 'ended-process'
   | 'fault'
   | 'submit'
   | 'note';

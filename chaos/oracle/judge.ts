@@ -2,6 +2,7 @@ import { begunTwice, falseRecoveries, falseSuccesses, stuckJobs, wrongOutcomes }
 import { foreignTouched, leaked, overcommitted } from './cloud.js';
 import { endedWorkRunAgain } from './ended-work.js';
 import type { Evidence } from './evidence.js';
+import { endedByThemselves } from './lives.js';
 import { logFindings } from './logs.js';
 import { withOwnEnds } from './own-ends.js';
 import { untrueReasons } from './reasons.js';
@@ -21,6 +22,7 @@ export function judge(records: Evidence): readonly Finding[] {
     ...evidence.leases.map((text): Finding => ({ count: 'leases left', subject: 'the pool', text })),
     ...overcommitted(evidence),
     ...foreignTouched(evidence),
+    ...endedByThemselves(evidence),
     ...stuckJobs(evidence),
     ...untrueReasons(evidence),
   ];

@@ -11,6 +11,7 @@ export const COUNTS = [
   'leases left',
   'chips overcommitted',
   'foreign resources touched',
+  'processes that ended by themselves',
   'jobs stuck',
   'untrue reasons',
 ] as const;

@@ -30,14 +30,28 @@ const SHAPES = [
 /** More than chaos can spend: no job of it may end for want of a retry. */
 const PLENTY = 50;
 
-export function drawJobs(
-  draws: Draws,
-  { seed, count, tier, port }: { seed: number; count: number; tier: Tier; port: number },
-): readonly DrawnJob[] {
-  return Array.from({ length: count }, (_, index) =>
-    drawJob(draws.part(index), { id: `c${seed}-${index}`, tier, port }),
-  );
+export function drawJobs(draws: Draws, { seed, count, tier, port, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
+  return Array.from({ length: count }, (_, index): DrawnJob => {
+    const job = drawJob(draws.part(index), { id: `${prefix}${seed}-${index}`, tier, port });
+    return prefix === 'c' ? job : { ...job, isTheirs: true };
+  });
 }
+
+interface JobDraw {
+  readonly seed: number;
+  readonly count: number;
+  readonly tier: Tier;
+  /** Of the listener. */
+  readonly port: number;
+  /** Of their names: `t` for those of the second installation. */
+  readonly prefix?: 'c' | 't';
+}
+
+/** What the oracle is told of it. */
+export const askedOf = ({ id, slices, hosts, taskRetries, isTheirs }: DrawnJob): AskedJob => ({
+  ...{ id, slices, hosts, taskRetries },
+  ...(isTheirs && { isTheirs }),
+});
 
 function drawJob(draws: Draws, { id, tier, port }: { id: string; tier: Tier; port: number }): DrawnJob {
   const { accelerator, hosts, slices } = draws.pick(SHAPES);

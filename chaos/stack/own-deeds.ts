@@ -22,17 +22,19 @@ const GARBAGE: readonly unknown[] = [
   { run: 'x', number: 1, epoch: 1 },
 ];
 
-/** One part is killed, and started again after a while. */
+/** A part, or one of several, is killed, and started again after a while. */
 async function restarted(
   stage: Stage,
   draws: Draws,
-  name: 'server' | 'rehearsal' | 'worker',
+  of: 'server' | 'rehearsal' | 'workers',
   signal: NodeJS.Signals,
 ): Promise<boolean> {
-  const part = stage.stack[name];
+  const part = draws.pick(of === 'workers' ? stage.stack.workers : [stage.stack[of]]);
   if (!part.isRunning) return false;
+  const { name } = part;
   const forMs = lasting(stage, draws) / 4;
-  stage.note('fault', `${signal} to the ${name}; it is started again ${(forMs / 1000).toFixed(1)} s later`);
+  const text = `${signal} to the ${name}; it is started again ${(forMs / 1000).toFixed(1)} s later`;
+  stage.note('ended-process', text, { process: name });
   await part.end(signal);
   stage.endAfter(forMs, async () => part.spawn());
   return true;
@@ -117,8 +119,8 @@ async function personSays(stage: Stage, draws: Draws): Promise<boolean> {
 
 /** What people, operators and crashes of ours do. */
 export const OWN_DEEDS: Readonly<Record<string, DeedDo>> = {
-  'the worker is killed': (stage, draws) => restarted(stage, draws, 'worker', 'SIGKILL'),
-  'the worker is ended': (stage, draws) => restarted(stage, draws, 'worker', 'SIGTERM'),
+  'the worker is killed': (stage, draws) => restarted(stage, draws, 'workers', 'SIGKILL'),
+  'the worker is ended': (stage, draws) => restarted(stage, draws, 'workers', 'SIGTERM'),
   'the Temporal server is killed': (stage, draws) => restarted(stage, draws, 'server', 'SIGKILL'),
   'the rehearsal is killed': (stage, draws) => restarted(stage, draws, 'rehearsal', 'SIGKILL'),
   'a workflow is terminated': (stage, draws) => onWorkflow(stage, draws, 'terminate'),

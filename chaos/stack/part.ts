@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
+import type { ProcessLife } from '../oracle/evidence.js';
 
 /** One process of a private stack, which chaos may end and start again: the same arguments, ports and files. */
 export class Part {
@@ -9,6 +10,7 @@ export class Part {
   readonly #isReady: () => Promise<boolean>;
   readonly #env: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
+  readonly #lives: ProcessLife[] = [];
 
   constructor(parts: {
     readonly name: string;
@@ -33,12 +35,27 @@ export class Part {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** Undefined if it does not run. */
+  get pid(): number | undefined {
+    return this.isRunning ? this.#child?.pid : undefined;
+  }
+
+  /** Each start and end of it so far. */
+  get lives(): readonly ProcessLife[] {
+    return [...this.#lives];
+  }
+
   /** Nothing if it runs. */
   spawn(): void {
     if (this.isRunning) return;
+    const life = { process: this.name, startedAt: Date.now() };
+    const number = this.#lives.push(life) - 1;
     const [program = '', ...args] = this.#command;
     const log = openSync(this.#logFile, 'a');
     this.#child = spawn(program, args, { env: this.#env, stdio: ['ignore', log, log] });
+    this.#child.once('exit', (code, signal) => {
+      this.#lives[number] = { ...life, endedAt: Date.now(), how: signal ?? `exit code ${code}` };
+    });
   }
 
   isReady(): Promise<boolean> {

@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from '../../client/cli/dev/temporal-server/start-dev.js';
 import { programArguments } from '../../test/built.js';
-import { writeKeyPair } from '../../test/end-to-end/key-pair.js';
 import { freePort } from '../../test/temporal-server.js';
 import { Part } from './part.js';
 import { spanOf, type Tier, timingsOf } from './tier.js';
@@ -21,11 +20,14 @@ export interface Ports {
   readonly rest: number;
   readonly store: number;
   readonly admin: number;
+  /** Of workers: the first, the second, the one of the second installation. */
   readonly health: number;
+  readonly health2: number;
+  readonly health3: number;
 }
 
 export async function freePorts(): Promise<Ports> {
-  const names = ['temporal', 'ui', 'tpu', 'rest', 'store', 'admin', 'health'] as const;
+  const names = ['temporal', 'ui', 'tpu', 'rest', 'store', 'admin', 'health', 'health2', 'health3'] as const;
   const entries = await Promise.all(names.map(async (name) => [name, await freePort()] as const));
   return Object.fromEntries(entries) as unknown as Ports;
 }
@@ -85,37 +87,49 @@ function settingsOf(tier: Tier): object {
   };
 }
 
-export function workerPart(
-  directory: string,
-  ports: Ports,
-  { tier, bucket }: { readonly tier: Tier; readonly bucket: string },
-): Part {
+export interface WorkerPlace {
+  /** Of the part, and of its files in the folder. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly bucket: string;
+  readonly healthPort: number;
+  /** The name by which it dials the cloud. */
+  readonly cloudHost: string;
+  /** Absent: hosts are dialled directly. */
+  readonly proxyCommand?: string;
+  /** Absent: its pool is without limits. */
+  readonly quotaFile?: string;
+  readonly keys: { readonly privateKeyFile: string; readonly publicKeyFile: string };
+}
+
+export function workerPart(directory: string, ports: Ports, tier: Tier, place: WorkerPlace): Part {
+  const { name, namespace, bucket, healthPort, cloudHost, proxyCommand, quotaFile, keys } = place;
   const config = {
-    temporal: { address: `${LOOPBACK}:${ports.temporal}`, namespace: DEV_NAMESPACE },
+    temporal: { address: `${LOOPBACK}:${ports.temporal}`, namespace },
     store: { endpoint: `http://${LOOPBACK}:${ports.store}`, bucket },
     cloud: {
-      tpuEndpoint: `${LOOPBACK}:${ports.tpu}`,
+      tpuEndpoint: `${cloudHost}:${ports.tpu}`,
       insecure: true,
       callsPerSecond: 10 * tier.factor,
       listingPeriods: { urgentMs: Math.round(2_000 / tier.factor), quietMs: Math.round(10_000 / tier.factor) },
     },
-    ssh: { port: SSH_PORT, ...writeKeyPair(directory) },
+    ssh: { port: SSH_PORT, ...keys, ...(proxyCommand !== undefined && { proxyCommand }) },
     googleProject: GOOGLE_PROJECT,
     secretStore: pathToFileURL(join(directory, 'secrets')).href,
     label: 'REHEARSAL',
     pool: POOL,
-    quotaFile: join(directory, 'quota.toml'),
-    healthPort: ports.health,
+    ...(quotaFile !== undefined && { quotaFile }),
+    healthPort,
     timings: timingsOf(tier),
   };
-  const file = join(directory, 'worker.json');
+  const file = join(directory, `${name.replaceAll(' ', '-')}.json`);
   writeFileSync(file, JSON.stringify(config));
   return new Part({
-    name: 'worker',
+    name,
     command: [process.execPath, ...programArguments('client/cli/main'), 'worker', '--config', file],
-    logFile: join(directory, 'worker.log'),
+    logFile: file.replace(/json$/u, 'log'),
     env: withoutConfiguration(),
-    isReady: async () => (await fetch(`http://${LOOPBACK}:${ports.health}/ready`)).ok,
+    isReady: async () => (await fetch(`http://${LOOPBACK}:${healthPort}/ready`)).ok,
   });
 }
 

@@ -3,11 +3,21 @@ import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
 import { HOST_DEEDS } from './host-deeds.js';
 import { SLICE_DEEDS } from './slice-deeds.js';
 import { OWN_DEEDS } from './own-deeds.js';
+import type { StackExtras } from './private-stack.js';
+import { needsSecondInstallation, SECOND_DEEDS } from './second-deeds.js';
+import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
 
 /** How often something is done in a seed, of all kinds together. */
 const DEEDS = 14;
 
-const KINDS: Readonly<Record<string, DeedDo>> = { ...CLOUD_DEEDS, ...SLICE_DEEDS, ...HOST_DEEDS, ...OWN_DEEDS };
+const KINDS: Readonly<Record<string, DeedDo>> = {
+  ...CLOUD_DEEDS,
+  ...SLICE_DEEDS,
+  ...HOST_DEEDS,
+  ...OWN_DEEDS,
+  ...WORKER_DEEDS,
+  ...SECOND_DEEDS,
+};
 export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
 
 export interface PlannedDeed {
@@ -24,6 +34,12 @@ export function planDeeds(draws: Draws, seed: number, windowMs: number): readonl
     const kind = turn !== undefined && draws.chance(0.5) ? turn : draws.pick(DEED_KINDS);
     return { at: Math.round(draws.next() * windowMs), kind, draws: draws.part(index) };
   }).toSorted((a, b) => a.at - b.at);
+}
+
+/** What the stack of a seed has beside the usual: a worker or an installation more costs each seed time. */
+export function extrasOf(plan: readonly PlannedDeed[]): StackExtras {
+  const kinds = plan.map(({ kind }) => kind);
+  return { secondWorker: needsSecondWorker(kinds), secondInstallation: needsSecondInstallation(kinds) };
 }
 
 /** @throws RangeError for what is no kind */

@@ -10,9 +10,11 @@ import { JobClient } from '../../client/job-client.js';
 import { ensureSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { programArguments } from '../../test/built.js';
+import { writeKeyPair } from '../../test/end-to-end/key-pair.js';
 import { someOctets } from '../../test/subnet-octets.js';
 import { until } from '../../test/until.js';
 import type { Sources } from '../oracle/gather.js';
+import { Gate } from './gate.js';
 import type { Part } from './part.js';
 import {
   freePorts,
@@ -25,18 +27,30 @@ import {
   withoutConfiguration,
   workerPart,
 } from './parts.js';
+import { type SecondInstallation, startSecond } from './second-installation.js';
 import type { Tier } from './tier.js';
 
 export { GOOGLE_PROJECT, POOL };
 
 const READY_MS = 120_000;
 
-/** Server, rehearsal with its store, and worker, each a process of its own, used by nobody else. */
+/** What a stack has beside one worker and one installation. */
+export interface StackExtras {
+  /** A second worker, which reaches hosts through a gate alone. */
+  readonly secondWorker?: boolean;
+  readonly secondInstallation?: boolean;
+}
+
+/** Server, rehearsal with its store, and workers, each a process of its own, used by nobody else. */
 export class PrivateStack {
   readonly directory: string;
   readonly server: Part;
   readonly rehearsal: Part;
-  readonly worker: Part;
+  /** Of the first installation. */
+  readonly workers: readonly Part[];
+  /** Of its second worker, if there is one. */
+  readonly gate: Gate | undefined;
+  readonly second: SecondInstallation | undefined;
   readonly client: Client;
   readonly jobs: JobClient;
   readonly sources: Sources;
@@ -48,7 +62,7 @@ export class PrivateStack {
   private constructor(
     parts: Pick<
       PrivateStack,
-      'directory' | 'server' | 'rehearsal' | 'worker' | 'client' | 'jobs' | 'sources' | 'restUrl'
+      'directory' | 'server' | 'rehearsal' | 'workers' | 'gate' | 'second' | 'client' | 'jobs' | 'sources' | 'restUrl'
     >,
     connection: Connection,
     reservations: Reservations,
@@ -56,7 +70,9 @@ export class PrivateStack {
     this.directory = parts.directory;
     this.server = parts.server;
     this.rehearsal = parts.rehearsal;
-    this.worker = parts.worker;
+    this.workers = parts.workers;
+    this.gate = parts.gate;
+    this.second = parts.second;
     this.client = parts.client;
     this.jobs = parts.jobs;
     this.sources = parts.sources;
@@ -65,7 +81,7 @@ export class PrivateStack {
     this.#reservations = reservations;
   }
 
-  static async start(tier: Tier, seed: number, quota: string): Promise<PrivateStack> {
+  static async start(tier: Tier, seed: number, quota: string, extras: StackExtras = {}): Promise<PrivateStack> {
     const directory = mkdtempSync(join(tmpdir(), `jobctl-chaos-${seed}-`));
     const reservations = openReservations();
     const octet = await reservations.octet(someOctets(), async () => true);
@@ -82,35 +98,59 @@ export class PrivateStack {
     const store = { endpoint: `http://${LOOPBACK}:${ports.store}`, bucket: `chaos-${seed}`, projectId: GOOGLE_PROJECT };
     await ensureBucket(store);
     await ensureOwner(createStore(store));
-    const worker = workerPart(directory, ports, { tier, bucket: store.bucket });
-    worker.spawn();
-    await allReady([worker]);
+    const gate = extras.secondWorker === true ? new Gate(directory) : undefined;
+    const sources = sourcesOf(directory, ports, store);
+    const second =
+      extras.secondInstallation === true
+        ? await startSecond({ directory, ports, tier, sources }, connection)
+        : undefined;
+    const place = {
+      ...{ namespace: DEV_NAMESPACE, bucket: store.bucket, cloudHost: LOOPBACK, keys: writeKeyPair(directory) },
+      quotaFile: join(directory, 'quota.toml'),
+    };
+    const workers = [workerPart(directory, ports, tier, { ...place, name: 'worker', healthPort: ports.health })];
+    if (gate !== undefined) {
+      const { proxyCommand } = gate;
+      const name = 'second worker';
+      workers.push(workerPart(directory, ports, tier, { ...place, name, healthPort: ports.health2, proxyCommand }));
+    }
+    const allWorkers = [...workers, ...(second === undefined ? [] : [second.worker])];
+    for (const worker of allWorkers) worker.spawn();
+    await allReady(allWorkers);
     const client = new Client({ connection, namespace: DEV_NAMESPACE, dataConverter: await jobDataConverter({}) });
     const jobs = await JobClient.connect({ client });
-    const sources = sourcesOf(directory, ports, store);
     const restUrl = `http://${LOOPBACK}:${ports.rest}`;
-    const parts = { directory, server, rehearsal, worker, client, jobs, sources, restUrl };
+    const parts = { directory, server, rehearsal, workers, gate, second, client, jobs, sources, restUrl };
     return new PrivateStack(parts, connection, reservations);
   }
 
   get parts(): readonly Part[] {
-    return [this.server, this.rehearsal, this.worker];
+    return [this.server, this.rehearsal, ...this.workers, ...(this.second === undefined ? [] : [this.second.worker])];
   }
 
   writeQuota(text: string): void {
     writeFileSync(join(this.directory, 'quota.toml'), text);
   }
 
-  /** Whatever is down comes up, in order. */
+  /** Whatever is down comes up, in order, also what goes down meanwhile. */
   async allUp(): Promise<void> {
-    for (const part of this.parts) part.spawn();
-    await allReady(this.parts);
+    for (const part of this.parts)
+      await until(
+        `the ${part.name} is up`,
+        () => {
+          part.spawn();
+          return part.isReady();
+        },
+        READY_MS,
+      );
   }
 
   /** @param keep the folder, for whoever looks at a failure */
   async stop(keep: boolean): Promise<void> {
     await this.#connection.close();
-    await this.worker.end('SIGTERM');
+    const workers = this.parts.filter((part) => part !== this.server && part !== this.rehearsal);
+    await Promise.all(workers.map((worker) => worker.end('SIGTERM')));
+    this.gate?.end();
     await Promise.all([this.server.end('SIGTERM'), this.rehearsal.end('SIGTERM')]);
     this.#reservations.release();
     if (!keep) rmSync(this.directory, { recursive: true, force: true, maxRetries: 3 });

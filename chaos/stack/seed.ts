@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/until.js';
 import type { Evidence, Told } from '../oracle/evidence.js';
-import { readHostRecords, readJournal, readLeases, readLogs, readResults } from '../oracle/gather.js';
+import { readHostRecords, readJournal, readLeases, readLogs, readResults, type Sources } from '../oracle/gather.js';
 import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
 import { plantForeign } from './neighbours.js';
-import { type DrawnJob, drawJobs, POOL_UNITS } from './jobs.js';
+import { askedOf, drawJobs, POOL_UNITS } from './jobs.js';
 import { resumeAll } from './own-deeds.js';
-import { deedOf, type PlannedDeed, planDeeds } from './plan.js';
+import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
 import { PrivateStack } from './private-stack.js';
 import { Stage } from './stage.js';
@@ -26,6 +26,8 @@ export interface SeedResult {
 
 const HARVEST_MS = 1_000;
 const LOOK_AGAIN_MS = 250;
+/** Of the second installation. */
+const THEIR_JOBS = 3;
 
 /** One seed on a stack of its own: jobs and disasters, an end to all disasters, time to settle, and the verdict. */
 export async function runSeed(
@@ -36,11 +38,12 @@ export async function runSeed(
   const draws = new Draws(seed);
   const listener = await Listener.open();
   const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
+  const theirs = drawJobs(draws.part(4), { seed, count: THEIR_JOBS, tier, port: listener.port, prefix: 't' });
   const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'));
-  const stack = await PrivateStack.start(tier, seed, quotaText());
+  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan));
   let result: SeedResult | undefined;
   try {
-    const stage = new Stage({ stack, tier, jobs, listener });
+    const stage = new Stage({ stack, tier, jobs, listener, theirs });
     const harvest = harvesting(stack);
     await plantForeign(stage, draws.part(3));
     await play(stage, plan);
@@ -64,16 +67,9 @@ async function play(stage: Stage, plan: readonly PlannedDeed[]): Promise<void> {
     await run();
   };
   await Promise.all([
-    ...stage.jobs.map((job) => at(job.submitAt, () => submit(stage, job))),
+    ...stage.jobs.map((job) => at(job.submitAt, () => stage.submit(stage.stack.jobs, job))),
     ...plan.map(({ at: ms, kind, draws }) => at(ms, () => doDeed(stage, kind, draws))),
   ]);
-}
-
-async function submit(stage: Stage, job: DrawnJob): Promise<void> {
-  const { id, file, user, kind } = job;
-  await until(`${id} is submitted`, () => stage.stack.jobs.submit({ job: file, name: id, user }), settleMs(stage.tier));
-  stage.submitted.add(id);
-  stage.note('submit', `${user} submits ${id}: ${kind}`);
 }
 
 /** As soon as there is somebody to do it to: a slow computer gets its disasters later, not fewer of them. */
@@ -92,7 +88,14 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
 }
 
 async function isAllOver(stage: Stage): Promise<boolean> {
-  return stage.submitted.size === stage.jobs.length && (await stage.open('job')).length === 0;
+  return stage.jobs.every(({ id }) => stage.submitted.has(id)) && (await openJobs(stage)) === 0;
+}
+
+/** Of both installations. */
+async function openJobs(stage: Stage): Promise<number> {
+  const { second } = stage.stack;
+  const theirs = second === undefined ? [] : await stage.open('job', second.client);
+  return (await stage.open('job')).length + theirs.length;
 }
 
 /** Nothing is broken any more. What is not over after a while is stuck. */
@@ -112,41 +115,49 @@ async function settle(stage: Stage): Promise<void> {
   const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
     until(claim, look, ms).catch(() => undefined);
   await resumeAll(stage);
-  await hope('all jobs are closed', async () => (await stage.open('job')).length === 0, left());
-  const isOver = (await stage.open('job')).length === 0;
+  await hope('all jobs are closed', async () => (await openJobs(stage)) === 0, left());
+  const isOver = (await openJobs(stage)) === 0;
   const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
   const isClean = async (): Promise<boolean> => {
     const { nodes, queuedResources } = await stage.admin.status();
-    return nodes.length + queuedResources.length <= foreign && (await readLeases(stack.sources)).length === 0;
+    if (nodes.length + queuedResources.length > foreign) return false;
+    return (await allOf(stack, readLeases)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);
 }
 
-async function gather(
-  { stack, tier, jobs, deeds }: Stage,
-  seed: number,
-  told: () => readonly Told[],
-): Promise<Evidence> {
-  const { sources } = stack;
+async function gather(stage: Stage, seed: number, told: () => readonly Told[]): Promise<Evidence> {
+  const { stack, tier, jobs, theirs, deeds, submitted } = stage;
+  await stage.tellRest();
   // First what jobctl says, then what is known otherwise: of jobs that go on still, the latter may be more, never less.
-  const results = await readResults(sources);
+  const results = await allOf(stack, readResults);
   return {
     seed,
     poolUnits: POOL_UNITS,
     // A host stores how its command ended, and tries again while the bucket refuses.
     readWithinMs: spanOf(tier, 'longestFault') + STORED_MS,
-    jobs: jobs.map(({ id, slices, hosts, taskRetries }) => ({ id, slices, hosts, taskRetries })),
+    jobs: [...jobs.map(askedOf), ...theirs.filter(({ id }) => submitted.has(id)).map(askedOf)],
     deeds,
     results,
-    stored: await readLogs(sources),
+    stored: await allOf(stack, readLogs),
     told: told(),
-    cloud: await readJournal(sources),
-    leases: await readLeases(sources),
+    cloud: await readJournal(stack.sources),
+    leases: await allOf(stack, readLeases),
+    lives: stack.parts.flatMap(({ lives }) => lives),
+    ...(stack.second && { theirHost: stack.second.host }),
   };
 }
 
 /** From an exit to its record in the bucket, on a busy computer. */
 const STORED_MS = 5_000;
+
+/** What both installations have. */
+async function allOf<Item>(
+  { sources, second }: PrivateStack,
+  read: (sources: Sources) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
+  return [...(await read(sources)), ...(second === undefined ? [] : await read(second.sources))];
+}
 
 /** The hosts' own records, again and again: with a slice its disks go. */
 function harvesting(stack: PrivateStack): { readonly stop: () => readonly Told[] } {

@@ -1,9 +1,12 @@
+import type { Client } from '@temporalio/client';
+import type { JobClient } from '../../client/job-client.js';
 import { type CloudStatus, RehearsalAdmin } from '../../test/end-to-end/rehearsal-admin.js';
+import { until } from '../../test/until.js';
 import type { Deed, DeedKind } from '../oracle/evidence.js';
 import type { Listener } from '../oracle/listener.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
-import type { Tier } from './tier.js';
+import { settleMs, type Tier } from './tier.js';
 
 type Node = CloudStatus['nodes'][number];
 
@@ -13,21 +16,38 @@ export class Stage {
   readonly admin: RehearsalAdmin;
   readonly tier: Tier;
   readonly jobs: readonly DrawnJob[];
+  /** Of the second installation. */
+  readonly theirs: readonly DrawnJob[];
   readonly listener: Listener;
   readonly deeds: Deed[] = [];
   /** Ids of jobs that were submitted. */
   readonly submitted = new Set<string>();
   /** What ends a fault that lasts. Each is done once: when its time has come, or all at the end. */
   readonly #ends = new Set<() => Promise<void>>();
+  readonly #lastWords: (() => Promise<void>)[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #under = new Set<Promise<void>>();
 
-  constructor({ stack, tier, jobs, listener }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'>) {
+  constructor({
+    stack,
+    tier,
+    jobs,
+    listener,
+    theirs = [],
+  }: Pick<Stage, 'stack' | 'tier' | 'jobs' | 'listener'> & Partial<Pick<Stage, 'theirs'>>) {
     this.stack = stack;
     this.admin = new RehearsalAdmin(stack.sources.admin);
     this.listener = listener;
     this.tier = tier;
     this.jobs = jobs;
+    this.theirs = theirs;
+  }
+
+  /** Tried until it is accepted. */
+  async submit(to: JobClient, { id, file, user, kind }: DrawnJob): Promise<void> {
+    await until(`${id} is submitted`, () => to.submit({ job: file, name: id, user }), settleMs(this.tier));
+    this.submitted.add(id);
+    this.note('submit', `${user} submits ${id}: ${kind}`);
   }
 
   note(kind: DeedKind, text: string, about: Pick<Deed, 'job' | 'resource' | 'process'> = {}): void {
@@ -46,6 +66,15 @@ export class Stage {
     this.#timers.add(timer);
   }
 
+  /** What is to be told when all is over. */
+  atEnd(tell: () => Promise<void>): void {
+    this.#lastWords.push(tell);
+  }
+
+  async tellRest(): Promise<void> {
+    for (const tell of this.#lastWords.splice(0)) await tell();
+  }
+
   /** Every fault that lasts ends now. */
   async heal(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
@@ -53,8 +82,16 @@ export class Stage {
     for (const end of [...this.#ends]) await this.#end(end);
   }
 
-  /** Of our installation, by name. */
+  /** Of the first installation, by name. */
   async nodes(): Promise<readonly Node[]> {
+    return (await this.#allNodes()).filter((node) => !this.#isTheirs(node));
+  }
+
+  async theirNodes(): Promise<readonly Node[]> {
+    return (await this.#allNodes()).filter((node) => this.#isTheirs(node));
+  }
+
+  async #allNodes(): Promise<readonly Node[]> {
     const foreign = this.deeds.flatMap(({ kind, resource = '' }) => (kind === 'foreign' ? [`/${resource}`] : []));
     const { nodes } = await this.admin.status();
     return nodes
@@ -63,15 +100,17 @@ export class Stage {
       .toSorted((a, b) => a.name.localeCompare(b.name));
   }
 
+  readonly #isTheirs = ({ name }: Node): boolean => this.theirs.some(({ id }) => name.includes(`-${id}-`));
+
   async readyNodes(): Promise<readonly Node[]> {
     return (await this.nodes()).filter(({ state }) => state === 'READY');
   }
 
-  /** Open workflows of a type, by the server's list. */
-  async open(type: 'job' | 'slice'): Promise<readonly string[]> {
+  /** Open workflows of a type, by the server's list. @param client of another installation than the first */
+  async open(type: 'job' | 'slice', client: Client = this.stack.client): Promise<readonly string[]> {
     const query = `WorkflowType = '${type}' AND ExecutionStatus = 'Running'`;
     const ids: string[] = [];
-    for await (const { workflowId } of this.stack.client.workflow.list({ query })) ids.push(workflowId);
+    for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
     return ids.toSorted();
   }
 

@@ -120,6 +120,8 @@ export type RunStatus =
       readonly outputBytes: number;
       /** How long ago it printed last, or began, at least: the host's own word. Absent: it cannot tell (its disk is full). */
       readonly quietMs?: number;
+      /** `warnRun` put a warning there, maybe another worker's, and nobody has taken it back. */
+      readonly isWarned?: true;
     }
   | {
       readonly kind: 'exited';

@@ -37,7 +37,10 @@ export function parseState(line: string): StartAnswer {
     case 'blocked':
       return { kind, message: fields.join(' ') };
     case 'running':
-      return { kind, startedAt: number(0), outputBytes: number(1), ...quietMs(2) };
+      return {
+        ...{ kind, startedAt: number(0), outputBytes: number(1), ...quietMs(2) },
+        ...(fields[3] === 'warned' && { isWarned: true }),
+      };
     case 'exited': {
       const signal = fields[1];
       return {

@@ -70,6 +70,8 @@ export function startProxy(template: string, destination: ProxyDestination): Pro
   child.stderr.on('data', (chunk: Buffer) => tail.add(chunk));
   const socket = Duplex.from({ readable: child.stdout, writable: child.stdin });
   socket.on('error', () => undefined);
+  // A proxy that says no more may stay, and ssh2 then waits for the end of the connection for ever.
+  socket.once('end', () => socket.destroy(new Error('the proxy command closed the connection')));
   const ended = endOf(child);
   // A command whose connection is over ends by itself, and may have something to say before.
   let isEndedHere = false;

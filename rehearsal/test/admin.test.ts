@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { apiClients } from './api-clients.js';
 import { CloudUnderTest, failure, PARENT } from './cloud-under-test.js';
 import { ssh } from './ssh-client.js';
 
@@ -149,6 +150,20 @@ describe('the rehearsal’s admin interface', () => {
     );
     const states = events.filter(({ kind, subject }) => kind.endsWith('-state') && subject.endsWith('/journalled'));
     assert.deepEqual([...new Set(states.map((event) => event.details['chips']))], [8]);
+  });
+
+  it('keeps by which name a caller dialled, so that callers can be told apart', async () => {
+    const { tpu, rest } = cloud.endpoints;
+    for (const place of [tpu, tpu.replace('127.0.0.1', 'localhost')]) {
+      const [caller] = apiClients({ tpu: place, rest });
+      await caller?.client.listNodes({ parent: `projects/${place.split(':')[0]}/locations/us-central1-a` });
+      await caller?.client.close();
+    }
+    const hosts = (await cloud.journal())
+      .filter(({ kind }) => kind === 'api-call')
+      .slice(-2)
+      .map(({ details }) => details['host']);
+    assert.deepEqual(hosts, [undefined, tpu.replace('127.0.0.1', 'localhost')]);
   });
 
   it('shows everything that there is', async () => {

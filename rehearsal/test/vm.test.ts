@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { NodeSSH } from 'node-ssh';
@@ -168,7 +168,29 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       assert.equal((await ssh(place, 'true')).code, 0);
     });
 
+    it('tells after a thaw how a session ended that was frozen', async () => {
+      const session = ssh(place, 'echo > ~/begun; while [ ! -e ~/over ]; do sleep 0.02; done; exit 7');
+      const home = join(scratch.path, 'vm-0/disk/home/alice');
+      await until('the session', () => existsSync(join(home, 'begun')));
+      vm.freeze();
+      writeFileSync(join(home, 'over'), '');
+      await allStopped();
+      vm.thaw();
+      assert.equal((await session).code, 7);
+    });
+
     if (isolation === 'namespaces') {
+      it('is gone at once when it is killed while it is frozen, sessions and all', async () => {
+        const second = await boot(other, 1);
+        const there = { ...place, address: other };
+        const session = startSsh(there, 'echo begun; sleep 600');
+        await new Promise((resolve) => session.stdout?.once('data', resolve));
+        second.freeze();
+        await allStopped();
+        await second.kill();
+        session.kill();
+      });
+
       it('has a host name, processes and a /tmp of its own, and knows the hosts of its slice', async () => {
         const second = await boot(other, 1);
         await ssh(place, 'touch /tmp/mine');
@@ -185,6 +207,17 @@ for (const [number, isolation] of ISOLATIONS.entries()) {
       });
     }
   });
+}
+
+/** Each nsenter that stops with its child has had the time to. */
+async function allStopped(): Promise<void> {
+  const own = (): readonly string[] => {
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
+    return children === '' ? [] : children.split(' ');
+  };
+  const entrants = own().filter((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8') === 'nsenter\n');
+  const isStopped = (pid: string): boolean => / T /u.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  await until('they stand still', () => entrants.every(isStopped), 10_000);
 }
 
 /** False while what it looks at is not there yet. */

@@ -17,6 +17,8 @@ export interface Via {
   readonly wire: 'grpc' | 'rest';
   readonly version: ApiVersion;
   readonly headers: CallHeaders;
+  /** The name that the caller dialled, if it is another than this server's address: it tells callers apart. */
+  readonly host?: string;
 }
 
 /** A call as whoever decides on rights sees it. */
@@ -44,11 +46,11 @@ export type Gateway = (via: Via, method: string, request: JsonObject) => Promise
 
 /** The one door to the cloud: rights, refusals that were asked for, the call, the journal, the disk; then the answer. */
 export function createGateway(parts: GatewayParts): Gateway {
-  return async ({ wire, version, headers }, method, asSent) => {
+  return async ({ wire, version, headers, host }, method, asSent) => {
     const request = toCanonical(asSent, version);
     const subject = subjectOf(method, request);
     // Journals of one version read as they always did.
-    const how = { wire, ...(version !== 'v2' && { version }) };
+    const how = { wire, ...(version !== 'v2' && { version }), ...(host !== undefined && { host }) };
     try {
       parts.authorize({ method, version, subject, request, headers });
       const answer = noteVersion(parts, version, method, call(parts, method, request, subject));

@@ -18,6 +18,8 @@ const SERVICES: readonly (readonly [name: string, version: ApiVersion])[] = [
   ['google.cloud.location.Locations', 'v2'],
 ];
 
+const ADDRESS = '127.0.0.1';
+
 export interface GrpcServer {
   readonly port: number;
   close(): void;
@@ -33,7 +35,7 @@ export async function startGrpcServer(gateway: Gateway, port: number, tls?: Cert
   const bound = await new Promise<number>((resolve, reject) => {
     const done = (error: Error | null, result: number): void =>
       error === null ? resolve(result) : reject(listenFailure('Cloud TPU (gRPC)', port, error, '--tpu-port'));
-    server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), done);
+    server.bindAsync(`${ADDRESS}:${port}`, serverCredentials(tls), done);
   });
   return { port: bound, close: () => server.forceShutdown() };
 }
@@ -81,12 +83,17 @@ function handler(gateway: Gateway, method: string, version: ApiVersion): grpc.ha
   return (call, callback) => {
     const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
     const headers = { authorization: header('authorization'), userProject: header('x-goog-user-project') };
-    gateway({ wire: 'grpc', version, headers }, method, call.request).then(
+    const host = dialledName(call.getHost());
+    gateway({ wire: 'grpc', version, headers, ...(host !== undefined && { host }) }, method, call.request).then(
       (answer) => callback(null, answerJson(answer, version)),
       (error: unknown) => callback(grpcError(error)),
     );
   };
 }
+
+/** Undefined for the address itself. */
+const dialledName = (authority: string): string | undefined =>
+  authority.startsWith(`${ADDRESS}:`) ? undefined : authority;
 
 function grpcError(error: unknown): Partial<grpc.StatusObject> {
   const refused = error instanceof ApiError ? error : new ApiError('INTERNAL', String(error));

@@ -151,6 +151,7 @@ function hostFaults(machine: LazyMachine, server: SshServer): HostFaults {
     },
     thaw() {
       signalAll(machine.current, 'SIGCONT');
+      machine.current?.resumeEntrants();
       server.setReachable(true);
     },
     setReachable: (isReachable) => server.setReachable(isReachable),

@@ -21,6 +21,8 @@ export interface Machine {
   isAlive(): boolean;
   /** Numbers, as this machine counts them, of all processes in the VM but its init. */
   processes(): readonly number[];
+  /** What stands outside and had stopped with a process of the VM goes on. */
+  resumeEntrants(): void;
   /** Kills everything in the VM at once and resolves when nothing is left. */
   kill(): Promise<void>;
 }

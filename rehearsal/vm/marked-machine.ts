@@ -34,6 +34,7 @@ export function startMarkedMachine(plan: MachinePlan): Machine {
     signalGroup: (started, signal) => void signalProcess(-started, signal),
     isAlive: () => alive,
     processes: () => carriersOf(mark),
+    resumeEntrants: () => undefined,
     async kill() {
       alive = false;
       writeFileSync(record, 'down');

@@ -9,7 +9,7 @@ import { openWorkFolders } from './disks.js';
 import { writeEtc } from './etc-files.js';
 import type { Machine, MachinePlan } from './machine.js';
 import type { ProcessIdentity } from './processes.js';
-import { bootId, childrenOf, identityOf, isAlive, membersOfNamespace, signalProcess } from './processes.js';
+import { bootId, childrenOf, entrantsOf, identityOf, isAlive, membersOfNamespace, signalProcess } from './processes.js';
 
 interface BootRecord extends ProcessIdentity {
   readonly bootId: string;
@@ -115,6 +115,9 @@ function namespaceMachine(disk: string, record: BootRecord, booted: readonly str
     },
     isAlive: () => isAlive(init),
     processes: () => membersOfNamespace(init.pid).filter((pid) => pid !== init.pid),
+    resumeEntrants() {
+      for (const pid of entrantsOf(init.pid)) signalProcess(pid, 'SIGCONT');
+    },
     async kill() {
       await killInit(init);
       openWorkFolders(disk);
@@ -124,8 +127,11 @@ function namespaceMachine(disk: string, record: BootRecord, booted: readonly str
 
 // The kernel kills every process of a PID namespace with its init, before the init itself is gone.
 async function killInit(init: ProcessIdentity): Promise<void> {
+  // A killed process is there until its parent has heard of it, and so is the namespace.
+  const entrants = isAlive(init) ? entrantsOf(init.pid) : [];
   if (isAlive(init)) signalProcess(init.pid, 'SIGKILL');
   for (const deadline = Date.now() + 10_000; isAlive(init); await delay(5)) {
+    for (const pid of entrants) signalProcess(pid, 'SIGCONT');
     if (Date.now() > deadline) throw new Error(`VM init ${init.pid} is still there 10 s after SIGKILL`);
   }
 }

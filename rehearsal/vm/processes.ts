@@ -42,6 +42,16 @@ export function membersOfNamespace(init: number): readonly number[] {
   return namespace === undefined ? [] : allPids().filter((pid) => namespaceOf(pid) === namespace);
 }
 
+/**
+ * Processes outside of the PID namespace whose init is `init` that are parents of processes in it: each nsenter that entered it. One
+ * stops itself when its child is stopped, and then neither tells how the child ended nor lets the namespace go.
+ */
+export function entrantsOf(init: number): readonly number[] {
+  const members = new Set(membersOfNamespace(init));
+  const parents = [...members].flatMap((pid) => (pid === init ? [] : Number(statFields(pid)?.[1] ?? 0)));
+  return [...new Set(parents)].filter((pid) => pid > 1 && !members.has(pid));
+}
+
 /** Processes that carry `mark` (`NAME=value`) in the environment they were started with. */
 export function carriersOf(mark: string): readonly number[] {
   return allPids().filter((pid) => environmentOf(pid).includes(mark));

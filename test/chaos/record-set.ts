@@ -1,4 +1,13 @@
-import type { AskedJob, CloudEvent, Deed, Evidence, SeenJob, StoredLog, Told } from '../../chaos/oracle/evidence.js';
+import type {
+  AskedJob,
+  CloudEvent,
+  Deed,
+  Evidence,
+  ProcessLife,
+  SeenJob,
+  StoredLog,
+  Told,
+} from '../../chaos/oracle/evidence.js';
 
 /** Forged records of a small run, for the oracle: time is counted in seconds from 0. */
 export class RecordSet {
@@ -9,13 +18,18 @@ export class RecordSet {
   readonly stored: StoredLog[] = [];
   readonly results: SeenJob[] = [];
   readonly leases: string[] = [];
+  readonly lives: ProcessLife[] = [];
   readWithinMs: number | undefined;
+  theirHost: string | undefined;
   #processes = 0;
 
   evidence(): Evidence {
-    const { jobs, deeds, cloud, told, stored, results, leases, readWithinMs } = this;
-    const evidence = { seed: 1, poolUnits: 32, jobs, deeds, cloud, told, stored, results, leases };
-    return readWithinMs === undefined ? evidence : { ...evidence, readWithinMs };
+    const { jobs, deeds, cloud, told, stored, results, leases, lives, readWithinMs, theirHost } = this;
+    return {
+      ...{ seed: 1, poolUnits: 32, jobs, deeds, cloud, told, stored, results, leases, lives },
+      ...(readWithinMs !== undefined && { readWithinMs }),
+      ...(theirHost !== undefined && { theirHost }),
+    };
   }
 
   job(id: string, more: Partial<AskedJob> = {}): void {
@@ -67,8 +81,9 @@ export class RecordSet {
     this.cloud.push({ seq: this.cloud.length + 1, wall: at * 1000, kind, subject, details });
   }
 
-  deleted(name: string, at: number): void {
-    this.event('api-call', name, at, { method: 'DeleteNode', code: 'OK' });
+  /** @param host that whoever asks for it dials; absent: the first installation */
+  deleted(name: string, at: number, host?: string): void {
+    this.event('api-call', name, at, { method: 'DeleteNode', code: 'OK', ...(host !== undefined && { host }) });
     this.event('node-state', name, at, { from: 'READY', to: 'DELETING', chips: 4 });
     this.event('node-state', name, at + 1, { from: 'DELETING', to: 'gone', chips: 4 });
   }

@@ -86,6 +86,13 @@ describe('a proxy command', () => {
       });
     }));
 
+  it('that closes the connection and stays is no connection', () =>
+    withHost(async ({ another }) => {
+      // Behind the first line of a handshake ssh2 would wait for ever.
+      const proxyCommand = "sh -c 'echo SSH-2.0-x; exec >&-; exec sleep 60'";
+      await assert.rejects(another({ proxyCommand }), HostUnreachable);
+    }));
+
   it('that is not there, and one that says nothing, are named', () =>
     withHost(async ({ another }) => {
       await assert.rejects(

@@ -95,6 +95,8 @@ describe('the on-host runner: how long a command has been quiet', () => {
     assert.deepEqual(parseState('running 1 2 '), running);
     assert.deepEqual(parseState('running 1 2 -'), running);
     assert.deepEqual(parseState('running 1 2 3'), { ...running, quietMs: 3 });
+    assert.deepEqual(parseState('running 1 2 3 -'), { ...running, quietMs: 3 });
+    assert.deepEqual(parseState('running 1 2 - warned'), { ...running, isWarned: true });
   });
 
   it('it cannot tell of a run that an earlier version has begun', () =>

@@ -84,8 +84,12 @@ describe('a host of four that does not answer, on a node that is READY', functio
     ]);
     return text.test(row.why ?? '') && text.test(view.why ?? '') && text.test(details.currentDetails ?? '');
   }
-  const shown = (job: Watched, text = NOT_ANSWERED): Promise<unknown> =>
-    until(`${job.id} says it`, () => isShown(job, text), SHOWN_WITHIN_MS);
+  async function shown(job: Watched, text = NOT_ANSWERED): Promise<void> {
+    await until(`${job.id} says it`, () => isShown(job, text), SHOWN_WITHIN_MS).catch(async (error: unknown) => {
+      const { why } = await stack.jobs.row(job.id);
+      throw new Error(`${String(error)}, and it says: ${why ?? 'nothing'}`);
+    });
+  }
   const events = async ({ id }: Watched): Promise<string> =>
     (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { StorePatience, tellJobOfTrouble } from '../../activities/attempt/store-patience.js';
 import { StoreRefused } from '../../cloud/store/port.js';
-import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import type { AttemptEnd, AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import { DAY, HOUR, type Script, succeeded, VirtualJob } from '../virtual-clock/virtual-job.js';
 
 const STILL_RUNNING = { kind: 'still-running' } as const;
+/** In answer to a stop. */
+const STOPPED: AttemptEnd = { kind: 'exited', code: 143, isStopped: true, at: { slice: 0, host: 0 }, startedAt: 0 };
 const WORKER_ERROR = 'a worker lost its way';
 
 /** docs/recovery.md, over days: the workflows' own timers run, and nobody waits for them. */
@@ -136,25 +138,56 @@ describe('a job over days of virtual time', function () {
     });
   }
 
+  const LIMIT = 3 * DAY;
+  /** Works in parts of 20 hours, as long as an activity may last, until the limit is over, and then until it is told to end. */
+  const untilStopped = (job: VirtualJob) => {
+    let until = 0;
+    return async (): Promise<'under way' | 'stopped'> => {
+      const now = await job.now();
+      until ||= now + LIMIT;
+      await job.pass(Math.min(20 * HOUR, until - now));
+      if ((await job.now()) < until) return 'under way';
+      await job.stopped;
+      return 'stopped';
+    };
+  };
   const TIMEOUTS: Record<string, { script: (job: VirtualJob) => Partial<Script>; by: string; says: RegExp }> = {
     queue: {
       script: () => ({ isGranted: false }),
       by: 'infrastructure',
-      says: /granted nothing for .* \(timeouts\.queue\)/,
+      says: /granted nothing for 72 h \(timeouts\.queue\)/,
+    },
+    provision: {
+      script: () => ({ isProvisioned: false }),
+      by: 'infrastructure',
+      says: /after 72 h \(timeouts\.provision\)/,
+    },
+    setup: {
+      script: (job) => {
+        const work = untilStopped(job);
+        return { setUp: async () => work().then((): SetUpEnd => ({ kind: 'handed-over' })) };
+      },
+      by: 'task',
+      says: /not set up within 72 h \(timeouts\.setup\)/,
+    },
+    run: {
+      script: (job) => {
+        const work = untilStopped(job);
+        return { supervise: async () => ((await work()) === 'stopped' ? STOPPED : STILL_RUNNING) };
+      },
+      by: 'task',
+      says: /ran for 72 h, as long as timeouts\.run allows/,
     },
   };
   for (const [name, { script, by, says }] of Object.entries(TIMEOUTS)) {
     it(`is over three days after timeouts.${name} of three days began, and not sooner`, async () => {
-      const { result, cause, took } = await live(
-        (job) => ({ supervise: async () => job.hours(1).then(() => STILL_RUNNING), ...script(job) }),
-        {
-          ...noRetries,
-          timeouts: { [name]: '72h' },
-        },
-      );
+      const { result, cause, took } = await live((job) => ({ supervise: async () => succeeded, ...script(job) }), {
+        ...noRetries,
+        timeouts: { [name]: '72h' },
+      });
       assert.deepEqual([result, cause?.by], ['failed', by]);
       assert.match(cause?.message ?? '', says);
-      assert.ok(took >= 3 * DAY && took < 3 * DAY + 2 * HOUR, `${took / DAY} days`);
+      assert.ok(took >= LIMIT && took < LIMIT + HOUR, `${took / DAY} days`);
     });
   }
 });

@@ -27,6 +27,7 @@ export interface Script {
   readonly supervise: (call: number, input: AttemptInput) => Promise<AttemptEnd>;
   readonly setUp?: () => Promise<SetUpEnd>;
   readonly isGranted?: boolean;
+  readonly isProvisioned?: boolean;
   readonly recordOutcome?: () => Promise<void>;
 }
 
@@ -43,11 +44,15 @@ export class VirtualJob {
   /** Lets virtual time pass, at once. */
   readonly pass: TimeSkippingServer['pass'];
   readonly now: TimeSkippingServer['now'];
+  /** Resolves when the job tells its hosts to stop the command, or to end their set-up. */
+  readonly stopped: Promise<void>;
+  #stop: () => void = () => undefined;
 
   private constructor({ connection, pass, now }: TimeSkippingServer) {
     this.#client = new Client({ connection });
     this.pass = pass;
     this.now = now;
+    this.stopped = new Promise((resolve) => (this.#stop = resolve));
   }
 
   /** Workflow code for all jobs. */
@@ -69,7 +74,7 @@ export class VirtualJob {
     const connection = await NativeConnection.connect({ address: server.address });
     try {
       const job = new VirtualJob(server);
-      const activities = scripted(script(job));
+      const activities = scripted(script(job), () => job.#stop());
       const worker = await Worker.create({ connection, taskQueue: QUEUE, workflowBundle, activities });
       return await worker.runUntil(() => job.#outcome(more));
     } finally {
@@ -81,14 +86,6 @@ export class VirtualJob {
   /** Of the job at present: what it waits for. */
   readonly why = async (): Promise<string> =>
     (await this.#client.workflow.getHandle(ID).query<JobView>(describeQuery.name)).why ?? '';
-
-  /** Lets hours pass, one by one: an answer to a query says that the job has seen each of them. */
-  async hours(count: number): Promise<void> {
-    for (let hour = 0; hour < count; hour++) {
-      await this.pass(HOUR);
-      await this.why();
-    }
-  }
 
   async #outcome(more: Readonly<Record<string, unknown>>): Promise<Outcome> {
     try {
@@ -110,7 +107,10 @@ function outcomeIn(error: unknown): Outcome {
   return outcome as Outcome;
 }
 
-function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaActivities, 'sendLease'> {
+function scripted(
+  script: Script,
+  stop: () => void,
+): JobActivities & SliceActivities & Pick<QuotaActivities, 'sendLease'> {
   let supervisions = 0;
   const signal = (id: string, name: { readonly name: string }, value: unknown): Promise<void> =>
     Context.current().client.workflow.getHandle(id).signal(name.name, value);
@@ -119,9 +119,9 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
     claimWorker: async () => ({ taskQueue: QUEUE }),
     setUpHosts: async () => (await script.setUp?.()) ?? { kind: 'ready' },
     setUpAgain: async () => ({ kind: 'ready' }),
-    stopSetUp: async () => undefined,
+    stopSetUp: async () => stop(),
     superviseAttempt: (input) => script.supervise((supervisions += 1), input),
-    stopAttempt: async () => undefined,
+    stopAttempt: async () => stop(),
     runHook: async () => assert.fail('the job has no hooks'),
     holdSlices: async () => [],
     recordAttempt: async () => undefined,
@@ -132,14 +132,20 @@ function scripted(script: Script): JobActivities & SliceActivities & Pick<QuotaA
       if (body.kind === 'slice') await signal(sliceWorkflowId(sender), leaseAnswerSignal, { epoch: 1, isHeld: true });
     },
     createSlice: async () => ({ kind: 'accepted' }),
-    inspectSlice: async () => READY,
-    awaitSlice: async () => READY,
+    inspectSlice: async () => (script.isProvisioned === false ? WAITING : READY),
+    awaitSlice: async () => {
+      if (script.isProvisioned !== false) return READY;
+      // It waits for days, and sends heartbeats by the clock of this computer: time cannot jump while it runs.
+      throw ApplicationFailure.create({ message: 'not ready', nextRetryDelay: '30 days' });
+    },
     deleteUntilGone: async () => undefined,
     isJobOpen: async () => true,
   };
 }
 
 const READY = { kind: 'ready', uid: 'uid', hosts: [{ reach: 'ssh', index: 0, internalIp: '10.0.0.1' }] } as const;
+
+const WAITING = { kind: 'waiting', detail: 'PROVISIONING' } as const;
 
 const SETTINGS = {
   owner: 'owner',

@@ -52,9 +52,14 @@ host_condition() {
   fi
 }
 
-# JSON: what $JOBCTL_WARNING_FILE points to, while the metadata server or the API warns. Empty: it warns no more.
+# SOURCE JSON: what $JOBCTL_WARNING_FILE points to, while the metadata server (host) or the API (api) warns. Empty: this source
+# warns no more, and the other may still.
 put_warning() {
-  if [ -n "$1" ]; then put_line "$run/warning" "$1"; else rm -f "$run/warning"; fi
+  if [ -n "$2" ]; then put_line "$run/warning.$1" "$2"; else rm -f "$run/warning.$1"; fi
+  for source in api host; do
+    [ ! -f "$run/warning.$source" ] || { put_line "$run/warning" "$(cat "$run/warning.$source")"; return; }
+  done
+  rm -f "$run/warning"
 }
 
 # watch ID SUPERVISOR: waits for the provider's word while the run lasts. One request waits at the metadata server all the time.
@@ -75,8 +80,8 @@ verb_watch() {
       [ "$preempted" != TRUE ] || { tell_preemption; return; }
       if [ "$maintenance" != "$seen" ]; then
         seen=$maintenance
-        if [ -z "$seen" ]; then put_warning ''
-        else put_warning '{"v":1,"cause":"maintenance","reason":"the provider announces maintenance of this host ('"$seen"')"}'
+        if [ -z "$seen" ]; then put_warning host ''
+        else put_warning host '{"v":1,"cause":"maintenance","reason":"the provider announces maintenance of this host ('"$seen"')"}'
         fi
       fi
     elif [ $hurried = no ]; then
@@ -115,7 +120,7 @@ tell_preemption() {
 verb_warn() {
   open_run "$1"
   attend
-  [ ! -f "$run/begun" ] || [ -f "$run/exit" ] || put_warning "\${2:-}"
+  [ ! -f "$run/begun" ] || [ -f "$run/exit" ] || put_warning api "\${2:-}"
   say_state
 }
 `;

@@ -34,6 +34,9 @@ quiet() {
   written=$(LC_ALL=C stat -c %.3Y "$run/output") && ago "\${written%.*}\${written#*.}"
 }
 
+# Whether the API's warning lies there, maybe of a worker that is gone.
+warned() { [ -f "$run/warning.api" ] && echo warned || echo -; }
+
 exited() {
   read -r code signal started ended how why < "$run/exit"
   stopped=-
@@ -61,7 +64,7 @@ state() {
   begun=no
   [ -f "$run/begun" ] && begun=yes && read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   if held; then
-    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet)" || echo starting
+    [ $begun = yes ] && echo "running $started $(output_bytes) $(quiet) $(warned)" || echo starting
   elif [ -f "$run/exit" ]; then exited
   elif [ $begun = no ]; then not_begun
   elif [ "$begun_boot" != "$(boot)" ]; then echo "lost $(output_bytes)"

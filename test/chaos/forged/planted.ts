@@ -2,6 +2,7 @@ import type { Count } from '../../../chaos/oracle/verdict.js';
 import type { AskedJob } from '../../../chaos/oracle/evidence.js';
 import {
   type Forge,
+  besideSecond,
   doneJob,
   endedJob,
   foreign,
@@ -11,6 +12,7 @@ import {
   saying,
   secondAttempt,
   successStoring,
+  THEIR_HOST,
 } from './scenes.js';
 
 /** One fault each, and nothing else that is wrong. */
@@ -211,6 +213,37 @@ export const PLANTED: Readonly<Record<string, readonly [count: Count, forge: For
     (r) => {
       foreign(r);
       r.states('jc-a-g2', 5, ['gone']);
+    },
+  ],
+  'a slice of a second installation that ours deletes': ['foreign resources touched', (r) => besideSecond(r, {})],
+  'a slice of ours that a second installation deletes': [
+    'foreign resources touched',
+    (r) => besideSecond(r, { a: THEIR_HOST, t: THEIR_HOST }),
+  ],
+  'a slice that a second installation leaves behind': [
+    'leaked resources',
+    (r) => {
+      r.theirHost = THEIR_HOST;
+      r.job('t', { isTheirs: true });
+      r.states('jc-t-g1', 0, ['CREATING', 'READY']);
+      r.command('t', 0, { code: 0 });
+      r.ended('t', 'succeeded');
+    },
+  ],
+  'a worker that ends on a full disk': [
+    'processes that ended by themselves',
+    (r) => {
+      r.lives.push({ process: 'server', startedAt: 0 });
+      r.lives.push({ process: 'worker', startedAt: 20_000, endedAt: 29_000, how: 'exit code 1' });
+      r.deed(23, 'ended-process', { process: 'second worker' });
+    },
+  ],
+  'a worker that ends by itself after it was killed and started again': [
+    'processes that ended by themselves',
+    (r) => {
+      r.deed(3, 'ended-process', { process: 'worker' });
+      r.lives.push({ process: 'worker', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
+      r.lives.push({ process: 'worker', startedAt: 4_000, endedAt: 99_000, how: 'SIGABRT' });
     },
   ],
   'a job that is open at the end': [

@@ -2,6 +2,7 @@ import type { StoredLog } from '../../../chaos/oracle/evidence.js';
 import type { AskedJob } from '../../../chaos/oracle/evidence.js';
 import {
   type Forge,
+  besideSecond,
   doneJob,
   endedJob,
   foreign,
@@ -11,6 +12,7 @@ import {
   saying,
   secondAttempt,
   successStoring,
+  THEIR_HOST,
 } from './scenes.js';
 
 /** What looks like a fault, and is none. */
@@ -163,6 +165,19 @@ export const RIGHT: Readonly<Record<string, Forge>> = {
   'a create that met a foreign node': (r) => {
     foreign(r);
     r.event('api-call', 'jc-a-g2', 5, { method: 'CreateNode', code: 'ALREADY_EXISTS' });
+  },
+  'two installations, of which each deletes its own, and whose chips are more than the pool of one': (r) =>
+    besideSecond(r, { t: THEIR_HOST }),
+  'a worker that chaos killed, and that runs to the last after it': (r) => {
+    r.deed(3, 'ended-process', { process: 'worker' });
+    r.lives.push({ process: 'worker', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
+    r.lives.push({ process: 'worker', startedAt: 4_000 });
+  },
+  'a worker that is started while the server is down, says so and ends': (r) => {
+    r.deed(3, 'ended-process', { process: 'server' });
+    r.lives.push({ process: 'server', startedAt: 0, endedAt: 3_100, how: 'SIGKILL' });
+    r.lives.push({ process: 'server', startedAt: 60_000 });
+    r.lives.push({ process: 'worker', startedAt: 40_000, endedAt: 52_000, how: 'exit code 1' });
   },
   'as many chips as the pool has, of a request and its node once': (r) => {
     r.states('jc-a-g1', 0, ['CREATING'], 32);

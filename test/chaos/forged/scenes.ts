@@ -61,3 +61,17 @@ export function refusedLogin(records: RecordSet, refusedAt: number): void {
   );
   records.event('api-call', 'jc-a-g1', refusedAt, { method: 'GetNode', code: 'UNAUTHENTICATED' });
 }
+
+export const THEIR_HOST = 'localhost:1';
+
+/** Job `t` of a second installation, which runs and succeeds beside job `a` of the first. @param deletes the host of whoever deletes the slice of which job */
+export function besideSecond(records: RecordSet, deletes: { readonly a?: string; readonly t?: string }): void {
+  records.theirHost = THEIR_HOST;
+  for (const id of ['a', 't'] as const) {
+    records.job(id, id === 't' ? { isTheirs: true } : {});
+    records.states(`jc-${id}-g1`, 0, ['CREATING', 'READY'], 24);
+    records.command(id, 0, { code: 0 });
+    records.deleted(`jc-${id}-g1`, 10, deletes[id]);
+    records.ended(id, 'succeeded');
+  }
+}

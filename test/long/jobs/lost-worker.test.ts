@@ -83,4 +83,29 @@ describe('a job whose worker is killed', function () {
     const said = (await stack.store.list(logPrefix(id, 1, 'command'))).filter(({ name }) => name.endsWith('.lost'));
     assert.equal(said.length, 1, 'the line that was never shipped is missed in the log');
   });
+
+  it('hears that a warning is over which cleared while no worker watched', async () => {
+    const there = '[ -e "$JOBCTL_WARNING_FILE" ]';
+    const { id } = await stack.jobs.submit({
+      job: jobFile(
+        `until ${there}; do sleep 0.1; done; echo warned; while ${there}; do sleep 0.1; done; echo cleared`,
+        {
+          tpu: { accelerator: 'v5litepod-8' },
+        },
+      ),
+    });
+    const log = (): Promise<string> => storedLog(stack.store, { id, stream: 'command', host: 0 });
+    const running = async (): Promise<boolean> => (await stack.jobs.row(id)).phase === 'running';
+    await until('its command runs', running, 60_000);
+    const name = (await stack.jobs.describe(id)).slices[0]?.ref.name;
+    const admin = new RehearsalAdmin(stack.rehearsal.endpoints.admin);
+    await admin.post('warn', { name });
+    await until('the warning has come', async () => (await log()) === 'warned\n', 60_000);
+    await stack.killWorker();
+    await admin.post('warn', { name, clear: true });
+    await stack.startWorker();
+    const { result, attempts } = await stack.jobs.wait(id);
+    assert.deepEqual([result, attempts], ['succeeded', 1], stack.tail());
+    assert.equal(await log(), 'warned\ncleared\n');
+  });
 });
