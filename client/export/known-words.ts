@@ -106,39 +106,39 @@ isending isendunknown isenforced isfolder isforced isforit isfromreservation isf
 isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
 isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
 isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
-isstopped issuer isunconfirmed isurgent isversioned isworkflowopen it items its itself janitor jax jc jitter job
-jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code
-jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id
-jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_result
-jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman jobman_tpu_name jobman_tpu_num_workers
-jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobuser journal journalseq js json jsonl judged just keep
-keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key
-keycertsign keygen keyrings keys keytype keyusage keyword keywordlist kib kill killed killing killprocesses kind kinds
-know known knows label labels lack lacks lag lagms laid land lang language large larger largest largest_slice
-largestslice last lastaddress lastat lastetag lastgood lasting lasts lasttoken late lately later latest launch lavor
-layout lazy lc le leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch
-leasemessages leases least leave leaves ledger left lefttopool legacybucketowner legacybucketreader lend lending
-lending_limits lendinglimits length lent less let lets letter letters letting level levels lib libexec libraries library
-libssh libtpu licenses lies life lifecycle lifecyclestate lifetime limit limited limitms limits line linecounter lines
-lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen listened listens lister
-listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources listreservations
-listruntimeversions lists lite litepod literal live lived lives lname load loadpool local localfiles localhost locally
-location locationid locations locationtype lock locked lockfile lockfiles locks log logging login loginprofile logins
-loginuser loglag loglevel logname logout logs long longer longest longrunning look lookagainms looked looking looks
-lookup loop loops loss lost lostslices low ls lszfx lt mac machine machines machinesof machinetype machinetypes made
-madeat mail main maintained maintenance maintenanceevent make makes making malformed malformedxml managedfolders
-management manager manifest many map mapfile mark markdown marked marks mask match matches matchglob matching max
-max_guarantee_delay max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum
-maximumattempts maximuminterval maxlength maxresults maxretries maxunattended maxunattendedms may maybecomeready mb md
-me mean means meanwhile measure media medialink meet megabytes megascale megascale_coordinator_address
-megascale_num_slices megascale_slice_id member members membership memo memory mended mends merge message messages meta
-metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch
-metagenerationnotmatch meter method methodnotfound methods metric metrics milliseconds min min_runtime mindepth
-miniconda miniconda3 minimum minor minruntimems minute minutes mirror mismatch misnumbered missing missingworker
-missingworkers mixed mkdir mkfifo mktemp mm mnt mode model modified module modules moduluslength moment moments
-monitoring more most mount mount_dirs mount_path mounted mountinfo mounts move moves ms mtu much multi multipart
-multipartuploads multiple multiple_docs multiples multiplied multiply multislice multislicenode multisliceparams
-multislicerefused must mv my name namecounts named namedpricing namematches nameof names namespace
+isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter
+job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
+jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
+jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
+jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobuser journal
+journalseq js json jsonl judged just keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
+keepsplace kept keptaswritten kernel kex key keycertsign keygen keyrings keys keytype keyusage keyword keywordlist kib
+kill killed killing killprocesses kind kinds know known knows label labels lack lacks lag lagms laid land lang language
+large larger largest largest_slice largestslice last lastaddress lastat lastetag lastgood lasting lasts lasttoken late
+lately later latest launch lavor layout lazy lc le leads leaf leaks leaksfound leaksreclaimed leap learn lease
+leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves ledger left lefttopool
+legacybucketowner legacybucketreader lend lending lending_limits lendinglimits length lent less let lets letter letters
+letting level levels lib libexec libraries library libssh libtpu licenses lies life lifecycle lifecyclestate lifetime
+limit limited limitms limits line linecounter lines lingerms link links linux list listacceleratortypes
+listconsumerquotametrics listed listen listened listens lister listhistory listing listlag listlocations listnodes
+listoperations listowned listqueuedresources listreservations listruntimeversions lists lite litepod literal live lived
+lives lname load loadpool local localfiles localhost locally location locationid locations locationtype lock locked
+lockfile lockfiles locks log logging login loginprofile logins loginuser loglag loglevel logname logout logs long longer
+longest longrunning look lookagainms looked looking looks lookup loop loops loss lost lostslices low ls lszfx lt mac
+machine machines machinesof machinetype machinetypes made madeat mail main maintained maintenance maintenanceevent make
+makes making malformed malformedxml managedfolders management manager manifest many map mapfile mark markdown marked
+marks mask match matches matchglob matching max max_guarantee_delay max_unattended maxbytesrewrittenpercall
+maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxresults maxretries
+maxunattended maxunattendedms may maybe maybecomeready mb md me mean means meanwhile measure media medialink meet
+megabytes megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo
+memory mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
+metageneration metagenerationmatch metagenerationnotmatch meter method methodnotfound methods metric metrics
+milliseconds min min_runtime mindepth miniconda miniconda3 minimum minor minruntimems minute minutes mirror mismatch
+misnumbered missing missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mode model modified module modules
+moduluslength moment moments monitoring more most mount mount_dirs mount_path mounted mountinfo mounts move moves ms mtu
+much multi multipart multipartuploads multiple multiple_docs multiples multiplied multiply multislice multislicenode
+multisliceparams multislicerefused must mv my name namecounts named namedpricing namematches nameof names namespace
 namespacenotfounderror namespaces nametoolong narrow nd ndjson ne nearest need needed needs needsqueuedresources
 negative neighbours neither nested net network networkconfig networkendpoints networkinterfaces networks never new newer
 newest newlines news next nextat nextdue nextgeneration nextpagetoken ng nhost nix njobctl nmetadata no no_output
@@ -196,23 +196,23 @@ reservation reservationname reservations reserved reset resetqueuedresource reso
 resource_exhausted resourceexhausted resourceid resourceinfo resourcelocations resourcemanager resources resourcetext
 resourcetype response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
 restarted restarting restarton restate restendpoint restored restport resturl result resumable resume resumed
-retentiondurationseconds retries retry retryoptions return revocation revocations revoked revokedat revokedupto
-revoketokens rewrite rewriteresponse rewritetoken rf rich right rights rm rmdir rno ro role roles room root rootfs route
-routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running runs runssince runstatus runtime
-runtime_version runtimeversion runtimeversions rw rwx safe said same satisfiable save saves saw say says sbin scalar
-scale scaled schedule scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema scheme scope
-scopes script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid secretmanager
-secretmanagerendpoint secrets secretsrefused secretstore secretsunavailable secs section sections secureconnect sed see
-seed seeds seek seen sees selection self selflink selfsigned semaphore send sender sendercounts senderforms
-sendersequences sendlease sends sent sentence sentences sep seq sequence sequences serial serializer serve served server
-serverauth serverhostkey servername servernameoverride serverrootcacertificate serves service service_account
-serviceaccount serviceaccountkeys serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol services
-serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback setdelay
-setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle setup setupagain
-setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256sum shadow shape shapes share shared shares shell
-shift shipping short shorter shortfor should show shown shows shut shutdown shuts shutting sig sigcont sighup sigint
-sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed
-signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent
+resumeentrants retentiondurationseconds retries retry retryoptions return revocation revocations revoked revokedat
+revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rich right rights rm rmdir rno ro role roles room root
+rootfs route routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed running runs runssince
+runstatus runtime runtime_version runtimeversion runtimeversions rw rwx safe said same satisfiable save saves saw say
+says sbin scalar scale scaled schedule scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema
+scheme scope scopes script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid
+secretmanager secretmanagerendpoint secrets secretsrefused secretstore secretsunavailable secs section sections
+secureconnect sed see seed seeds seek seen sees selection self selflink selfsigned semaphore send sender sendercounts
+senderforms sendersequences sendlease sends sent sentence sentences sep seq sequence sequences serial serializer serve
+served server serverauth serverhostkey servername servernameoverride serverrootcacertificate serves service
+service_account serviceaccount serviceaccountkeys serviceaccounts serviceaccountuser serviceaccountviewer servicecontrol
+services serviceunavailable serviceusage serviceusageconsumer serviceusageviewer serving session sessions set setback
+setdelay setiampolicy setreachable setrefusing sets setsid setsshdelay setting settings settingup settle setup
+setupagain setuphosts setupprogress setuptime several sftp sg sh sha sha256 sha256sum shadow shape shapes share shared
+shares shell shift shipping short shorter shortfor should show shown shows shut shutdown shuts shutting sig sigcont
+sighup sigint sigkill sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures
+signed signedheaders signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent
 simulatemaintenanceevent since site size sizes skel skip sleep slice slicecounts slicenews slices slim slot slow slowest
 slowms small smallchunk snap snapshot so sock socket sockets soft softdeletepolicy some somebody something soon sort
 source sourcechanged sourced sourcegeneration sourceobjects sourceranges sources south1 southamerica southeast1 space
