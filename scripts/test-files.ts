@@ -29,6 +29,7 @@ const LIVE: Suite = {
     'test/long/web-ui.test.ts',
     'test/long/jobs/crash.test.ts',
     'test/long/jobs/terminate-reset.test.ts',
+    'test/long/jobs/lost-worker.test.ts',
     'test/long/contract-examples.test.ts',
     'test/long/contract-parents.test.ts',
     'test/long/jobs/bundle.test.ts',

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeUserKey, type Scratch, scratchFolder, type UserKey } from '../../../rehearsal/test/scratch.js';
-import { ssh } from '../../../rehearsal/test/ssh-client.js';
-import { startVm, type Vm } from '../../../rehearsal/vm/index.js';
-import { jobFile } from '../../end-to-end/job-files.js';
-import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import type { TestStack } from '../../end-to-end/test-stack.js';
-import { withStack } from '../../end-to-end/with-stack.js';
-import { until } from '../../until.js';
+import { makeUserKey, type Scratch, scratchFolder, type UserKey } from '../../rehearsal/test/scratch.js';
+import { ssh } from '../../rehearsal/test/ssh-client.js';
+import { startVm, type Vm } from '../../rehearsal/vm/index.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
+import { until } from '../until.js';
 
 const SSH_PORT = 2222;
 const PARENT = 'projects/rehearsal/locations/us-central1-a';
