@@ -32,7 +32,6 @@ const LIVE: Suite = {
     'test/long/jobs/lost-worker.test.ts',
     'test/long/contract-examples.test.ts',
     'test/long/contract-parents.test.ts',
-    'test/long/jobs/bundle.test.ts',
   ],
 };
 

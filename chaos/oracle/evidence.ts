@@ -106,7 +106,8 @@ export interface CloudEvent {
 
 /**
  * What a command said of itself, to the listener or in its file on the host. BEGIN's text is the slice's name in the cloud, TERM's
- * the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next. GONE: its connection ended without an END.
+ * the notice that lay there, END's the exit code and `all` or `early` (in answer to a SIGTERM), LINE's a line that is printed next.
+ * GONE: its connection ended without an END.
  */
 export interface Told {
   readonly at: number;

@@ -11,7 +11,7 @@ import { never } from '../hosts/session.js';
 import { VmWithModules } from '../hosts/vm-with-modules.js';
 import { gcsfuseProgram, GO_BUILD_MS } from './built-by-go.js';
 
-/** test/long/jobs/vm-modules.test.ts has more cases, by the rehearsal's small gcsfuse. */
+/** test/long/hosts/vm-modules.test.ts has more cases, by the rehearsal's small gcsfuse. */
 describe('the module gcsfuse, by Google’s own gcsfuse', function () {
   this.timeout(120_000);
   const host = new VmWithModules();

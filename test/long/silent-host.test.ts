@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer, type Server } from 'node:net';
 import { signSeen } from '../../domain/recovery/signs-of-life.js';
 import { signObject } from '../../domain/store-layout.js';
+import { type Door, openDoor } from '../end-to-end/door.js';
 import { jobFile } from '../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
@@ -16,9 +16,8 @@ const FAST = { signOfLifeMs: 1_000, signStaleMs: 5_000, unreachableLookMs: 500 }
 const SHOWN_WITHIN_MS = 120_000;
 const NOT_ANSWERED = /host 3 has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
 
-/** Ends in its second attempt, or when nobody listens at the port any more. */
-const command = (port: number): string =>
-  `echo begun; [ "$JOBCTL_ATTEMPT" = 1 ] || exit 0; while (exec 3<>/dev/tcp/127.0.0.1/${port}) 2> /dev/null; do sleep 0.5; done`;
+/** Ends in its second attempt, or when the door is closed. */
+const command = ({ whileOpen }: Door): string => `echo begun; [ "$JOBCTL_ATTEMPT" = 1 ] || exit 0; ${whileOpen}`;
 /** Hosts that do not reach the store. */
 const NO_STORE = {
   setup: { modules: ['cut', 'command'] },
@@ -35,7 +34,7 @@ describe('a host of four that does not answer, on a node that is READY', functio
   this.timeout(8 * 60_000);
   let stack: TestStack;
   let admin: RehearsalAdmin;
-  const doors: Server[] = [];
+  const doors: Door[] = [];
 
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
@@ -49,11 +48,9 @@ describe('a host of four that does not answer, on a node that is READY', functio
 
   /** A route of its own for each: a zone. */
   async function running(zone: string, more: object = {}): Promise<Watched> {
-    const door = createServer((caller) => caller.destroy());
+    const door = await openDoor();
     doors.push(door);
-    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-    const { port } = door.address() as AddressInfo;
-    const { id } = await stack.jobs.submit({ job: jobFile(command(port), { tpu: { zone }, ...more }) });
+    const { id } = await stack.jobs.submit({ job: jobFile(command(door), { tpu: { zone }, ...more }) });
     const begun = async (): Promise<boolean> => {
       const logs = await Promise.all(
         [0, 1, 2, 3].map((host) => storedLog(stack.store, { id, stream: 'command', host })),

@@ -114,7 +114,7 @@ describe('the Temporal Web UI', function () {
     await isIn(waiting, 'queued');
     const pool = await ui.details('quota/web-ui', (text) => text.includes(waiting));
     assert.match(pool, /16 v5litepod in use, 0 v5litepod free of 16 v5litepod; 1 lease, 1 waiting/);
-    assert.match(pool, new RegExp(`1\\s+${waiting}\\s+vision\\s+bob\\s+5\\s+16 v5litepod`));
+    assert.match(pool, new RegExp(`1\\s+${waiting}\\s+vision\\s+bob\\s+3\\s+16 v5litepod`));
     await picture('pool');
     const queued = await ui.details(waiting, (text) => text.includes('queued'));
     assert.match(queued, /It waits for 16 v5litepod of pool web-ui\. Its place in line is .* quota\/web-ui/);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { type AddressInfo, createServer } from 'node:net';
 import { exitRecordsPrefix, logPrefix } from '../../../domain/store-layout.js';
+import { openDoor } from '../../end-to-end/door.js';
 import { jobFile } from '../../end-to-end/job-files.js';
 import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../../end-to-end/stored-log.js';
@@ -55,16 +55,11 @@ describe('a job whose worker is killed', function () {
   });
 
   it('has succeeded where its command ended, and its slice was taken, before the next worker came', async () => {
-    const door = createServer((caller) => caller.destroy());
-    await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-    const { port } = door.address() as AddressInfo;
+    const door = await openDoor();
     const { id } = await stack.jobs.submit({
-      job: jobFile(
-        `echo begun; while (exec 3<>/dev/tcp/127.0.0.1/${port}) 2> /dev/null; do sleep 0.2; done; echo done`,
-        {
-          tpu: { accelerator: 'v5litepod-8' },
-        },
-      ),
+      job: jobFile(`echo begun; ${door.whileOpen}; echo done`, {
+        tpu: { accelerator: 'v5litepod-8' },
+      }),
     });
     const log = (): Promise<string> => storedLog(stack.store, { id, stream: 'command', host: 0 });
     await until('its command runs', async () => (await log()) !== '', 60_000);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { attemptObject, logPrefix } from '../../../domain/store-layout.js';
 import { until } from '../../until.js';
+import { openDoor } from '../../end-to-end/door.js';
 import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
 import type { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
@@ -53,7 +54,8 @@ describe('a job that gives its parts a time', function () {
   });
 
   it('spends none of it on a set-up that a person has asked for before', async () => {
-    const run = 'test ! -e ~/made || sleep 8; touch ~/made';
+    const door = await openDoor();
+    const run = `test ! -e ~/made || ${door.whileOpen}; touch ~/made`;
     const modules = { mark: { check: 'true', setup: [{ name: 'make', run }] } };
     const setup = { modules: ['mark', 'command'] };
     const command = 'test "$JOBCTL_ATTEMPT" = 2 || sleep 1000';
@@ -61,10 +63,15 @@ describe('a job that gives its parts a time', function () {
     await until('it runs', async () => (await stack.jobs.row(id)).phase === 'running', 30_000);
     await stack.jobs.setUp(id, 'ann', { force: true });
     await stack.jobs.restart(id, 'ann');
+    const events = async (): Promise<string> =>
+      (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
+    await until('it waits for that set-up', async () => (await events()).includes('waits for the end of the set-up'));
+    const since = Date.now();
+    await until('that has lasted for longer than timeouts.setup', () => Date.now() - since > 6_000);
+    door.close();
     const { result, attempts, cause } = await stack.jobs.wait(id);
     assert.deepEqual([result, attempts], ['succeeded', 2], `${cause?.message}\n${stack.tail()}`);
-    const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
-    assert.match(events, /waits for the end of the set-up that was asked for\n(.*\n)*?.*is done on all hosts/);
+    assert.match(await events(), /waits for the end of the set-up that was asked for\n(.*\n)*?.*is done on all hosts/);
     await nothingLeft();
   });
 
