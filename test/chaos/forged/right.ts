@@ -77,6 +77,22 @@ export const RIGHT: Readonly<Record<string, Forge>> = {
     r.deleted('jc-a-g1', 7);
     secondAttempt(r);
   },
+  'work that was done on a full disk, which took the exit record': (r) => {
+    doneJob(r);
+    r.deed(2, 'fault', { resource: 'jc-a-g1', text: 'fill-disk on jc-a-g1, all hosts, for 3.2 s' });
+    secondAttempt(r, 'jc-a-g1');
+    r.deleted('jc-a-g1', 20);
+  },
+  'work that ended behind the notice of its provider': (r) => {
+    doneJob(r);
+    r.deed(2, 'preempt', { resource: 'jc-a-g1' });
+    r.deleted('jc-a-g1', 6);
+    secondAttempt(r);
+  },
+  'a refusal that ends the attempt, and is tried again': (r) => {
+    r.event('api-call', 'jc-a-g1', 4, { method: 'CreateNode', code: 'INVALID_ARGUMENT', message: 'no such zone' });
+    saying(r, 'evicting: Cloud TPU refused slice 0 in z: no such zone; trying again (1 of 50)');
+  },
   'a run in the one zone that is free': (r) => {
     r.success('a');
     r.jobs[0] = { ...(r.jobs[0] as AskedJob), runsIn: 'z' };
