@@ -40,6 +40,25 @@ describe('a lease book without memory', () => {
     assert.equal(heard('late'), false);
   });
 
+  it('forgets what jobs said before they were asked: a lease with slices counts, one without waits', () => {
+    say('job', claim({ zone: 'z', askedAt: 3, tier: 1 }), 10);
+    say('s1', { kind: 'gone' }, 1);
+    const other = jobNamed('other');
+    say('job', claim({ zone: 'z' }), 11, other);
+    say('job', request, 12, jobNamed('third'));
+    book.adopt(jobNamed('third'), DEMAND, ref('s3'), 13);
+    assert.equal(book.get(leaseKey(jobNamed('third')))?.state, 'draining', 'it was only heard to wait');
+    assert.deepEqual([book.get(KEY)?.state, book.get(leaseKey(other))?.state], ['held', 'held']);
+    book.hearAnew(20);
+    assert.equal(book.hasHeard({ id: JOB.job, run: JOB.run }), false);
+    const { sequences, ...row } = book.get(KEY) ?? assert.fail('its request is kept');
+    const waits = { lease: JOB, demand: DEMAND, state: 'waiting', tier: 0, waitingSince: 3, slices: [], gone: ['s1'] };
+    assert.deepEqual([row, Object.keys(sequences)], [waits, ['job', 's1']]);
+    assert.equal(book.get(leaseKey(other))?.state, 'draining');
+    say('job', claim({ zone: 'z' }), 30, other);
+    assert.equal(book.get(leaseKey(other))?.state, 'held', 'its answer counts');
+  });
+
   it('counts slices that are found under a lease, in its tier, until its job claims it', () => {
     book.adopt(JOB, DEMAND, ref('s1'), 40, 1);
     book.adopt(JOB, DEMAND, ref('s2'), 41, 1);

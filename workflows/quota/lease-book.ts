@@ -17,6 +17,7 @@ import {
   noteGone,
   notePaused,
   startRow,
+  unclaim,
 } from './lease-row.js';
 import { LeaseRows } from './lease-rows.js';
 import { isPending, nothingPending, type Pending, type PendingNow, splitPending } from './deliveries.js';
@@ -169,10 +170,7 @@ export class LeaseBook {
    */
   hearAnew(now: EpochMs): void {
     this.#heard.clear();
-    for (const row of this.#rows.all()) {
-      if (row.slices.length > 0) drain(row, now);
-      else Object.assign(row, newRow(row.lease, row.demand, { sequences: row.sequences, gone: row.gone }));
-    }
+    for (const row of this.#rows.all()) unclaim(row, now);
   }
 
   /** Whether the job itself has said anything since it was asked during the rebuild, be it that it let go. */

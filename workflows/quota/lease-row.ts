@@ -122,6 +122,18 @@ export function drain(row: LeaseRow, now: EpochMs): void {
   row.state = 'draining';
 }
 
+/** Whatever its job said that it holds is forgotten: with slices it counts until they are seen gone, without it waits. */
+export function unclaim(row: LeaseRow, now: EpochMs): void {
+  if (row.slices.length > 0) return drain(row, now);
+  for (const key of OF_A_LEASE) delete row[key];
+  Object.assign(row, { state: 'waiting', tier: 0 });
+}
+
+const OF_A_LEASE = [
+  ...(['startedAt', 'heldMs', 'heldSince', 'askingSince', 'hasChips'] as const),
+  ...(['zone', 'isFromReservation', 'isUnconfirmed', 'revoked'] as const),
+];
+
 export function addSlice(row: LeaseRow, ref: MachineRef): void {
   if (row.gone.includes(ref.name) || row.slices.some((known) => known.name === ref.name)) return;
   row.slices.push(ref);
