@@ -53,7 +53,7 @@ export class LogStream {
   static async open(shipping: Shipping, prefix: string, host: number, signal: AbortSignal): Promise<LogStream> {
     const stream = new LogStream(shipping, prefix, String(host), signal);
     const chunks = await stream.#patience.through(() => stream.#chunks());
-    stream.#offset = Math.max(0, ...chunks.map(({ end }) => end));
+    stream.#offset = endOf(chunks);
     stream.#storedSince = chunks.at(-2)?.updatedAt;
     return stream;
   }
@@ -111,7 +111,7 @@ export class LogStream {
     const name = logChunkObject(this.#prefix, this.#host, this.#offset);
     if ((await this.#store.write(name, bytes, 'absent', 'text/plain')).kind === 'written')
       return this.#offset + bytes.length;
-    const storedEnd = Math.max(0, ...(await this.#chunks()).map(({ end }) => end));
+    const storedEnd = endOf(await this.#chunks());
     if (storedEnd > this.#offset) return storedEnd;
     // A precondition that is not ours: a retention policy, or a listing that another writer's object is not in yet.
     throw new StoreRefused(
@@ -132,7 +132,7 @@ export class LogStream {
   }
 
   /** In order: names begin with the offset, in digits of one length. */
-  async #chunks(): Promise<readonly { readonly end: number; readonly updatedAt: EpochMs }[]> {
+  async #chunks(): Promise<readonly Chunk[]> {
     const listed = await this.#store.list(`${this.#prefix}host-${this.#host}.`);
     return listed.flatMap(({ name, size, updatedAt }) => {
       const offset = offsetOfChunk(name);
@@ -140,5 +140,14 @@ export class LogStream {
     });
   }
 }
+
+/** A stored piece of the output. */
+interface Chunk {
+  /** Offset behind its last byte. */
+  readonly end: number;
+  readonly updatedAt: EpochMs;
+}
+
+const endOf = (chunks: readonly Chunk[]): number => Math.max(0, ...chunks.map(({ end }) => end));
 
 const NEW_LINE = 10;

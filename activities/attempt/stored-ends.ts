@@ -10,6 +10,11 @@ import { endOf } from './run-end.js';
 
 type Of = Pick<AttemptInput, 'job' | 'attempt'>;
 
+interface Sources {
+  readonly store: Pick<StorePort, 'list' | 'read'>;
+  readonly hosts: Pick<HostsPort, 'readExitRecord'>;
+}
+
 /** The object that a host puts its exit record into. */
 export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): string =>
   exitRecordObject(job.id, attempt, target.uid, target.index);
@@ -19,10 +24,7 @@ export const exitRecordOf = ({ job, attempt }: Of, { target }: AttemptHost): str
  * (docs/adr/0058): of all of these hosts, or of none. One listing, then a read for each host.
  */
 export async function storedEnds(
-  {
-    store,
-    hosts: port,
-  }: { readonly store: Pick<StorePort, 'list' | 'read'>; readonly hosts: Pick<HostsPort, 'readExitRecord'> },
+  { store, hosts: port }: Sources,
   of: Of,
   hosts: readonly AttemptHost[],
 ): Promise<readonly HostEnd[]> {

@@ -160,9 +160,9 @@ class Supervision {
     return endBeforeLoss(ends, this.#hosts.length) ?? this.#endWithout(slices);
   }
 
-  /** Of the hosts that this worker has not heard of. */
+  /** Of the hosts that this worker has not heard of. A job without a command has none, and asks no store. */
   async #storedEnds(): Promise<readonly HostEnd[]> {
-    const others = this.#hosts.filter((host) => !this.#ended.has(host));
+    const others = [...this.#running.keys()].filter((host) => !this.#ended.has(host));
     if (others.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
     return Promise.race([storedEnds(this.#dependencies, this.#input, others), none]);

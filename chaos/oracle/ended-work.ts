@@ -1,7 +1,7 @@
 import { ASKED_FOR } from './attempts.js';
 import { deletions, lastPart } from './cloud.js';
 import { attemptsOf, type CommandProcess, processesOf } from './commands.js';
-import type { AskedJob, CloudEvent, Deed, Evidence } from './evidence.js';
+import type { AskedJob, CloudEvent, DeedKind, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
 const SERVES_NO_MORE = new Set(['PREEMPTED', 'TERMINATED', 'STOPPED', 'HIDDEN', 'gone']);
@@ -75,10 +75,10 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
       )
         return [];
       const mayRunAgain = evidence.deeds.some(
-        ({ at, kind, text, job: ofJob, resource }) =>
+        ({ at, kind, job: ofJob, resource }) =>
           at <= to &&
           ((ofJob === job.id && ASKED_FOR.has(kind)) ||
-            (resource !== undefined && nodes.has(resource) && losesExits({ kind, text }))),
+            (resource !== undefined && nodes.has(resource) && LOSES_EXITS.has(kind))),
       );
       if (mayRunAgain) return [];
       const taken = takes.filter((at) => at <= to).toSorted((a, b) => a - b)[0];
@@ -92,8 +92,7 @@ function runsAgain(evidence: Evidence): readonly RunAgain[] {
  * The rehearsal's full disk takes back what was written while it was full, in place too, so an exit record may be lost with it
  * (rehearsal/vm/full-disk.sh). A real one keeps what fits into blocks that a file has.
  */
-const losesExits = ({ kind, text }: Pick<Deed, 'kind' | 'text'>): boolean =>
-  kind === 'killed-processes' || text.startsWith('fill-disk ');
+const LOSES_EXITS: ReadonlySet<DeedKind> = new Set(['killed-processes', 'full-disk']);
 
 /** When the work was done: each host's command ended with 0, by itself, and had heard no SIGTERM. Undefined: it was not. */
 function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[]): number | undefined {

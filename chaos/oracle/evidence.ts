@@ -82,6 +82,8 @@ export type DeedKind =
   | 'signalled'
   /** The processes of a host were killed. */
   | 'killed-processes'
+  /** Disks of a resource's hosts were full for a while. */
+  | 'full-disk'
   /** A process of the stack was killed or told to end. */
   | 'ended-process'
   | 'fault'

@@ -1,9 +1,14 @@
+import type { DeedKind } from '../oracle/evidence.js';
 import type { Draws } from '../random.js';
 import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import type { Stage } from './stage.js';
 
 /** On hosts of one node, of all, or on one host; ended by the opposite. */
-async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: HostFault): Promise<boolean> {
+async function onHosts(
+  stage: Stage,
+  draws: Draws,
+  { action, end, extra = {}, kind = 'fault' }: HostFault,
+): Promise<boolean> {
   const nodes = await stage.readyNodes();
   if (nodes.length === 0) return false;
   const scope = draws.pick(['one host', 'one slice', 'one slice', 'all slices'] as const);
@@ -14,11 +19,9 @@ async function onHosts(stage: Stage, draws: Draws, { action, end, extra = {} }: 
     await stage.admin.post('hosts', { name, host, action, ...extra });
     // A slice that is gone by then has no fault any more.
     stage.endAfter(forMs, () => stage.admin.post('hosts', { name, host, ...end }).catch(() => undefined));
-    stage.note(
-      'fault',
-      `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`,
-      { resource: name },
-    );
+    stage.note(kind, `${action} on ${name}, ${host === 'all' ? 'all hosts' : `host ${host}`}, for ${seconds(forMs)}`, {
+      resource: name,
+    });
   }
   return true;
 }
@@ -26,6 +29,8 @@ interface HostFault {
   readonly action: string;
   readonly end: object;
   readonly extra?: object;
+  /** Absent: it is for the story alone. */
+  readonly kind?: DeedKind;
 }
 
 /** What becomes of hosts, and of what runs on them. */
@@ -35,7 +40,8 @@ export const HOST_DEEDS: Readonly<Record<string, DeedDo>> = {
   'SSH is slow': (stage, draws) =>
     onHosts(stage, draws, { action: 'slow-ssh', end: { action: 'slow-ssh', delayMs: 0 }, extra: { delayMs: 1_000 } }),
   'hosts are frozen': (stage, draws) => onHosts(stage, draws, { action: 'freeze', end: { action: 'thaw' } }),
-  'a disk is full': (stage, draws) => onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' } }),
+  'a disk is full': (stage, draws) =>
+    onHosts(stage, draws, { action: 'fill-disk', end: { action: 'free-disk' }, kind: 'full-disk' }),
   'processes of a host are killed': async (stage, draws) => {
     const nodes = await stage.readyNodes();
     if (nodes.length === 0) return false;

@@ -1,5 +1,5 @@
 import type { Client } from '@temporalio/client';
-import type { JanitorReport } from '../../contract/janitor.js';
+import type { JanitorInput, JanitorReport } from '../../contract/janitor.js';
 import { WorkflowType } from '../../contract/workflow-ids.js';
 import { until } from '../../test/until.js';
 import { type DeedDo, lasting } from './cloud-deeds.js';
@@ -35,10 +35,10 @@ async function sweepBoth(stage: Stage): Promise<void> {
 }
 
 async function sweep(stage: Stage, client: Client, whose: 'first' | 'second'): Promise<void> {
-  const handle = await client.workflow.start<() => Promise<JanitorReport>>(WorkflowType.Janitor, {
+  const handle = await client.workflow.start<(input: JanitorInput) => Promise<JanitorReport>>(WorkflowType.Janitor, {
     workflowId: `janitor-chaos-${Date.now()}`,
     taskQueue: stage.stack.taskQueue,
-    args: [{ v: 1 }] as never,
+    args: [{ v: 1 }],
   });
   stage.atEnd(async () => {
     const { status } = await handle.describe();

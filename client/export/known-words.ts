@@ -241,9 +241,9 @@ totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds 
 tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace traffic train trainer transient trap
 tree tried tries trouble true trusted trusts try trying ts tt ttl turn turns twice twisted two txt type
 type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu2204 uid ulimit umask umount un unable
-unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unavailable unchanged under undergo
-understands understood underway unexpected unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union
-uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless
+unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unavailable unchanged unconfirmed under
+undergo understands understood underway unexpected unhealthy unheard unhiding uniformbucketlevelaccess unimplemented
+union uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless
 unlimited unlisted unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unready
 unrecognized unscheduled unset unshare unsigned unspecified unsupported unsupportedzone until untwisted unused unwatched
 unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat updatemask updatenode

@@ -88,7 +88,7 @@ export class RecordSet {
     this.event('node-state', name, at + 1, { from: 'DELETING', to: 'gone', chips: 4 });
   }
 
-  deed(at: number, kind: Deed['kind'], about: Partial<Omit<Deed, 'at' | 'kind'>> = {}): void {
+  deed(at: number, kind: Deed['kind'], about: Pick<Deed, 'job' | 'resource' | 'process'> = {}): void {
     this.deeds.push({ at: at * 1000, kind, text: kind, ...about });
   }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JobctlUser } from './jobctl-process.js';
-import type { TestStack } from './test-stack.js';
-import { withStack } from './with-stack.js';
+import type { JobctlUser } from './jobctl-process.js';
+import { withUser } from './with-stack.js';
 
 const TRAIN = `import argparse
 import os
@@ -24,13 +23,8 @@ const MODEL = 'def loss(step, lr):\n    return lr ** step\n';
 
 describe('the file that jobctl init writes', function () {
   this.timeout(120_000);
-  let stack: TestStack;
   let user: JobctlUser;
-  withStack((made) => {
-    stack = made;
-    user = JobctlUser.of(stack);
-  });
-  after(() => user.leave());
+  withUser((own) => void (user = own));
 
   it('runs as it is, with the folder on the host; and with other arguments behind --', async () => {
     const folder = join(user.home, 'mine');

@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { JobctlUser } from './jobctl-process.js';
-import type { TestStack } from './test-stack.js';
-import { withStack } from './with-stack.js';
+import type { JobctlUser } from './jobctl-process.js';
+import { withUser } from './with-stack.js';
 
 describe('a job without a file, on a host', function () {
   this.timeout(90_000);
-  let stack: TestStack;
   let user: JobctlUser;
-  withStack((made) => {
-    stack = made;
-    user = JobctlUser.of(stack);
-  });
-  after(() => user.leave());
+  withUser((own) => void (user = own));
 
   it('runs the words after -- as they were written, and exits with their code', async () => {
     const words = ['a b', "it's", '$HOME', '${tpu.zone}', '*', '', 'two\nlines', '"quoted"', '日本'];

@@ -1,4 +1,5 @@
 import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { JobctlUser } from './jobctl-process.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack } from './test-stack.js';
 
@@ -11,4 +12,11 @@ export function withStack(use: (stack: TestStack, admin: RehearsalAdmin) => void
     await use(stack, new RehearsalAdmin(stack.rehearsal.endpoints.admin));
   });
   after(() => stack?.stop());
+}
+
+/** The same for tests that speak through the command line alone. @param use gets a user of it when the stack is there */
+export function withUser(use: (user: JobctlUser) => void): void {
+  let user: JobctlUser | undefined;
+  withStack((stack) => use((user = JobctlUser.of(stack))));
+  after(() => user?.leave());
 }

@@ -6,6 +6,7 @@ import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import type { HostConnection, HostsPort } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import type { JobSpec } from '../../domain/job-spec.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { VmWithTools } from '../../rehearsal/test/vm-tools.js';
 import type { Applied } from './apply-modules.js';
 import { applyModule } from './apply-modules.js';
@@ -18,6 +19,17 @@ export class VmWithModules {
   readonly vm = new VmWithTools();
   #fleet: HostsPort | undefined;
   #connection: HostConnection | undefined;
+
+  /** Hooks of a `describe`: one that its tests share. */
+  static shared(): VmWithModules {
+    const host = new VmWithModules();
+    before(async function () {
+      needsConfinement(this);
+      await host.start();
+    });
+    after(() => host.stop());
+    return host;
+  }
 
   async start(): Promise<void> {
     await this.vm.start();

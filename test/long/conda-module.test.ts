@@ -2,19 +2,13 @@ import assert from 'node:assert/strict';
 import { commandScript } from '../../domain/modules/command.js';
 import type { ModuleFiles } from '../../domain/modules/module.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { never } from '../hosts/session.js';
 import { VmWithModules } from '../hosts/vm-with-modules.js';
 
 describe('the module conda on a rehearsed TPU VM', function () {
   this.timeout(120_000);
-  const host = new VmWithModules();
+  const host = VmWithModules.shared();
   const { vm } = host;
-  before(async function () {
-    needsConfinement(this);
-    await host.start();
-  });
-  after(() => host.stop());
 
   let runs = 0;
 

@@ -45,7 +45,8 @@ export interface GangParts {
 
 /**
  * The gang of a job: its slices, all in one zone. It starts a slice workflow per request and generation (a request is for one slice,
- * or for all slices of an atomic job, docs/adr/0054) and tells slices to go. It deletes nothing itself, and believes a slice gone only when the slice's workflow says so.
+ * or for all slices of an atomic job, docs/adr/0054) and tells slices to go. It deletes nothing itself, and believes a slice gone
+ * only when the slice's workflow says so.
  */
 export class Gang {
   readonly #parts: GangParts;

@@ -1,7 +1,7 @@
 import { type Demand, leaseKey, type LeaseId, type LeaseMessage, type LeaseMessageBody } from '../../domain/lease.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { MachineRef } from '../../domain/machines.js';
-import { addUnits, type EpochMs, isWithin, type QuotaUnits } from '../../domain/units.js';
+import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import type { Grant, Preemption } from '../../quota/quota-config.js';
 import type { TierMoves } from '../../quota/tier-moves.js';
 import { type FreedLease, FreedLeases } from './freed-leases.js';
@@ -10,6 +10,7 @@ import {
   adoptClaim,
   conform,
   drain,
+  holds,
   isInUse,
   type LeaseRow,
   newRow,
@@ -20,6 +21,7 @@ import {
   unclaim,
 } from './lease-row.js';
 import { LeaseRows } from './lease-rows.js';
+import { CLAIMED_TOO_LATE, unconfirmedBeyond } from './unconfirmed-leases.js';
 import { isPending, nothingPending, type Pending, type PendingNow, splitPending } from './deliveries.js';
 
 export type { FreedLease } from './freed-leases.js';
@@ -218,21 +220,10 @@ export class LeaseBook {
     this.#onEvent({ kind: 'revoked', row, at: now, reason, ...(winner === undefined ? {} : { for: winner }) });
   }
 
-  /**
-   * Asks leases back that were taken from their jobs' word and have no chips, in each tier in which more is leased than there
-   * is. All of them: nothing tells which one was granted twice. To be called before `takePending`, which says yes to slices.
-   */
+  /** Asks back what is unconfirmed and too much. To be called before `takePending`, which says yes to slices. */
   revokeUnconfirmed(tiers: readonly QuotaUnits[], now: EpochMs): void {
-    const tierOf = (row: LeaseRow): number => Math.min(row.tier, tiers.length - 1);
-    const unconfirmed = this.leased.filter((row) => row.isUnconfirmed && holds(row));
-    for (const tier of new Set(unconfirmed.map(tierOf))) {
-      const leased = this.leased
-        .filter((row) => tierOf(row) === tier)
-        .reduce<QuotaUnits>((sum, row) => addUnits(sum, row.demand.units), {});
-      if (isWithin(leased, tiers[tier] ?? {})) continue;
-      for (const row of unconfirmed.filter((each) => tierOf(each) === tier))
-        this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
-    }
+    for (const row of unconfirmedBeyond(this.leased, tiers))
+      this.revoke({ id: leaseKey(row.lease), cause: 'quota' }, CLAIMED_TOO_LATE, now);
   }
 
   /** Says revocations again that were not answered for `afterMs`: the job may have been reset to before it heard. */
@@ -380,16 +371,9 @@ export class LeaseBook {
 /** Sender of a job's own messages; a slice's sender is its name. */
 const JOB = 'job';
 
-/** For the job's user. */
-const CLAIMED_TOO_LATE =
-  "its pool lost its memory and did not hear of this lease in time: its chips may be another job's";
-
 const eachOnce = (leases: readonly LeaseId[]): readonly LeaseId[] => [
   ...new Map(leases.map((lease) => [leaseKey(lease), lease])).values(),
 ];
-
-/** Its job may use chips under it. */
-const holds = ({ state }: LeaseRow): boolean => state === 'asking' || state === 'held' || state === 'parked';
 
 /** `for` is absent where an admin drains the pool. */
 type RevokedFor = Omit<Preemption, 'for'> & { readonly for?: string };

@@ -51,6 +51,9 @@ type Request = Extract<LeaseMessageBody, { kind: 'request' }>;
 /** Whether the job uses chips under this lease; one that was granted and has started nothing yet just waits again. */
 export const isInUse = ({ heldSince, slices }: Request): boolean => heldSince !== undefined && slices.length > 0;
 
+/** Its job may use chips under it. */
+export const holds = ({ state }: LeaseRow): boolean => state === 'asking' || state === 'held' || state === 'parked';
+
 export function newRow(lease: LeaseId, demand: Demand, more: Partial<LeaseRow> = {}): LeaseRow {
   return { lease, demand, state: 'waiting', tier: 0, slices: [], gone: [], sequences: {}, ...more };
 }

@@ -22,7 +22,7 @@ const ZONES: Readonly<Record<Generation, string>> = {
   v6e: 'us-east5-b',
 };
 
-/** Of a type that is wrong any: what is wrong with it is said by the check of the file. */
+/** For an unknown type, any zone: the check of the file then says what is wrong with the type. */
 export function defaultZone(tpu: string): string {
   const generation = (Object.keys(GENERATION_FACTS) as Generation[]).find((name) => tpu.startsWith(`${name}-`));
   return ZONES[generation ?? 'v5litepod'];

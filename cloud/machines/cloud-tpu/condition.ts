@@ -38,8 +38,8 @@ interface ApiFailure {
 }
 
 /**
- * What the API said about one node, and the queued resource that it belongs to, at one time. A failed call is no observation: the adapter throws instead, so that
- * "unknown" can never be read as "gone".
+ * What the API said about one node, and the queued resource that it belongs to, at one time. A failed call is no observation: the
+ * adapter throws instead, so that "unknown" can never be read as "gone".
  */
 export interface Observation {
   readonly at: EpochMs;

@@ -1,5 +1,4 @@
-import type { StoredLog } from '../../../chaos/oracle/evidence.js';
-import type { AskedJob } from '../../../chaos/oracle/evidence.js';
+import type { AskedJob, StoredLog } from '../../../chaos/oracle/evidence.js';
 import {
   type Forge,
   besideSecond,
@@ -79,7 +78,7 @@ export const RIGHT: Readonly<Record<string, Forge>> = {
   },
   'work that was done on a full disk, which took the exit record': (r) => {
     doneJob(r);
-    r.deed(2, 'fault', { resource: 'jc-a-g1', text: 'fill-disk on jc-a-g1, all hosts, for 3.2 s' });
+    r.deed(2, 'full-disk', { resource: 'jc-a-g1' });
     secondAttempt(r, 'jc-a-g1');
     r.deleted('jc-a-g1', 20);
   },

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
-import { needsConfinement } from '../../../rehearsal/test/needs-confinement.js';
 import { VmWithModules } from '../../hosts/vm-with-modules.js';
 
 describe('modules on a rehearsed TPU VM with its tools', function () {
   this.timeout(120_000);
-  const host = new VmWithModules();
+  const host = VmWithModules.shared();
   const { vm } = host;
-  before(async function () {
-    needsConfinement(this);
-    await host.start();
-  });
-  after(() => host.stop());
 
   it('gcsfuse mounts several buckets for everybody, and mends what is another, dead or gone', async () => {
     await vm.run(
