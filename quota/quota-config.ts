@@ -55,7 +55,7 @@ export interface PoolRules {
   readonly coolDownMaxMs: number;
   /** Whether a job without a project is refused. */
   readonly requireProject: boolean;
-  /** Users who may apply files, freeze, drain, and change priorities of others' jobs; empty: everybody (docs/quota.md, "Trust"). */
+  /** Users who may apply files, freeze, drain, and change priorities of others' jobs; empty: everybody (docs/quota.md, "The verbs"). */
   readonly admins: readonly string[];
 }
 
