@@ -3,8 +3,8 @@ import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from './
 import type { DevContext } from './context.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
+import { bringPackages } from './fetch-packages.js';
 import { openReservations } from './loopback.js';
-import { requirePackages } from './packages.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
 import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
@@ -89,7 +89,8 @@ async function bringUp(
 ): Promise<DevContext> {
   const known = readStackRecord(home);
   const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
-  requirePackages('@jobctl/worker', ...(realCloud === undefined ? ['@jobctl/cloud-tpu-rehearsal' as const] : []));
+  const rehearsal = realCloud === undefined ? (['@jobctl/cloud-tpu-rehearsal'] as const) : [];
+  await bringPackages(['@jobctl/worker', ...rehearsal], { env, onProgress });
   const reservations = openReservations();
   try {
     const record = await settleRecord(home, options, reservations, realCloud, onProgress);

@@ -1,6 +1,6 @@
 import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
 import { CliError } from '../cli-error.js';
-import { loadFrom } from '../dev/packages.js';
+import { loadFrom } from '../dev/fetch-packages.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
@@ -67,9 +67,9 @@ export async function startScript(admin: RehearsalAdmin, file: string): Promise<
 /** The text of a fault script that can be run. @throws CliError with file, line and column of each problem */
 export async function checkedScript(file: string): Promise<string> {
   const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
-  const { readScript, ScriptError } = await loadFrom(
+  const { readScript, ScriptError } = await loadFrom<typeof import('../../../rehearsal/script/read-script.js')>(
     '@jobctl/cloud-tpu-rehearsal',
-    () => import('../../../rehearsal/script/read-script.js'),
+    'script/read-script',
   );
   try {
     readScript(text);

@@ -1,7 +1,7 @@
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { stackHome } from '../dev/home.js';
-import { loadFrom } from '../dev/packages.js';
+import { loadFrom } from '../dev/fetch-packages.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type ClockState, sliceNamed } from '../rehearsal/admin-answers.js';
@@ -141,9 +141,9 @@ export interface EnvFlags extends OutputFlag {
 /** Works also while the rehearsal does not run: its addresses stay the same. */
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
-  const { clientEnvironment } = await loadFrom(
+  const { clientEnvironment } = await loadFrom<typeof import('../../../rehearsal/client-environment.js')>(
     '@jobctl/cloud-tpu-rehearsal',
-    () => import('../../../rehearsal/client-environment.js'),
+    'client-environment',
   );
   const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
   const variables = clientEnvironment(endpointsOf(stack), place);
