@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
 import type { JobClient, JobClientOptions } from '../job-client.js';
 import { withClient } from './connect.js';
-import { type CliContext, type ContextFlags, resolveContext } from './context.js';
+import { contextToChange } from './contexts/told-place.js';
+import type { CliContext, ContextFlags } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
 import { TransferLine } from './render/transfer-line.js';
@@ -23,8 +24,8 @@ export async function askJob(
   call: (client: JobClient, by: string) => Promise<string>,
   options: AskOptions = {},
 ): Promise<number> {
-  const { context = resolveContext(flags), store } = options;
-  const by = flags.user ?? userInfo().username;
+  const { context = contextToChange(flags), store } = options;
+  const by = flags.user ?? context.user ?? userInfo().username;
   const uploading = new TransferLine('uploading');
   return withClient(
     context,

@@ -2,7 +2,10 @@ import type { Client } from '@temporalio/client';
 import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 import { TemporalUnreachable } from '../errors.js';
 import type { JobClient, JobClientOptions } from '../job-client.js';
+import type { TemporalOptions } from '../connect.js';
 import { CliError } from './cli-error.js';
+import { serverLogin } from './contexts/server-login.js';
+import { tellReadPlace } from './contexts/told-place.js';
 import { type CliContext, refuseStranger, storeOf } from './context.js';
 import { ExitCode } from './exit-codes.js';
 
@@ -12,9 +15,9 @@ export async function withClient<T>(
   use: (client: JobClient) => Promise<T>,
   options: Pick<JobClientOptions, 'store' | 'onUpload'> = {},
 ): Promise<T> {
-  refuseStranger(context);
+  const temporal = temporalOf(context);
   const { JobClient } = await import('../job-client.js');
-  const { temporal, taskQueue } = context;
+  const { taskQueue } = context;
   const client = await JobClient.connect({
     temporal,
     ...(taskQueue === undefined ? {} : { taskQueue }),
@@ -27,6 +30,14 @@ export async function withClient<T>(
   } finally {
     await client.close();
   }
+}
+
+/** @throws CliError if no server is named, or what its context names as login cannot be read */
+function temporalOf(context: CliContext): TemporalOptions {
+  refuseStranger(context);
+  tellReadPlace(context);
+  const { temporal, login, place } = context;
+  return login === undefined ? temporal : { ...temporal, connection: serverLogin(login, place?.name ?? '') };
 }
 
 /** Adds how to start the local stack, if the server that does not answer is the stack's. */
@@ -52,9 +63,9 @@ export async function withTemporal<T>(
   context: CliContext,
   use: (temporal: Client, address: string) => Promise<T>,
 ): Promise<T> {
-  refuseStranger(context);
+  const temporal = temporalOf(context);
   const { connectTemporal } = await import('../connect.js');
-  const { client, address, close } = await connectTemporal(context.temporal).catch((error: unknown) => {
+  const { client, address, close } = await connectTemporal(temporal).catch((error: unknown) => {
     throw unreachable(error, context);
   });
   try {

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
+import { registerContext, WHERE_TEXT } from './contexts/register-context.js';
 import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
@@ -21,6 +22,10 @@ import { registerSecret } from './secret-commands.js';
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
+  if (args[0] === 'help' && args[1] === 'where') {
+    process.stdout.write(WHERE_TEXT);
+    return ExitCode.Done;
+  }
   const end = args.indexOf('--');
   const own = asVerb(end === -1 ? args : args.slice(0, end));
   const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
@@ -75,6 +80,7 @@ export function createProgram(invocation: Invocation): Command {
     );
   registerJobVerbs(program, invocation);
   registerHostVerbs(program, invocation);
+  registerContext(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
@@ -133,7 +139,16 @@ function nearestChoice(message: string): string | undefined {
   return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
 }
 
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'quota', 'rehearsal', 'secret', 'setup']);
+const GROUPS: ReadonlySet<string> = new Set([
+  'audit',
+  'codec',
+  'context',
+  'dev',
+  'quota',
+  'rehearsal',
+  'secret',
+  'setup',
+]);
 
 /** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
 function verbOf(own: readonly string[], isUnknown: boolean): string {

@@ -2,6 +2,7 @@ import type { Submitted } from '../../submissions.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
+import { shortPlace } from '../contexts/told-place.js';
 import { ExitCode } from '../exit-codes.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import type { ProgressLine } from '../render/progress.js';
@@ -85,7 +86,8 @@ export function announce(submitted: Announced, context: CliContext, isJson: bool
   if (!isJson) process.stdout.write(`${submitted.id}\n`);
 }
 
-export function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
+export function header({ id, spec, isNew, isPricingSaid }: Announced, context: CliContext): readonly string[] {
   const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  return [jobHeader(id, spec, label, isPricingSaid), ...again];
+  const parts = [jobHeader(id, spec, context.label, isPricingSaid), shortPlace(context)];
+  return [parts.filter((part) => part !== undefined).join('   '), ...again];
 }

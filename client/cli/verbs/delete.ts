@@ -3,7 +3,8 @@ import type { JobClient } from '../../job-client.js';
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { openWritableStore, withClient } from '../connect.js';
-import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { count } from '../render/job-header.js';
@@ -16,7 +17,7 @@ export interface DeleteFlags extends ContextFlags, OutputFlag {
 
 /** `delete JOB`: its slices go, its record and logs stay. `--purge`: the record and logs of a job that has ended go too. */
 export function deleteJob(job: string, flags: DeleteFlags): Promise<number> {
-  const context = resolveContext(flags);
+  const context = contextToChange(flags);
   return withClient(context, async (client) => {
     const row = await client.row(job);
     if (flags.purge === true) return purge(client, row, context, flags);

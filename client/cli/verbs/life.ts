@@ -1,7 +1,8 @@
 import { type AskFlags, askJob } from '../ask-job.js';
 import type { EditFlags } from '../job-edit.js';
 import { withClient } from '../connect.js';
-import { type ContextFlags, resolveContext } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { CliError } from '../cli-error.js';
@@ -34,7 +35,7 @@ export const requeue = (job: string, flags: AskFlags): Promise<number> =>
 export type CancelFlags = ContextFlags & OutputFlag;
 
 export function cancel(job: string, flags: CancelFlags): Promise<number> {
-  return withClient(resolveContext(flags), async (client) => {
+  return withClient(contextToChange(flags), async (client) => {
     const answer = await client.cancel(job);
     const { phase } = await client.row(job);
     if (flags.output === 'json')

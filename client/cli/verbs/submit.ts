@@ -141,13 +141,19 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly uploading: TransferLine;
 }
 
+/** A job file that names no quota project is of the context's. */
+function inProject(raw: unknown, { project }: CliContext): unknown {
+  const file = raw as Readonly<Record<string, unknown>>;
+  return project === undefined || file['project'] !== undefined ? raw : { ...file, project };
+}
+
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
-      job: job.raw,
+      job: inProject(job.raw, context),
       source: job.source,
-      user: userInfo().username,
+      user: context.user ?? userInfo().username,
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
