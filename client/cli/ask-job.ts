@@ -5,6 +5,7 @@ import { contextToChange } from './contexts/told-place.js';
 import type { CliContext, ContextFlags } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
+import { asTyped } from './typed-command.js';
 import { TransferLine } from './render/transfer-line.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
@@ -32,7 +33,7 @@ export async function askJob(
     async (client) => {
       const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
-      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : message;
+      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
       process.stdout.write(`${text}\n`);
       return ExitCode.Done;
     },

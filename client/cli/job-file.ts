@@ -19,6 +19,7 @@ import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { TransferLine } from './render/transfer-line.js';
+import { asTyped } from './typed-command.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
@@ -62,7 +63,7 @@ export const jobFileText = (raw: unknown): string => stringify(raw, { lineWidth:
 
 /** What is right and may yet be a mistake, for the person who submits. */
 export function tellWarnings(file: string, warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  for (const warning of warnings) process.stderr.write(asTyped(`${file}: warning: ${warning}\n`));
 }
 
 interface WrittenJob {

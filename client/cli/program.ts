@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { nearestWord } from '../../domain/nearest-word.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
-import { registerContext, WHERE_TEXT } from './contexts/register-context.js';
+import { registerContext, whereText } from './contexts/register-context.js';
 import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
@@ -13,6 +13,7 @@ import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
 import { registerSecret } from './secret-commands.js';
+import { asTyped } from './typed-command.js';
 
 /**
  * Runs one command line.
@@ -23,7 +24,7 @@ import { registerSecret } from './secret-commands.js';
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
   if (args[0] === 'help' && args[1] === 'where') {
-    process.stdout.write(WHERE_TEXT);
+    process.stdout.write(whereText());
     return ExitCode.Done;
   }
   const end = args.indexOf('--');
@@ -73,7 +74,11 @@ export function createProgram(invocation: Invocation): Command {
     // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
     .enablePositionalOptions()
     // Commander's own words go through `usageError`.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({
+      outputError: () => undefined,
+      writeOut: (text) => void process.stdout.write(asTyped(text)),
+      writeErr: (text) => void process.stderr.write(asTyped(text)),
+    })
     .addHelpText(
       'after',
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,

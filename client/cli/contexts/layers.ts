@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import type * as EnvConfig from '@temporalio/envconfig';
 import { CliError } from '../cli-error.js';
 import { type DevContext, readDevContext } from '../dev/context.js';
 import { type Environment, type StackHome, stackHome } from '../dev/home.js';
@@ -153,7 +154,7 @@ function temporalFile(env: Environment): string | undefined {
 /** Undefined if it cannot be read: whoever connects by it gets the reason (client/connect.ts). */
 function profile(env: Environment): { readonly address?: string; readonly namespace?: string } | undefined {
   try {
-    const load = createRequire(import.meta.url)('@temporalio/envconfig') as typeof import('@temporalio/envconfig');
+    const load = createRequire(import.meta.url)('@temporalio/envconfig') as typeof EnvConfig;
     return load.loadClientConfigProfile({ overrideEnvVars: present(env) });
   } catch {
     return undefined;

@@ -1,12 +1,14 @@
 import { type Command, Option } from 'commander';
 import { collect, type Invocation, outputOption, withConnection } from '../options.js';
 import { type Setting, SETTINGS } from './settings.js';
+import { asTyped } from '../typed-command.js';
 import type { ContextSetFlags } from '../verbs/context.js';
 import type { ContextFlags } from '../context.js';
 import type { OutputFlag } from '../options.js';
 
 /** `jobctl help where`, and docs/cli.md. */
-export const WHERE_TEXT = `Where a command talks to: the first of these that names a server.
+export const whereText = (): string =>
+  asTyped(`Where a command talks to: the first of these that names a server.
 
   1. flags                  --temporal-address HOST:PORT, and --context NAME for one command
   2. the environment        TEMPORAL_ADDRESS, TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE
@@ -25,7 +27,7 @@ ${(SETTINGS as readonly Setting[])
 
 TLS and API keys are in a context (as files and references), or in Temporal's own variables and profiles (TEMPORAL_TLS_*,
 TEMPORAL_API_KEY).
-`;
+`);
 
 const NOTES = `
 A context names a server and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name

@@ -35,7 +35,7 @@ export function contextToChange(flags: ContextFlags & { readonly output?: string
 
 /** For verbs that only read: on a terminal, and only if a context of the file is used. */
 export function tellReadPlace(context: CliContext): void {
-  if (process.stderr.isTTY !== true || context.place?.kind !== 'context' || told.has(context)) return;
+  if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
   told.add(context);
   const line = placeLine(context);
   if (line !== undefined) process.stderr.write(`${lookOf(process.stderr, process.env).paint('dim', line)}\n`);

@@ -25,6 +25,7 @@ import {
 } from './stack-parts.js';
 import { readStackRecord, writeJson } from './stack-record.js';
 import type { PartName, RealCloud, StackRecord } from './stack-record.js';
+import { asTyped } from '../typed-command.js';
 
 export type { DevUpOptions } from './settle-record.js';
 
@@ -120,7 +121,9 @@ async function bringUp(
   }
 }
 
-const ENCRYPTED = 'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)';
+const ENCRYPTED = asTyped(
+  'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)',
+);
 
 const REACHES_HOSTS =
   'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';

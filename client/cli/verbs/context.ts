@@ -18,6 +18,7 @@ import { stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { renderTable } from '../render/columns.js';
+import { asTyped } from '../typed-command.js';
 
 const ALL: readonly Setting[] = SETTINGS;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -47,7 +48,9 @@ export function contextList({ output }: OutputFlag): number {
   }
   if (rows.length === 0) {
     process.stderr.write(
-      `there are no contexts in ${contexts.file}\n  to make one: jobctl context set NAME --temporal-address HOST:PORT\n`,
+      asTyped(
+        `there are no contexts in ${contexts.file}\n  to make one: jobctl context set NAME --temporal-address HOST:PORT\n`,
+      ),
     );
     return ExitCode.Done;
   }
@@ -110,7 +113,7 @@ export function contextSet(name: string, flags: ContextSetFlags): number {
   writeContexts(contexts.file, isFirst ? withCurrent(text, name) : text);
   say(`context ${name} is ${isNew ? 'made' : 'changed'} in ${contexts.file}`);
   if (isFirst) say(`It is the first, so it is used from now on.`);
-  else if (isNew) say(`To use it: jobctl context use ${name}, or --context ${name} with one command`);
+  else if (isNew) say(asTyped(`To use it: jobctl context use ${name}, or --context ${name} with one command`));
   return ExitCode.Done;
 }
 
@@ -153,7 +156,7 @@ export function contextRemove(name: string): number {
   if (!contexts.byName.has(name)) throw unknownContext(contexts, name, 'context rm');
   writeContexts(contexts.file, withoutContext(contexts.text, name, contexts.current));
   say(`context ${name} is removed from ${contexts.file}`);
-  if (contexts.current === name) say('No context is current now; `jobctl context use NAME` chooses one.');
+  if (contexts.current === name) say(asTyped('No context is current now; `jobctl context use NAME` chooses one.'));
   return ExitCode.Done;
 }
 
@@ -237,5 +240,5 @@ function tellWhatWins(name: string): void {
       `note: ${server.title} names the server ${server.settings.address ?? ''} and wins over it in this shell\n`,
     );
   else if (name === LOCAL_CONTEXT && !existsSync(stackHome().contextFile))
-    process.stderr.write('note: there is no local stack yet; `jobctl dev up` starts one\n');
+    process.stderr.write(asTyped('note: there is no local stack yet; `jobctl dev up` starts one\n'));
 }

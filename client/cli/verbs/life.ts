@@ -6,6 +6,7 @@ import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { CliError } from '../cli-error.js';
+import { asTyped } from '../typed-command.js';
 
 /** The verbs that ask one open job for something. Each prints the job's answer and returns at once. */
 
@@ -43,7 +44,9 @@ export function cancel(job: string, flags: CancelFlags): Promise<number> {
     else if (answer === 'done') process.stdout.write(`${job} has ended already: ${phase}. Nothing was changed.\n`);
     else {
       process.stdout.write(
-        `${job} is being cancelled: its command is stopped, its slices are deleted.\n  jobctl wait ${job}   until it has ended\n`,
+        asTyped(
+          `${job} is being cancelled: its command is stopped, its slices are deleted.\n  jobctl wait ${job}   until it has ended\n`,
+        ),
       );
     }
     return ExitCode.Done;

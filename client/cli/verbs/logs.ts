@@ -20,6 +20,7 @@ import type { Screen } from '../watch/screen.js';
 import { PlainScreen } from '../watch/screen.js';
 import { lookOf } from '../render/look.js';
 import { watchJob } from '../watch/watch-job.js';
+import { asTyped } from '../typed-command.js';
 
 export interface LogsFlags extends ContextFlags {
   readonly follow?: true;
@@ -107,7 +108,7 @@ function nothingStored(
   }
   const what = stream === 'command' ? 'its command has written nothing' : `module ${stream} has written nothing`;
   process.stderr.write(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
-  process.stderr.write(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`);
+  process.stderr.write(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
   return ExitCode.Done;
 }
 

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type * as Config from '../../../worker/config.js';
+import type * as RunWorker from '../../../worker/run-worker.js';
 import type { ContextFlags } from '../context.js';
 import { bringPackages } from '../dev/fetch-packages.js';
 import { hasAllPackages, moduleFile, ownFolder, placeOf } from '../dev/packages.js';
@@ -24,7 +26,7 @@ export async function worker(flags: WorkerFlags): Promise<number> {
   await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
   const elsewhere = jobctlOfTheWorker();
   if (elsewhere !== undefined) return elsewhere(flags);
-  const { loadWorkerConfig } = await load<typeof import('../../../worker/config.js')>('config');
+  const { loadWorkerConfig } = await load<typeof Config>('config');
   const { config: file } = flags;
   const config = loadWorkerConfig({
     ...(file === undefined ? {} : { file }),
@@ -38,7 +40,7 @@ export async function worker(flags: WorkerFlags): Promise<number> {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  const { runWorker } = await load<typeof import('../../../worker/run-worker.js')>('run-worker');
+  const { runWorker } = await load<typeof RunWorker>('run-worker');
   await runWorker(config, stop.signal);
   return 0;
 }
