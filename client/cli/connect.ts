@@ -40,15 +40,17 @@ function temporalOf(context: CliContext): TemporalOptions {
   return login === undefined ? temporal : { ...temporal, connection: serverLogin(login, place?.name ?? '') };
 }
 
-/** Adds how to start the local stack, if the server that does not answer is the stack's. */
-function unreachable(error: unknown, { label }: CliContext): unknown {
-  if (!(error instanceof TemporalUnreachable) || label === undefined) return error;
+/** Adds what to do about the place that named the server: a context, or the local stack. */
+function unreachable(error: unknown, { place }: CliContext): unknown {
+  if (!(error instanceof TemporalUnreachable) || place?.name === undefined) return error;
   const { message, remedy } = error;
   return new CliError(
     ExitCode.Unavailable,
     message,
     ...(remedy === undefined ? [] : [remedy]),
-    'it is the Temporal server of your local stack: start it with `jobctl dev up`, or set TEMPORAL_ADDRESS to use another',
+    place.kind === 'stack'
+      ? 'it is the Temporal server of your local stack: start it with `jobctl dev up`, or name another: `jobctl help where`'
+      : `context ${place.name} names this server; \`jobctl context show\` shows its settings`,
   );
 }
 

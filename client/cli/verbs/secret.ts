@@ -8,7 +8,7 @@ import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
 import { renderTable } from '../render/columns.js';
 
-export type SecretFlags = Pick<ContextFlags, 'secretStore'> & OutputFlag;
+export type SecretFlags = Pick<ContextFlags, 'secretStore' | 'context'> & OutputFlag;
 export type SecretPutFlags = SecretFlags & { readonly fromFile?: string };
 
 /** The value comes from a file or a pipe: words of a command line are in the shell's history and in everybody's `ps`. */
