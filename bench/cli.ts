@@ -34,12 +34,14 @@ try {
     tell(`submitting ${jobs} jobs`);
     await fill(env, jobs);
     const jobctl = (...args: readonly string[]): readonly string[] => [process.execPath, JOBCTL, ...args];
+    // One that a worker answers for: what status shows of the others waits for a worker in vain.
+    await processCost(jobctl('submit', file, '--name', 'taken'), env);
     let submitted = 0;
     const commands: Readonly<Record<string, () => readonly string[]>> = {
       'node -e 0': () => [process.execPath, '-e', '0'],
       'jobctl --help': () => jobctl('--help'),
       'jobctl validate FILE': () => jobctl('validate', file),
-      'jobctl status JOB': () => jobctl('status', 'bench-0'),
+      'jobctl status JOB': () => jobctl('status', 'taken'),
       [`jobctl list, ${jobs} jobs`]: () => jobctl('list'),
       'jobctl submit, until its verdict': () => jobctl('submit', file, '--name', `verdict-${submitted++}`),
       ...Object.fromEntries(peers.map(({ title, command }) => [title, () => command])),
