@@ -1,6 +1,8 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { parseHostChoice } from './hosts/host-options.js';
 import { registerLifeVerbs } from './life-commands.js';
+import { sinceOption } from './log-window.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
 import type { InitFlags } from './verbs/init.js';
@@ -212,9 +214,16 @@ function registerWhy(program: Command, invocation: Invocation): void {
 }
 
 const LOGS_NOTES = `
-The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte.
+The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte. If the command did not
+start because its set-up failed, the lines of the module that failed come instead.
+--tail counts the lines of each host, with --grep those that match. Only the end of the log is read for it.
+--timestamps and --since go by the time at which a piece of the log was stored: no time is kept of single lines. A piece holds up to
+10 s of output (0.3 s in a command's first minute).
 
 Examples:
+  jobctl logs train-7f3k --tail 20 --host 0,2
+  jobctl logs -f train-7f3k --since 10m --grep 'loss|Error'
+  jobctl logs train-7f3k -o json | jq -r 'select(.host == 2) | .text'
   jobctl logs train-7f3k
   jobctl logs -f train-7f3k --host 0
   jobctl logs train-7f3k --attempt 1 --module venv
@@ -228,10 +237,21 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .description("Prints what a job's command wrote in its last attempt, on all hosts.")
     .argument('<job>', "the job's id")
     .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
-    .addOption(new Option('--host <index>', 'of one host').argParser(wholeNumber(0, 100_000)))
+    .addOption(new Option('--host <hosts>', 'of these hosts: 0, 0,2, 0-3 or all').argParser(parseHostChoice))
+    .addOption(new Option('--tail <lines>', 'the last lines of each host').argParser(wholeNumber(0, 10_000_000)))
+    .addOption(
+      new Option('--since <time>', 'from 10m ago, or a time such as 2026-11-23T10:00:00Z').argParser(sinceOption),
+    )
+    .option('--grep <regex>', 'lines that match (RE2 syntax; (?i) at the front ignores case)')
+    .option('--timestamps', 'put before each line when it was stored')
     .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
     .option('--module <name>', "a set-up module's log instead, or a hook's, such as hook-finally")
-    .addOption(new Option('--job', 'what jobctl did for the job instead').conflicts(['host', 'attempt', 'module']))
+    .addOption(
+      new Option('--job', 'what jobctl did for the job instead').conflicts([
+        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
+      ]),
+    )
+    .addOption(new Option('-o, --output <format>', 'text, or json: an object a line').choices(['text', 'json']))
     .addHelpText('after', LOGS_NOTES);
   withConnection(command).action(async (job: string, flags: LogsFlags) => {
     const { logs } = await import('./verbs/logs.js');
