@@ -334,8 +334,12 @@ class Supervision {
   }
 }
 
-function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
-  return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
+function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): AttemptEnd {
+  const at = (ms: number): number => Math.round(Date.now() - ms);
+  const last = { what, slice, host, at: at(quietMs) };
+  if (first === undefined) return { kind: 'no-output', last };
+  const { quietMs: firstQuietMs, ...firstPlace } = first;
+  return { kind: 'no-output', last, first: { ...firstPlace, at: at(firstQuietMs) } };
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */

@@ -59,8 +59,9 @@ function registerInit(program: Command, invocation: Invocation): void {
 
 const SUBMIT_NOTES = `
 Output:
-  On a terminal: a header, then the next commands; with --wait the phases, and each host's lines as \`HOST | line\`.
-  In a pipe: the job's id alone on stdout. With --wait stdout is the hosts' lines; the header with the id, the phases and the
+  On a terminal: a header, then the next commands; with --wait the phases, and the lines of host 0 as \`HOST | line\`: hosts of one command print
+  much the same. --host all shows every host's. If the command fails on another host, the last lines of that one come at the end.
+  In a pipe: the job's id alone on stdout. With --wait stdout is these lines; the header with the id, the phases and the
   summary go to stderr. With --output json stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
   with the outcome. Ctrl-C leaves the job running.
   Without --wait, submit waits for the first verdict (about a second, 8 s at most): its place in line and what it waits for,
@@ -91,6 +92,11 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
+    .addOption(
+      new Option('--host <hosts>', 'whose lines --wait shows: 0, 0,2, 0-3 or all; the first without it').argParser(
+        parseHostChoice,
+      ),
+    )
     .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
