@@ -1,7 +1,7 @@
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { FirstVerdict } from '../submitting/first-verdict.js';
 import { oneLine } from './columns.js';
-import { NO_WORKER_REMEDY, noWorkerText } from './no-worker.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { formatDuration } from './quantities.js';
 import { asTyped } from '../typed-command.js';
 
@@ -21,7 +21,7 @@ export function verdictLines(id: string, verdict: FirstVerdict, now: number): re
     case 'no-worker':
       return [
         `queued: ${noWorkerText(verdict, now)}`,
-        `  ${NO_WORKER_REMEDY}`,
+        `  ${noWorkerRemedy('starts')}`,
         '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
       ];
     case 'unknown': {

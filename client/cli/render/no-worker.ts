@@ -8,5 +8,5 @@ export function noWorkerText({ taskQueue, namespace, lastAt }: TaskQueuePolls, n
   return `no worker polls task queue '${taskQueue}' of namespace '${namespace}'${last}`;
 }
 
-export const NO_WORKER_REMEDY =
-  'the job is kept and goes on when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack';
+export const noWorkerRemedy = (then: 'starts' | 'goes on' = 'goes on'): string =>
+  `the job is kept and ${then} when a worker comes up: \`jobctl worker\` (docs/worker.md), or \`jobctl dev up\` for a local stack`;

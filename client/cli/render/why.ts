@@ -20,7 +20,7 @@ import type { WhyWaiting } from '../quota/why-waiting.js';
 import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { count, reasonOf } from './job-header.js';
-import { NO_WORKER_REMEDY, noWorkerText } from './no-worker.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
 /** Jobs by their ids, times of today by the clock of who looks, others with their date. */
@@ -84,7 +84,7 @@ export function renderUnattended(
 ): readonly string[] {
   if (polls === undefined) return [];
   const text = `${id} stands still: ${noWorkerText(polls, now)}.`;
-  return [...wrapped(text, width, ''), ...wrapped(asSentence(NO_WORKER_REMEDY), width, '')];
+  return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
 }
 
 /** What would help, and what happens by itself. */

@@ -1,6 +1,6 @@
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
-import { NO_WORKER_REMEDY, noWorkerText } from '../render/no-worker.js';
+import { noWorkerRemedy, noWorkerText } from '../render/no-worker.js';
 import type { Screen } from './screen.js';
 
 const FIRST_MS = 1_500;
@@ -41,7 +41,7 @@ export class WorkerWatch {
     const { note } = this.#screen.look.symbols;
     if (idle !== undefined && was !== true) {
       this.#say(`${note} ${noWorkerText(idle, Date.now())}`);
-      this.#say(`  ${NO_WORKER_REMEDY}`);
+      this.#say(`  ${noWorkerRemedy()}`);
     } else if (idle === undefined && was === true) this.#say(`${note} a worker polls the task queue again`);
   }
 
