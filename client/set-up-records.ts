@@ -15,13 +15,27 @@ export async function readSetUp(store: Objects, job: string, attempt: number): P
   return stored && { attempt, record: JSON.parse(stored.toString('utf8')) as SetUpRecord };
 }
 
-/** An attempt is counted when its command starts, so the newest set-up may be of one more. */
-export async function newestSetUp(
+/**
+ * The newest set-up after the `attempts` that are counted: an attempt is counted when its command starts, and of those whose
+ * set-up was cut short (a slice lost, a restart) there may be several. Undefined: none has begun.
+ */
+export async function nextSetUp(
   store: Objects,
   { id, attempts }: { readonly id: string; readonly attempts: number },
 ): Promise<StoredSetUp | undefined> {
-  const next = await readSetUp(store, id, attempts + 1);
-  return next ?? (attempts === 0 ? undefined : readSetUp(store, id, attempts));
+  for (let newest: StoredSetUp | undefined; ;) {
+    const next = await readSetUp(store, id, (newest?.attempt ?? attempts) + 1);
+    if (next === undefined) return newest;
+    newest = next;
+  }
+}
+
+/** That of the attempt that is being set up, else of the last one that was. */
+export async function newestSetUp(
+  store: Objects,
+  row: { readonly id: string; readonly attempts: number },
+): Promise<StoredSetUp | undefined> {
+  return (await nextSetUp(store, row)) ?? (row.attempts === 0 ? undefined : readSetUp(store, row.id, row.attempts));
 }
 
 /** The steps that ended a set-up: the failed ones of the module that failed last. Undefined: it did not end by a step that failed. */

@@ -2,7 +2,7 @@ import type { StoreReader } from '../../cloud/store/port.js';
 import { JobPhase } from '../../domain/job-state.js';
 import { setUpText } from '../../domain/setup-record.js';
 import type { JobRow } from '../job-rows.js';
-import { readSetUp } from '../set-up-records.js';
+import { nextSetUp } from '../set-up-records.js';
 import { openReader } from './connect.js';
 import type { CliContext } from './context.js';
 
@@ -12,8 +12,8 @@ import type { CliContext } from './context.js';
  */
 export async function setUpReason(store: Pick<StoreReader, 'read'>, row: JobRow): Promise<string | undefined> {
   if (row.phase !== JobPhase.SettingUp) return undefined;
-  // An attempt is counted when its command starts. A record that is closed is of an attempt before Temporal was set back.
-  const setUp = await readSetUp(store, row.id, row.attempts + 1);
+  // One that is closed is of an attempt before Temporal was set back.
+  const setUp = await nextSetUp(store, row);
   if (setUp === undefined || setUp.record.endedAt !== undefined) return undefined;
   return setUpText(setUp.record, { isAttended: row.isSetUpAttended !== false });
 }

@@ -89,6 +89,23 @@ describe('what a person sees of set-up and logs', function () {
     assert.equal(absent.stderr, '--host 4: held has no such host\n  it has 4: 0 to 3\n');
   });
 
+  it('a step is shown as running only while a worker is at it, and of the attempt that is being set up', async () => {
+    const shows = (text: string): Promise<unknown> =>
+      until(`status shows ${text}`, async () => (await user.run('status', 'left')).stdout.includes(text), 90_000);
+    await user.run('submit', '--no-verdict', '--name', 'left', file('left', jobFile('true', module(HELD))));
+    await shows('prepare 3/4 hosts, host 2: fetch');
+    await stack.killWorker();
+    await shows('prepare 3/4 hosts; no worker is at it now');
+    await stack.startWorker();
+    await shows('prepare 3/4 hosts, host 2: fetch, try 2');
+    const path = ['modules', 'prepare', 'setup', 0, 'name'];
+    await stack.jobs.restart('left', 'tester', { set: [{ path, value: 'second' }] });
+    await shows('prepare 3/4 hosts, host 2: second');
+    assert.equal((await stack.jobs.row('left')).attempts, 0, 'no command has started');
+    for (const home of homesWith('held', stack.rehearsalDirectory)) writeFileSync(join(home, 'go'), '');
+    assert.equal((await stack.jobs.wait('left')).result, 'succeeded', stack.tail());
+  });
+
   it('after a failed set-up logs shows the lines of the module that failed', async () => {
     const fails = `case $(hostname) in *-w-1) echo 'the bucket does not exist'; exit 7;; esac; until [ -e ~/go ]; do sleep 0.2; done`;
     const { code } = await user.run(
