@@ -92,18 +92,40 @@ describe('what a person sees of set-up and logs', function () {
   it('a step is shown as running only while a worker is at it, and of the attempt that is being set up', async () => {
     const shows = (text: string): Promise<unknown> =>
       until(`status shows ${text}`, async () => (await user.run('status', 'left')).stdout.includes(text), 90_000);
-    await user.run('submit', '--no-verdict', '--name', 'left', file('left', jobFile('true', module(HELD))));
+    const path = file('left', jobFile('seq 1 200000', module(HELD)));
+    await user.run('submit', '--no-verdict', '--name', 'left', path);
+    const terminal = user.shell('script -qec "$JOBCTL wait left" /dev/null');
     await shows('prepare 3/4 hosts, host 2: fetch');
     await stack.killWorker();
     await shows('prepare 3/4 hosts; no worker is at it now');
     await stack.startWorker();
     await shows('prepare 3/4 hosts, host 2: fetch, try 2');
-    const path = ['modules', 'prepare', 'setup', 0, 'name'];
-    await stack.jobs.restart('left', 'tester', { set: [{ path, value: 'second' }] });
+    const name = ['modules', 'prepare', 'setup', 0, 'name'];
+    await stack.jobs.restart('left', 'tester', { set: [{ path: name, value: 'second' }] });
     await shows('prepare 3/4 hosts, host 2: second');
+    await until('the terminal shows it too', () => terminal.stdout().includes('prepare 3/4 hosts, host 2: second'));
     assert.equal((await stack.jobs.row('left')).attempts, 0, 'no command has started');
     for (const home of homesWith('held', stack.rehearsalDirectory)) writeFileSync(join(home, 'go'), '');
     assert.equal((await stack.jobs.wait('left')).result, 'succeeded', stack.tail());
+    const { stdout } = await terminal.finished;
+    assert.match(stdout, /setting-up +(\dm )?\d+s +prepare 3\/4 hosts, host 2: fetch/);
+  });
+
+  it('a closed pipe ends every form of logs quietly', async () => {
+    const forms = [
+      '-o json',
+      '--timestamps',
+      '--grep 1',
+      '--tail 150000',
+      '--since 1h',
+      '--host 0,2',
+      '--tail 90000 -o json -f',
+    ];
+    for (const form of forms) {
+      const line = `$JOBCTL logs left ${form} | head -1 > /dev/null; echo "\${PIPESTATUS[0]}"`;
+      const { stdout, stderr } = await user.shell(line).finished;
+      assert.deepEqual([stdout, stderr], ['141\n', ''], form);
+    }
   });
 
   it('after a failed set-up logs shows the lines of the module that failed', async () => {
