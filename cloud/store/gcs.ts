@@ -165,7 +165,12 @@ class GcsStore implements StorePort {
       const fields = 'items(name,size,generation,updated),nextPageToken';
       const from = startOffset === undefined ? {} : { startOffset };
       // The client joins pages up to `maxResults`.
-      const [files] = await bucket.getFiles({ prefix, fields, ...from, ...(most !== undefined && { maxResults: most }) });
+      const [files] = await bucket.getFiles({
+        prefix,
+        fields,
+        ...from,
+        ...(most !== undefined && { maxResults: most }),
+      });
       // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
       return (files as unknown as ApiObject[]).map((object) => storedObject(object.name, object));
     } catch (error) {
