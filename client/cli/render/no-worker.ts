@@ -1,5 +1,6 @@
 import type { EpochMs } from '../../../domain/units.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import { asTyped } from '../typed-command.js';
 import { formatDuration } from './quantities.js';
 
 /** `no worker polls task queue 'jobctl' of namespace 'default'; it was polled last 4m ago`. */
@@ -9,4 +10,6 @@ export function noWorkerText({ taskQueue, namespace, lastAt }: TaskQueuePolls, n
 }
 
 export const noWorkerRemedy = (then: 'starts' | 'goes on' = 'goes on'): string =>
-  `the job is kept and ${then} when a worker comes up: \`jobctl worker\` (docs/worker.md), or \`jobctl dev up\` for a local stack`;
+  asTyped(
+    `the job is kept and ${then} when a worker comes up: \`jobctl worker\` (docs/worker.md), or \`jobctl dev up\` for a local stack`,
+  );

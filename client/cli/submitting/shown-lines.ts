@@ -3,6 +3,7 @@ import type { JobSpec } from '../../../domain/job-spec.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
+import { asTyped } from '../typed-command.js';
 import type { ShownLines } from '../watch/follow-to-end.js';
 
 /**
@@ -26,7 +27,9 @@ export function hiddenText(id: string, spec: JobSpec, { hosts }: ShownLines): st
   if (hosts === undefined || spec.command === undefined || running.every((host) => hosts.includes(host)))
     return undefined;
   const shown = `host${hosts.length === 1 ? '' : 's'} ${hosts.join(', ')}`;
-  return `lines of ${shown} of ${running.length} are shown; \`--host all\` shows all, \`jobctl logs ${id} --host N\` another's`;
+  return asTyped(
+    `lines of ${shown} of ${running.length} are shown; \`--host all\` shows all, \`jobctl logs ${id} --host N\` another's`,
+  );
 }
 
 /** Over all slices; `command.workers` counts in each. */
