@@ -37,8 +37,8 @@ cmp code codec codeckeyerror codeckeyunknown codename codes collect collecting c
 comm comma command commands comment common commoninstancemetadata commonname compact compare compared compile complete
 completed completemultipartuploadresult completeparts componentcount components compose compute computemetadata computer
 conda condition conditionnotmet conditions conf config config_entry config_file configentry configfile configs
-configuration configurations configure configured confinement confinementreason confirm conflict connect connecting
-connection connectionlost connects connecttimeoutms console const constraint consumer consumer_project_id
+configuration configurations configure configured confinement confinementreason confirm conflict connect connected
+connecting connection connectionlost connects connecttimeoutms console const constraint consumer consumer_project_id
 consumerquotalimits consumerquotametrics contact contained container contains content contentdisposition contentencoding
 contenthash contentid contentlanguage contenttype context continue continues contract contradictory control conv
 converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copy
@@ -101,15 +101,15 @@ inspectslice install installation installed installer installing instance instan
 internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
 interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput invalidjob invalidparameter
 invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips is isactive isadopted isafterblank
-isalive isalldenied isapplied isbetweenhosts isbooted isbusy ischanged iscomplete isdisabled isdone isdraining isdue
-isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud isincomplete
-isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
-isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
-isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
-isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter
-job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+isalive isalldenied isapplied isattended isbetweenhosts isbooted isbusy ischanged iscomplete isdisabled isdone
+isdraining isdue isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud
+isincomplete isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey
+ismisnumbered isolation isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready
+isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled
+issilent isstartassumed isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself
+janitor jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
 jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobuser journal
 journalseq js json jsonl judged just keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps

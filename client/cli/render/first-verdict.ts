@@ -1,6 +1,7 @@
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { FirstVerdict } from '../submitting/first-verdict.js';
 import { oneLine } from './columns.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { formatDuration } from './quantities.js';
 import { asTyped } from '../typed-command.js';
 
@@ -17,17 +18,12 @@ export function verdictLines(id: string, verdict: FirstVerdict, now: number): re
     }
     case 'queued':
       return queuedLines(id, verdict);
-    case 'no-worker': {
-      const { taskQueue, namespace, lastAt } = verdict;
-      const last = lastAt === undefined ? '' : `; it was polled last ${formatDuration(now - lastAt)} ago`;
+    case 'no-worker':
       return [
-        `queued: no worker polls task queue '${taskQueue}' of namespace '${namespace}'${last}`,
-        asTyped(
-          '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
-        ),
+        `queued: ${noWorkerText(verdict, now)}`,
+        `  ${noWorkerRemedy('starts')}`,
         '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
       ];
-    }
     case 'unknown': {
       const { waitedMs, why } = verdict;
       return [

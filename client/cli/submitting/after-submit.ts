@@ -7,6 +7,7 @@ import { ExitCode } from '../exit-codes.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import type { ProgressLine } from '../render/progress.js';
 import type { Screen } from '../watch/screen.js';
+import type { ShownLines } from '../watch/follow-to-end.js';
 import type { VerdictQuestion } from './first-verdict.js';
 
 /** A job that was handed over, and where it is told. */
@@ -46,12 +47,19 @@ export async function answer(
 }
 
 /** Follows it to its end. @returns the job's exit code */
-export async function follow(question: Watched, isJson: boolean, withVerdict: boolean): Promise<number> {
+export async function follow(
+  question: Watched,
+  lines: ShownLines,
+  isJson: boolean,
+  withVerdict: boolean,
+): Promise<number> {
   const { followToEnd } = await import('../watch/follow-to-end.js');
   const over = new AbortController();
   question.signal.addEventListener('abort', () => over.abort());
   if (withVerdict) void tellVerdict({ ...question, signal: over.signal });
-  const { exitCode, row } = await followToEnd({ ...question, withLogs: true }).finally(() => over.abort());
+  const { exitCode, row } = await followToEnd({ ...question, lines, isVerdictTold: withVerdict }).finally(() =>
+    over.abort(),
+  );
   if (isJson && row) printJson({ id: question.id, phase: row.phase, exitCode, outcome: row.outcome });
   return exitCode;
 }

@@ -24,7 +24,7 @@ export async function wait(id: string, flags: WaitFlags): Promise<number> {
     const onAbort = (): void => {
       if (signal.reason === 'timeout') throw timedOut(id, timeout ?? 0);
     };
-    const { exitCode, row } = await followToEnd({ client, context, id, screen, withLogs: false, signal, onAbort });
+    const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
     if (output === 'json' && row) {
       process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
     }
