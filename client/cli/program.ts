@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { nearestWord } from '../../domain/nearest-word.js';
+import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerContext, whereText } from './contexts/register-context.js';
@@ -7,6 +8,8 @@ import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
+import { isForeign } from './migrating/foreign-words.js';
+import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerQuota } from './quota/register-quota.js';
@@ -28,8 +31,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     return ExitCode.Done;
   }
   const end = args.indexOf('--');
-  const own = asVerb(end === -1 ? args : args.slice(0, end));
-  const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
+  const commandWords = end === -1 ? undefined : args.slice(end + 1);
+  const own = asVerb(await ofJobctl(end === -1 ? args : args.slice(0, end), commandWords));
+  const invocation: Invocation = { commandWords, exitCode: 0 };
   refuseStrayWords(own, invocation);
   const program = createProgram(invocation);
   try {
@@ -40,6 +44,23 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
   return invocation.exitCode || Number(process.exitCode ?? 0);
+}
+
+/**
+ * Words that another tool's user typed, as jobctl's own if these do exactly the same (docs/adr/0064).
+ * @throws CliError with the command line of jobctl that does it, if it is not certain to be the same
+ */
+async function ofJobctl(
+  own: readonly string[],
+  commandWords: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (!isForeign(own)) return own;
+  const { answerTo, refusalOf } = await import('./migrating/typed-line.js');
+  const answer = answerTo(own, commandWords);
+  if (answer === undefined) return own;
+  if (answer.runs === undefined) throw refusalOf(own, answer);
+  process.stderr.write(`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(answer.runs)}\`\n`);
+  return answer.runs;
 }
 
 /** A candidate a line. */
@@ -84,6 +105,7 @@ export function createProgram(invocation: Invocation): Command {
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
+  registerImport(program, invocation);
   registerHostVerbs(program, invocation);
   registerContext(program, invocation);
   registerSecret(program, invocation);
@@ -96,12 +118,12 @@ export function createProgram(invocation: Invocation): Command {
 }
 
 /** Verbs that take words after `--`; elsewhere they would vanish in silence. */
-const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh']);
+const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh', 'import']);
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
   const [verb = ''] = own;
-  if (!TAKE_WORDS.has(verb)) {
+  if (!TAKE_WORDS.has(verb) || (verb === 'import' && own[1] !== 'launch')) {
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: takes no words after --`,
@@ -149,6 +171,7 @@ const GROUPS: ReadonlySet<string> = new Set([
   'codec',
   'context',
   'dev',
+  'import',
   'quota',
   'rehearsal',
   'secret',
