@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import { nearestWord } from '../../domain/nearest-word.js';
 import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
@@ -17,6 +16,7 @@ import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
 import { registerSecret } from './secret-commands.js';
 import { asTyped } from './typed-command.js';
+import { usageError } from './usage-error.js';
 
 /**
  * Runs one command line.
@@ -40,7 +40,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     await program.parseAsync([...own], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own);
+    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own, program);
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
   return invocation.exitCode || Number(process.exitCode ?? 0);
@@ -137,50 +137,4 @@ function refuseStrayWords(own: readonly string[], { commandWords }: Invocation):
       "such as -- python3 train.py, or -- 'cd src && make train'",
     );
   }
-}
-
-/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form: what, why, the nearest word, what to do. */
-function usageError({ message }: CommanderError, own: readonly string[]): CliError {
-  const [first = '', suggestion = ''] = message.split('\n');
-  const [what = '', ...why] = first
-    .replace(/^error: /, '')
-    .replace(/\.$/, '')
-    .split('. ');
-  const verb = verbOf(own, what.startsWith('unknown command'));
-  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
-  return new CliError(
-    ExitCode.Usage,
-    `${verb}: ${what}`,
-    ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
-    ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
-    ...(verb === 'jobctl submit' && what.startsWith('too many')
-      ? ['a command goes behind --: jobctl submit FILE -- CMD..']
-      : []),
-    `\`${verb} --help\` shows what there is`,
-  );
-}
-
-/** Of an option that takes one of a few words. */
-function nearestChoice(message: string): string | undefined {
-  const match = /argument '(.*)' is invalid\. Allowed choices are (.+)\.$/.exec(message);
-  return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
-}
-
-const GROUPS: ReadonlySet<string> = new Set([
-  'audit',
-  'codec',
-  'context',
-  'dev',
-  'import',
-  'quota',
-  'rehearsal',
-  'secret',
-  'setup',
-]);
-
-/** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
-function verbOf(own: readonly string[], isUnknown: boolean): string {
-  const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
-  const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);
-  return ['jobctl', ...known].join(' ');
 }
