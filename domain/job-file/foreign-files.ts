@@ -23,21 +23,21 @@ export function foreignText(text: string, file: string): ForeignFile | undefined
   if (/^#(SBATCH|PBS|\$) /m.test(text))
     return { what: 'a batch script of Slurm', instead: slurmLines(text, submit('bash', shellQuote(file))) };
   if (
-    /\.py$/.test(file) ||
+    file.endsWith('.py') ||
     /^(from [\w.]+ )?import [\w.]+( as \w+)?(, [\w.]+)*\s*$/m.test(text) ||
     /^#!.*python/.test(text)
   )
     return { what: 'a Python program', instead: [`without a job file: ${submit('python3', shellQuote(file))}`, INIT] };
-  if (/\.sh$/.test(file) || /^#!.*sh\b/.test(text))
+  if (file.endsWith('.sh') || /^#!.*sh\b/.test(text))
     return { what: 'a shell script', instead: [`without a job file: ${submit('bash', shellQuote(file))}`, INIT] };
-  if (/\.ipynb$/.test(file))
+  if (file.endsWith('.ipynb'))
     return { what: 'a notebook', instead: ['make a program of it: jupyter nbconvert --to script', INIT] };
   if (/(^|\/)Dockerfile$/.test(file) || /^FROM \S+( AS \w+)?\s*$/im.test(text))
     return {
       what: 'a Dockerfile',
       instead: ['jobctl builds no images: push it, and name it in a job file: docker: {image: ..}', INIT],
     };
-  if (/^\s*\[\[?[\w."-]+\]\]?\s*(#.*)?$/m.test(text) || /\.toml$/.test(file))
+  if (/^\s*\[\[?[\w."-]+\]\]?\s*(#.*)?$/m.test(text) || file.endsWith('.toml'))
     return {
       what: 'TOML',
       instead: [
