@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../domain/error-words.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
@@ -104,10 +105,18 @@ function readSettings<T>(load: () => T): T {
     return load();
   } catch (error) {
     throw new TemporalRefused(
-      `the settings of Temporal's client cannot be read: ${(error as Error).message}`,
+      `the settings of Temporal's client cannot be read: ${settingsWords(error as Error)}`,
       'they are in TEMPORAL_* variables and in temporal.toml (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE)',
     );
   }
+}
+
+/** The library passes on the words of its TOML parser and of the system. */
+function settingsWords({ message }: Error): string {
+  if (message.startsWith('Invalid TOML'))
+    return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;
+  const [, code, path] = /^(E[A-Z]+): .*'(.+)'$/.exec(message) ?? [];
+  return path === undefined ? message : `${path}: ${fileErrorWords({ code })}`;
 }
 
 /**

@@ -18,6 +18,7 @@ import type { Environment, StackHome } from './dev/home.js';
 import { stackHome } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { checkSettings } from './settings-check.js';
 
 /** Flags that every verb which talks to a server takes. */
 export interface ContextFlags {
@@ -77,6 +78,7 @@ export interface CliContext {
  * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
  */
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {
+  checkSettings(flags, env);
   const layers = settingLayers(flags as Record<string, unknown>, env);
   const context = merged(flags, env, layers);
   const { server, home, stack, contextName } = layers;

@@ -17,6 +17,7 @@ export const VERBS = [
     'exec',
     'cp',
     'port-forward',
+    'import',
     'context',
     'secret',
     'quota',

@@ -32,7 +32,7 @@ describe('help', () => {
       program.commands.map((command) => command.name()),
       [
         ...['init', 'submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
-        ...['stop', 'resume', 'restart', 'requeue', 'delete'],
+        ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
         ...['ssh', 'exec', 'cp', 'port-forward', 'context', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
       ],
