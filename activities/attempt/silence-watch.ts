@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
+import type { AttemptEnd } from '../../contract/job-activities.js';
 import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
 import { messageOf } from '../failures.js';
 import type { AttemptHost } from './attempt-hosts.js';
@@ -151,4 +152,8 @@ const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 function isDone(status: RunStatus): status is Extract<RunStatus, { kind: 'exited' }> {
   return status.kind === 'exited' && status.code === 0 && status.signal === undefined && !status.isStopped;
+}
+
+export function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
+  return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }

@@ -17,13 +17,14 @@ import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
 import { attendEveryMs } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
 import { runRequest } from './run-request.js';
-import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
+import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
@@ -67,7 +68,9 @@ export async function superviseAttempt(
       end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
       pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
     ]);
-    return supervision.withEvidence(result);
+    const outputs = await outputsAfter(result, { ...dependencies, input, caller: callerUntil, guard, end });
+    if (outputs === 'handed over') result = { kind: 'handed-over' };
+    return { ...supervision.withEvidence(result), ...(typeof outputs === 'object' && { outputs }) };
   } finally {
     await supervision.shipRest();
     if (result !== undefined) await supervision.sayWhatIsLost(result);
@@ -332,10 +335,6 @@ class Supervision {
     const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
-}
-
-function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
-  return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */
