@@ -8,6 +8,7 @@ import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
 import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
+import { registerOutputsVerbs } from './outputs-commands.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
@@ -75,6 +76,7 @@ export function createProgram(invocation: Invocation): Command {
     );
   registerJobVerbs(program, invocation);
   registerHostVerbs(program, invocation);
+  registerOutputsVerbs(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
