@@ -28,7 +28,11 @@ export interface JobOutputs {
 const WIDTH = 8;
 
 /** @throws ManifestWrong, its message with the object's name; what the store throws */
-export async function jobOutputs(store: StoreReader, job: string, { attempt, hosts }: OutputsChoice): Promise<JobOutputs> {
+export async function jobOutputs(
+  store: StoreReader,
+  job: string,
+  { attempt, hosts }: OutputsChoice,
+): Promise<JobOutputs> {
   const prefix = outputManifestsPrefix(job);
   const listed = (await store.list(prefix)).flatMap(({ name }) => {
     const [, a, h] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(name.slice(prefix.length)) ?? [];

@@ -30,7 +30,9 @@ export const outputsForm = () =>
     [
       pathsForm(),
       section({
-        paths: pathsForm().nullish().describe('Paths and patterns, relative to the folder in which the command starts.'),
+        paths: pathsForm()
+          .nullish()
+          .describe('Paths and patterns, relative to the folder in which the command starts.'),
         every: duration().nullish().describe('Between two rounds while the command runs; 10m without it.'),
         wait: duration().nullish().describe('How long the end of an attempt waits for the last round; 10m without it.'),
       }),
@@ -144,7 +146,9 @@ export function reportOf(attempt: number, hosts: ReadonlyMap<number, HostOutputs
   const missing = all.flatMap(([host, one]) => (one !== undefined && 'why' in one ? [{ host, why: one.why }] : []));
   if (stored.length === 0 && missing.length === 0) return undefined;
   const [first, ...others] = stored;
-  const unmatched = (first?.unmatched ?? []).filter((pattern) => others.every((one) => one.unmatched.includes(pattern)));
+  const unmatched = (first?.unmatched ?? []).filter((pattern) =>
+    others.every((one) => one.unmatched.includes(pattern)),
+  );
   const problems = stored.flatMap(({ host, problems: told }) => told.map((text) => `host ${host}: ${text}`));
   return {
     attempt,
@@ -158,7 +162,14 @@ export function reportOf(attempt: number, hosts: ReadonlyMap<number, HostOutputs
 }
 
 /** `12 files (3.4 MB) of 4 hosts stored; NOT stored of host 2: ..; nothing matched *.ckpt`. */
-export function outputsText({ files, bytes, hosts, missing = [], unmatched = [], problems = [] }: OutputsReport): string {
+export function outputsText({
+  files,
+  bytes,
+  hosts,
+  missing = [],
+  unmatched = [],
+  problems = [],
+}: OutputsReport): string {
   return [
     `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} stored`,
     ...missing.map(({ host, why }) => `the last files of host ${host} are NOT stored: ${why}`),

@@ -103,7 +103,9 @@ function safeTarget(path: string, value: unknown): string {
   const isInside = (ups === -1 ? parts.length : ups) <= depth;
   const areNames = target === '.' || rest.every((part) => part !== '' && part !== '.' && part !== '..');
   if (target === '' || target.includes('\0') || !isInside || !areNames)
-    throw new ManifestWrong(`is refused: link ${JSON.stringify(path)} leads out of the folder, to ${JSON.stringify(value)}`);
+    throw new ManifestWrong(
+      `is refused: link ${JSON.stringify(path)} leads out of the folder, to ${JSON.stringify(value)}`,
+    );
   return target;
 }
 
@@ -118,7 +120,9 @@ function checkTree(entries: readonly OutputEntry[]): void {
     for (let end = path.lastIndexOf('/'); end !== -1; end = path.lastIndexOf('/', end - 1)) {
       const above = path.slice(0, end);
       if (kinds.has(above))
-        throw new ManifestWrong(`is refused: ${JSON.stringify(path)} is below ${JSON.stringify(above)}, which is no folder`);
+        throw new ManifestWrong(
+          `is refused: ${JSON.stringify(path)} is below ${JSON.stringify(above)}, which is no folder`,
+        );
       if (end === 0) break;
     }
   }

@@ -2,7 +2,13 @@ import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/h
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { commandFolder } from '../../domain/modules/command.js';
-import { DEFAULT_OUTPUTS, type HostOutputs, type OutputsReport, outputsWaitMs, reportOf } from '../../domain/outputs.js';
+import {
+  DEFAULT_OUTPUTS,
+  type HostOutputs,
+  type OutputsReport,
+  outputsWaitMs,
+  reportOf,
+} from '../../domain/outputs.js';
 import { readManifestHeader } from '../../domain/stored-outputs.js';
 import { outputContentObject, outputManifestObject, outputsPrefix } from '../../domain/store-layout.js';
 import { messageOf } from '../failures.js';
@@ -70,7 +76,10 @@ export async function awaitOutputs(
       let last: string | undefined;
       try {
         for (;;) {
-          const status = await within(over.signal, ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal));
+          const status = await within(
+            over.signal,
+            ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal),
+          );
           if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
           last = status.reason;
           await pause(ASK_MS, over.signal);

@@ -55,6 +55,8 @@ function registerOutputs(program: Command, invocation: Invocation): void {
 
 const choosing = (command: Command): Command =>
   command
-    .addOption(new Option('--attempt <number>', 'the newest with files without it').argParser(wholeNumber(1, 1_000_000)))
+    .addOption(
+      new Option('--attempt <number>', 'the newest with files without it').argParser(wholeNumber(1, 1_000_000)),
+    )
     .addOption(new Option('--host <hosts>', '2, 0,2-3 or all').argParser(parseHostChoice))
     .addOption(outputOption());

@@ -89,7 +89,16 @@ function urlWord(what: string, url: string): string {
   return shellQuote(url);
 }
 
-function outputsSettings({ contentUrl, manifestUrl, as, place, everyMs, folder, base, patterns }: RunOutputs): string[] {
+function outputsSettings({
+  contentUrl,
+  manifestUrl,
+  as,
+  place,
+  everyMs,
+  folder,
+  base,
+  patterns,
+}: RunOutputs): string[] {
   return [
     `outputs_object=${urlWord('outputs', contentUrl)}`,
     `outputs_manifest=${urlWord('outputs', manifestUrl)}`,

@@ -129,7 +129,11 @@ describe('the outputs of a command, stored by its host', () => {
       const first = await until('a round is stored', () => manifest().catch(() => undefined));
       assert.equal(first.state, 'running');
       await until('all of it is stored', async () => (await manifest()).entries.length === 2);
-      await connection.exec('touch go', { onStdout: () => {}, onStderr: () => {}, signal: new AbortController().signal });
+      await connection.exec('touch go', {
+        onStdout: () => {},
+        onStderr: () => {},
+        signal: new AbortController().signal,
+      });
       await ended(connection);
       const status = await settled(connection);
       assert.equal(status.state, 'stored', JSON.stringify(status));
@@ -158,7 +162,10 @@ describe('the outputs of a command, stored by its host', () => {
       await store.vmsMay(MAY_NOT);
       const status = await stored(session, 'mkdir out; printf a > out/a');
       assert.ok(status.state === 'failed', JSON.stringify(status));
-      assert.match(status.reason, /the VM's service account may not write to gs:\/\/jobs\/jobs\/j\d+\/outputs\/ \(HTTP 403\)/);
+      assert.match(
+        status.reason,
+        /the VM's service account may not write to gs:\/\/jobs\/jobs\/j\d+\/outputs\/ \(HTTP 403\)/,
+      );
       assert.equal((await ended(session.connection)).code, 0);
       assert.equal(await read(manifestName()), undefined);
     }));

@@ -28,11 +28,7 @@ export interface JobHosts {
 export async function hostsOfJob(client: JobClient, job: string): Promise<JobHosts> {
   const row = await client.row(job);
   if (row.endedAt !== undefined) {
-    throw new CliError(
-      ExitCode.Refused,
-      `${job} has ended (${row.phase}): its hosts are gone`,
-      ...whatStays(row),
-    );
+    throw new CliError(ExitCode.Refused, `${job} has ended (${row.phase}): its hosts are gone`, ...whatStays(row));
   }
   const view = await client.describe(job);
   const { login } = view;

@@ -47,7 +47,10 @@ export async function downloadFile(
 }
 
 /** @throws UnsafePath if something that is no link is in its place */
-export async function downloadLink({ path: name, target }: OutputLink, folder: SafeFolder): Promise<'unchanged' | 'done'> {
+export async function downloadLink(
+  { path: name, target }: OutputLink,
+  folder: SafeFolder,
+): Promise<'unchanged' | 'done'> {
   const path = await folder.place(name);
   const found = await lstat(path).catch(() => undefined);
   if (found !== undefined && !found.isSymbolicLink()) throw new UnsafePath(`${path} is there and is no symbolic link`);
@@ -103,5 +106,6 @@ async function fill(
   }
   await writing.truncate(size);
   await writing.sync();
-  if (hash.digest('hex') !== sha256) throw new DownloadFailed(`${path}: what is stored is not what its host stored (SHA-256)`);
+  if (hash.digest('hex') !== sha256)
+    throw new DownloadFailed(`${path}: what is stored is not what its host stored (SHA-256)`);
 }

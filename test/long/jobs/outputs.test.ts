@@ -52,7 +52,10 @@ describe('the outputs of a job', function () {
     assert.match(stdout, /link +3 +1 +- +out\/latest -> a b\/host\.txt/);
     const first = await user.run('download', 'out-four', join(folder, 'first'));
     assert.equal(first.code, 0, first.stderr);
-    assert.match(first.stderr, /^3 files \(\d+ B\) of host 0, attempt 1, in .*\n {2}3 other hosts stored 6 files: --host all/);
+    assert.match(
+      first.stderr,
+      /^3 files \(\d+ B\) of host 0, attempt 1, in .*\n {2}3 other hosts stored 6 files: --host all/,
+    );
     assert.deepEqual([read('first/out/latest'), read('first/best.ckpt')], ['of 0\n', 'best\n']);
     assert.deepEqual(readdirSync(join(folder, 'first/out/empty')), []);
     await user.run('download', 'out-four', join(folder, 'all'), '--host', '0,2');
@@ -96,7 +99,10 @@ describe('the outputs of a job', function () {
 
   it('are stored by the host, whose worker is killed at the end; the next one says what is stored', async () => {
     const door = await openDoor();
-    const id = await submit(`mkdir out; echo begun; ${door.whileOpen}; echo end > out/end`, { ...one, outputs: ['out'] });
+    const id = await submit(`mkdir out; echo begun; ${door.whileOpen}; echo end > out/end`, {
+      ...one,
+      outputs: ['out'],
+    });
     await until('its command runs', async () => (await printed(id)) !== '', 60_000);
     await stack.killWorker();
     door.close();
@@ -122,22 +128,42 @@ describe('the outputs of a job', function () {
       [{ path: '../../.ssh/authorized_keys', ...file }],
       [{ path: '/etc/cron.d/x', ...file }],
       [{ path: 'a/./b', ...file }],
-      [{ path: 'd', link: '../..' }, { path: 'x', ...file }],
-      [{ path: 'd', link: '/etc' }, { path: 'x', ...file }],
-      [{ path: 'd', link: 'e/../../..' }, { path: 'x', ...file }],
-      [{ path: 'd', link: 'e' }, { path: 'd/x', ...file }],
+      [
+        { path: 'd', link: '../..' },
+        { path: 'x', ...file },
+      ],
+      [
+        { path: 'd', link: '/etc' },
+        { path: 'x', ...file },
+      ],
+      [
+        { path: 'd', link: 'e/../../..' },
+        { path: 'x', ...file },
+      ],
+      [
+        { path: 'd', link: 'e' },
+        { path: 'd/x', ...file },
+      ],
     ];
     const target = join(folder, 'forged');
     for (const entries of forged) {
       await stored('forged', entries, 1);
-      wasRefused(await user.run('download', 'forged', target), 1, /forged\/outputs\/manifests\/a1\/host-0\.jsonl is refused: /);
+      wasRefused(
+        await user.run('download', 'forged', target),
+        1,
+        /forged\/outputs\/manifests\/a1\/host-0\.jsonl is refused: /,
+      );
       assert.ok(!existsSync(target), JSON.stringify(entries));
     }
     await stored('forged', [{ path: 'x', ...file }], 2);
     wasRefused(await user.run('download', 'forged', target), 1, /is not whole: it lists 1 files of 2/);
     await stored('forged', [{ path: 'x', ...file, sha256: sha(Buffer.from('good')) }], 1);
     await stack.store.replace(outputContentObject('forged', sha(Buffer.from('good'))), evil);
-    wasRefused(await user.run('download', 'forged', target), 1, /x: what is stored is not what its host stored \(SHA-256\)/);
+    wasRefused(
+      await user.run('download', 'forged', target),
+      1,
+      /x: what is stored is not what its host stored \(SHA-256\)/,
+    );
     assert.deepEqual(readdirSync(target), [], 'neither the file nor a part of it');
   });
 
@@ -147,7 +173,8 @@ describe('the outputs of a job', function () {
     await stored('large', [{ path: 'w', sha256: sha(content), size: content.length, mtime: 1, mode: '600' }], 1);
     const target = join(folder, 'large');
     const first = user.start('download', 'large', target);
-    const partOf = (): string | undefined => (existsSync(target) ? readdirSync(target).find((name) => name.endsWith('.part')) : undefined);
+    const partOf = (): string | undefined =>
+      existsSync(target) ? readdirSync(target).find((name) => name.endsWith('.part')) : undefined;
     const size = await until('some of it is here', () => {
       const part = partOf();
       return part === undefined ? 0 : statSync(join(target, part)).size;
