@@ -81,7 +81,7 @@ function checkPattern(pattern: string, path: readonly (string | number)[], repor
   else if (pattern.split('/').includes('..')) report.wrong(path, pattern, 'a path that leads out of that folder', HINT);
   else if (pattern.split('/').every((part) => part === '.' || part === ''))
     report.wrong(path, pattern, 'the whole folder', 'name what is in it, such as "*" without hidden files, or out');
-  else if (/^\.\//.test(pattern) || /\/\.?\//.test(pattern))
+  else if (pattern.startsWith('./') || /\/\.?\//.test(pattern))
     report.wrong(path, pattern, 'not in its shortest form', `such as ${shortest(pattern)}`);
   else if (/[\n\r\0]/.test(pattern)) report.wrong(path, pattern, 'of several lines', 'use ? for such a character');
 }

@@ -106,7 +106,8 @@ export async function storedBefore(
   why: string,
 ): Promise<HostOutputs> {
   try {
-    const beginning = await store.read(outputManifestObject(job.id, attempt, number), { start: 0, end: HEADER_BYTES });
+    const reading = store.read(outputManifestObject(job.id, attempt, number), { start: 0, end: HEADER_BYTES });
+    const beginning = await within(AbortSignal.timeout(STORE_MS), reading);
     if (beginning === undefined) return { why };
     const header = readManifestHeader(beginning);
     if (header.state === 'ended') return header;
@@ -117,6 +118,8 @@ export async function storedBefore(
 }
 
 const HEADER_BYTES = 16_384;
+/** A loss is not kept from its job for longer by a store that does not answer. */
+const STORE_MS = 10_000;
 
 function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOutputs {
   switch (status.state) {

@@ -81,7 +81,7 @@ describe('the outputs of a command, stored by its host', () => {
       assert.equal(createHash('sha256').update(content).digest('hex'), entry.sha256, entry.path);
       return [entry.path, content.toString()];
     });
-    return Object.fromEntries((await Promise.all(pairs)).toSorted()) as Record<string, string>;
+    return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>;
   }
 
   it('are what it wrote into $JOBCTL_OUTPUT_DIR and what matches, whatever the names', () =>

@@ -1,144 +1,11 @@
+import { OUTPUTS_SCAN } from './outputs-scan.js';
+
 /**
- * The process that stores outputs (docs/adr/0059), in bash, which every command needs. A round looks for files, hashes those that look
- * different from the round before, uploads contents that the store does not have (named by their SHA-256, with their MD5, which the
- * store compares), and then the manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
+ * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
+ * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
+ * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
  */
-export const OUTPUTS_PROGRAM = `
-set -u
-export LC_ALL=C
-shopt -s nullglob globstar
-work=$run/outputs woken=
-declare -A known_sum=() known_meta=() sent=()
-last_entries=none
-
-# Of a fixed length and in place, which a full disk allows.
-put_state() { printf '%-3900s\\n' "$1" 1<> "$work/state"; }
-problem() { [ \${#problems[@]} -ge 5 ] && more=$((more + 1)) || problems+=("\${1:0:300}"); }
-
-# JSON text of $1 into REPLY.
-json() {
-  REPLY=$1
-  case $1 in *[\\\\\\"[:cntrl:]]*) ;; *) return 0 ;; esac
-  REPLY=\${REPLY//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
-  case $REPLY in *[[:cntrl:]]*) ;; *) return 0 ;; esac
-  local text=$REPLY at one
-  REPLY=
-  for ((at = 0; at < \${#text}; at++)); do
-    one=\${text:at:1}
-    case $one in [[:cntrl:]]) printf -v one '\\\\u%04x' "'$one" ;; esac
-    REPLY+=$one
-  done
-}
-json_list() {
-  local list= one
-  for one; do json "$one"; list+="\${list:+,}\\"$REPLY\\""; done
-  REPLY="[$list]"
-}
-
-# ROOT PATH..: what find sees of them, into files, folders, links, and what they look like.
-take() {
-  local root=$1 meta name target
-  shift
-  while IFS= read -r -d '' meta && IFS= read -r -d '' name && IFS= read -r -d '' target; do
-    name=\${name#"$root/"}
-    if [ -n "\${root_of["/$name"]:-}" ]; then
-      [ "\${root_of["/$name"]}" = "$root" ] ||
-        problem "$name: is in \\$JOBCTL_OUTPUT_DIR and in the folder of the command; the former is stored"
-      continue
-    fi
-    root_of["/$name"]=$root
-    case $meta in
-      f*) files+=("$name") meta_of["/$name"]=\${meta#* } ;;
-      d*) folders+=("$name") ;;
-      u*) problem "$name: cannot be read" ;;
-      *) link "$root" "$name" "$target" ;;
-    esac
-  done < <(find -P "$@" -type d ! -readable -printf 'u\\0%p\\0\\0' -prune -o \\
-    \\( -type f -o -type l -o -type d -empty \\) -printf '%y %s %T@ %C@ %i %m\\0%p\\0%l\\0')
-}
-
-# A link is stored as one, if it leads to a place that is in the same folder.
-link() {
-  local path=$1/$2 to=$3 folder
-  folder=\${path%/*}
-  case $to in /*) ;; *) to=$folder/$to ;; esac
-  case $(realpath -ms --relative-to="$1" -- "$to") in
-    .. | ../*) problem "$2: is a symbolic link that leads out of the folder (to $3); not stored" ;;
-    *) links+=("$2") target_of["/$2"]=$(realpath -ms --relative-to="$folder" -- "$to") ;;
-  esac
-}
-
-scan() {
-  files=() folders=() links=() unmatched=()
-  root_of=() meta_of=() target_of=()
-  [ ! -d "$outputs_dir" ] || take "$outputs_dir" "$outputs_dir" -mindepth 1
-  local pattern match above found IFS=
-  while IFS= read -r pattern; do
-    [ -n "$pattern" ] || continue
-    found=()
-    cd "$outputs_base" 2> /dev/null && for match in $pattern; do
-      match=\${match%/}
-      [ -e "$match" ] || [ -L "$match" ] || continue
-      above=$match
-      while case $above in */*) ;; *) false ;; esac; do
-        above=\${above%/*}
-        [ ! -L "$above" ] || { problem "$match: $above is a symbolic link; not stored"; continue 2; }
-      done
-      found+=("$outputs_base/$match")
-    done
-    [ \${#found[@]} -gt 0 ] || { unmatched+=("$pattern"); continue; }
-    for match in "\${found[@]}"; do take "$outputs_base" "$match"; done
-  done < <(printf '%s\\n' "$outputs_patterns")
-  cd /
-}
-
-# Into base64 the text of the 32 hexadecimal digits $1.
-BASE64=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
-base64_of() {
-  local hex=\${1}0000 at bits
-  base64=
-  for ((at = 0; at < 33; at += 6)); do
-    bits=$((16#\${hex:at:6}))
-    base64+=\${BASE64:bits>>18:1}\${BASE64:(bits>>12)&63:1}\${BASE64:(bits>>6)&63:1}\${BASE64:bits&63:1}
-  done
-  base64=\${base64:0:22}==
-}
-
-# Hashes of what looks different from before. What changes meanwhile keeps what was stored of it before, if anything was.
-hash_files() {
-  local todo=() name sum record now
-  now=$(date +%s)
-  sum_of=() md5_of=()
-  for name in "\${files[@]}"; do
-    if [ "\${known_meta["/$name"]:-}" = "\${meta_of["/$name"]}" ]; then sum_of["/$name"]=\${known_sum["/$name"]}
-    else todo+=("\${root_of["/$name"]}/$name"); fi
-  done
-  [ \${#todo[@]} -gt 0 ] || return 0
-  local -A sums=() md5s=() after=()
-  while IFS= read -r -d '' record; do sums["\${record:66}"]=\${record:0:64}; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sha256sum -z --)
-  while IFS= read -r -d '' record; do md5s["\${record:34}"]=\${record:0:32}; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 md5sum -z --)
-  while IFS= read -r -d '' record && IFS= read -r -d '' name; do after["$name"]=$record; done \\
-    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sh -c 'find "$@" -maxdepth 0 -printf "%s %T@ %C@ %i %m\\0%p\\0"' sh)
-  for name in "\${files[@]}"; do
-    [ -z "\${sum_of["/$name"]:-}" ] || continue
-    record=\${root_of["/$name"]}/$name
-    # Gone since it was seen.
-    [ -n "\${after["$record"]:-}" ] || continue
-    if [ -z "\${sums["$record"]:-}" ] || [ -z "\${md5s["$record"]:-}" ]; then problem "$name: cannot be read"
-    elif [ "\${after["$record"]}" != "\${meta_of["/$name"]}" ]; then changed+=("$name")
-    else
-      sum=\${sums["$record"]}
-      sum_of["/$name"]=$sum md5_of["$sum"]=\${md5s["$record"]}
-      known_sum["/$name"]=$sum known_meta["/$name"]=\${meta_of["/$name"]}
-      # What was written a moment ago may change once more without looking different.
-      record=\${meta_of["/$name"]#* }
-      [ "\${record%%.*}" -lt $((now - 2)) ] || known_meta["/$name"]=
-    fi
-  done
-}
-
+export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}
 quoted() {
   REPLY=\${1//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
   REPLY=\${REPLY//$'\\t'/\\\\t} REPLY=\${REPLY//$'\\r'/\\\\r} REPLY=\${REPLY//$'\\v'/\\\\v}
@@ -155,14 +22,21 @@ authorize() {
   header="header = \\"Authorization: Bearer $token\\""
 }
 
+# The login user's own configuration of curl (a proxy, an authority). curl itself would read it for the first request alone. What it
+# makes curl print is not passed on: it may hold the token.
+curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
+  [ ! -r "$file" ] || { cat "$file"; break; }
+done)
+curls() { curl --disable --fail-early --config <(printf '%s\\n' "\${1#next}") 2>&1 7>&- | grep -aE '^(said|curl: \\([0-9]+\\)) '; }
+
 # One request of curl's configuration: URL, FILE, NUMBER, and further lines. URL and token are in no command line.
 block() {
   quoted "$2"
-  printf 'next\\nsilent\\nshow-error\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\noutput = "/dev/null"\\n'
+  printf 'next\\n%s\\nsilent\\nshow-error\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\noutput = "/dev/null"\\n' "$curlrc"
   printf 'url = "%s"\\nupload-file = "%s"\\nwrite-out = "%s%%{http_code} %s\\\\n"\\n%s\\n%s\\n' "$1" "$REPLY" 'said ' "$3" "$header" "$4"
 }
 asked() {
-  printf 'next\\nsilent\\nhead\\ngloboff\\nconnect-timeout = 5\\nmax-time = 20\\noutput = "/dev/null"\\nurl = "%s"\\n' "$1"
+  printf 'next\\n%s\\nsilent\\nhead\\ngloboff\\nconnect-timeout = 5\\nmax-time = 20\\noutput = "/dev/null"\\nurl = "%s"\\n' "$curlrc" "$1"
   printf 'write-out = "said %%{http_code} %s\\\\n"\\n%s\\n' "$2" "$header"
 }
 BIG=1048576
@@ -177,7 +51,7 @@ send_part() {
     [ "\${meta_of["/$name"]%% *}" -lt $BIG ] || asked "\${outputs_object/SHA256/\${sum_of["/$name"]}}" $at
   done)
   [ -z "$lines" ] || while read -r said code number; do [ "$said $code" != 'said 200' ] || there["$number"]=yes; done \\
-    < <(curl --fail-early --config <(printf '%s\\n' "\${lines#next}") 2> /dev/null 7>&-)
+    < <(curls "$lines")
   lines=$(for ((at = $2; at < \${#queue[@]}; at += $1)); do
     [ -z "\${there["$at"]:-}" ] || continue
     name=\${queue[at]} sum=\${sum_of["/\${queue[at]}"]}
@@ -186,7 +60,7 @@ send_part() {
 header = \\"x-goog-if-generation-match: 0\\""
   done)
   for number in "\${!there[@]}"; do echo "said 200 $number"; done
-  [ -z "$lines" ] || curl --fail-early --config <(printf '%s\\n' "\${lines#next}") 2>&1 7>&-
+  [ -z "$lines" ] || curls "$lines"
 }
 
 # What the store does not have, in four streams. Leaves why not in refused (nobody can mend it here) or trouble (it may pass).
@@ -282,7 +156,7 @@ $text"
         said*) trouble="the store answers with HTTP $code" ;;
         *) [ -n "$trouble" ] || trouble="$said $code $number" ;;
       esac
-    done < <(printf '%s' "$text" | curl --config <(printf '%s\\n' "\${code#next}") 2>&1 7>&-)
+    done < <(printf '%s' "$text" | curls "$code")
     if [ "$trouble" = stored ]; then
       trouble= last_entries=\${text#*$'\\n'}
       stored_sum=() stored_meta=()
@@ -317,17 +191,22 @@ summarize() {
 }
 
 declare -A stored_sum=() stored_meta=()
-trap woken=yes USR1
 put_state '{"state":"storing"}'
-echo $$ > "$work/pid"
 rm -f "$work/settled"
+trap woken=yes USR1
+echo $$ > "$work/pid"
 until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
   sleep "$outputs_every" 7>&- &
-  [ -n "$woken" ] || wait $!
-  woken=
+  [ -n "$woken" ] || [ -f "$work/wake" ] || wait $!
+  # A signal would end a read of a round. Who comes meanwhile leaves the file.
+  trap '' USR1
   kill $! 2> /dev/null
+  rm -f "$work/wake"
   [ -f "$run/exit" ] || [ -f "$work/end" ] || round running
+  woken=
+  trap woken=yes USR1
 done
+trap '' USR1
 why='"reason":"files change while they are read"'
 for ((tries = 1; ; tries++)); do
   round ended

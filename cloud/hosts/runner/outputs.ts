@@ -40,7 +40,9 @@ verb_outputs() {
 
 # Has it store now. Fails where there is none: its lock is free.
 wake_keeper() {
-  [ -f "$run/outputs/pid" ] && ! flock -n "$run/outputs/lock" true && read -r keeper < "$run/outputs/pid" && kill -USR1 "$keeper" 2> /dev/null
+  [ -f "$run/outputs/pid" ] && ! flock -n "$run/outputs/lock" true && read -r keeper < "$run/outputs/pid" || return 1
+  : > "$run/outputs/wake"
+  kill -USR1 "$keeper" 2> /dev/null
 }
 
 # Before the command. In a container its user may be anybody.

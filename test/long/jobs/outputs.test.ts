@@ -168,7 +168,7 @@ describe('the outputs of a job', function () {
   });
 
   it('are gone on with where a download was killed', async () => {
-    const content = Buffer.alloc(96_000_000, 'checkpoint ');
+    const content = Buffer.alloc(40_000_000, 'checkpoint ');
     await stack.store.replace(outputContentObject('large', sha(content)), content);
     await stored('large', [{ path: 'w', sha256: sha(content), size: content.length, mtime: 1, mode: '600' }], 1);
     const target = join(folder, 'large');
