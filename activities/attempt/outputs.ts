@@ -39,7 +39,7 @@ export function outputsOf(
 }
 
 /** One call on one host, over whatever connection there is; it rejects once the signal is aborted. */
-export type AskHost = <T>(
+type AskHost = <T>(
   host: AttemptHost,
   call: (connection: HostConnection) => Promise<T>,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export type AskHost = <T>(
  * @param tell is told what is waited for, and undefined when it is over
  * @param signal ends the wait before its time, for example when the worker shuts down
  */
-export async function awaitOutputs(
+async function awaitOutputs(
   store: Pick<StorePort, 'read'>,
   input: AttemptInput,
   hosts: readonly AttemptHost[],
@@ -99,7 +99,7 @@ export async function awaitOutputs(
 }
 
 /** Of a host that cannot be asked, or that has not stored its last files: what the store has of it. */
-export async function storedBefore(
+async function storedBefore(
   store: Pick<StorePort, 'read'>,
   { job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>,
   { number }: Pick<AttemptHost, 'number'>,
@@ -152,7 +152,7 @@ const ASK_MS = 1_000;
 const ASK_ONCE_MS = 5_000;
 
 /** What an attempt's end needs to wait for its outputs. */
-export interface OutputsWait {
+interface OutputsWait {
   readonly store: Pick<StorePort, 'read'>;
   readonly input: AttemptInput;
   readonly caller: (signal: AbortSignal) => HostCaller;
