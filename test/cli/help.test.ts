@@ -33,7 +33,7 @@ describe('help', () => {
       [
         ...['init', 'submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
         ...['stop', 'resume', 'restart', 'requeue', 'delete'],
-        ...['ssh', 'exec', 'cp', 'port-forward', 'secret', 'quota'],
+        ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
       ],
     );

@@ -125,7 +125,7 @@ entries() {
 
 # running|ended. 0: stored; 1: not.
 round() {
-  local -A root_of=() meta_of=() target_of=() sum_of=() md5_of=()
+  local -A root_of=() meta_of=() target_of=() sum_of=()
   local problems=() changed=() more=0 name refused= trouble= header= text said code number base64
   command -v curl > /dev/null || refused='this host has no curl'
   scan 2> /dev/null

@@ -7,7 +7,7 @@ set -u
 export LC_ALL=C
 shopt -s nullglob globstar
 work=$run/outputs woken=
-declare -A known_sum=() known_meta=() sent=()
+declare -A known_sum=() known_meta=() md5_of=() sent=()
 last_entries=none
 
 # Of a fixed length and in place, which a full disk allows.
@@ -107,7 +107,7 @@ base64_of() {
 hash_files() {
   local todo=() name sum record now
   now=$(date +%s)
-  sum_of=() md5_of=()
+  sum_of=()
   for name in "\${files[@]}"; do
     if [ "\${known_meta["/$name"]:-}" = "\${meta_of["/$name"]}" ]; then sum_of["/$name"]=\${known_sum["/$name"]}
     else todo+=("\${root_of["/$name"]}/$name"); fi
