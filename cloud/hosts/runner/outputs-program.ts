@@ -27,7 +27,8 @@ authorize() {
 curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
   [ ! -r "$file" ] || { cat "$file"; break; }
 done)
-curls() { curl --disable --fail-early --config <(printf '%s\\n' "\${1#next}") 2>&1 7>&- | grep -aE '^(said|curl: \\([0-9]+\\)) '; }
+# Whole lines at a time: four of these write into one pipe.
+curls() { curl --disable --fail-early --config <(printf '%s\\n' "\${1#next}") 2>&1 7>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
 
 # One request of curl's configuration: URL, FILE, NUMBER, and further lines. URL and token are in no command line.
 block() {

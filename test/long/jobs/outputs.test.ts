@@ -106,7 +106,7 @@ describe('the outputs of a job', function () {
     await until('its command runs', async () => (await printed(id)) !== '', 60_000);
     await stack.killWorker();
     door.close();
-    await until('they are stored', async () => stack.store.stat(outputManifestObject(id, 1, 0)));
+    await until('they are stored', async () => stack.store.stat(outputManifestObject(id, 1, 0)), 90_000);
     await stack.startWorker();
     const { result, outputs } = await stack.jobs.wait(id);
     assert.deepEqual([result, outputs?.files, outputs?.hosts], ['succeeded', 1, 1], stack.tail());
