@@ -5,7 +5,7 @@ acceleratorconfigs accelerators acceleratortype acceleratortypes accept accepted
 access_token access_type accessconfig accessconfigs accessdenied accessnotconfigured according account accounts
 accountsprefix accounttext acquire act actas action actions activate activation active activedata activefrom activities
 activity add added additionalproperties addothers address addresses addversion admin adminerror adminport admins
-admission admissionreason advancedto ae aes af africa after aftereffect afterms ag again against age agenda agent aging
+admission admissionreason advancedto aes af africa after aftereffect afterms ag again against age agenda agent aging
 agingms ago ahead algorithm algorithms alias aliases alive all allocation allocation_mode allocationmode allow allowall
 allowed allowedvalues allows alone along alpha alpnprotocols already already_exists alreadyexists also alsoput alt
 altname altnames always amazonaws amounts amp an anaconda and anew annotate annotations announce announces anonymous
@@ -22,8 +22,8 @@ beginresumable begins begun behind being believe belong belongs below beside bes
 billing bills bin binary bind binding bindings bits blanks blobs block blocked body bodylimit book bool boolean boot
 booted bootfailure bootfailures bootid booting boots borrow borrowed borrowedunits borrower borrowers borrowing
 borrowing_limits borrowinglimits borrows both bought boundaries boundary brackets break brings broken brought browser bs
-bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets build
-builtin bundle bundles burst busy but by byte bytes ca cache cache_file_for_range_read cachecontrol
+bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered
+build builtin bundle bundles burst busy but by byte bytes ca cache cache_file_for_range_read cachecontrol
 cachefileforrangeread cae cafile calculated call callback called caller callfailed calls callspersecond calltimeoutms
 came can cancel cancellable cancellation cancellationtype cancelled canceloperation cancelrequested candidates cannot
 canreschedule capacity capacityunits capitals carried carries carry case cat cause cd central1 central2 cert cert_chain
