@@ -5,6 +5,7 @@ import type { EndHook, HookReport } from '../domain/hooks.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import type { Outcome } from '../domain/job-state.js';
+import type { OutputsReport } from '../domain/outputs.js';
 import type { Evidence } from '../domain/recovery/evidence.js';
 import type { Facts } from '../domain/recovery/facts.js';
 import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
@@ -98,7 +99,11 @@ export type SetUpEnd =
   | { readonly kind: 'handed-over'; readonly unready?: UnreadyHosts }
   | EndedBefore;
 
-export type AttemptEnd = EndOfAttempt & { readonly evidence?: Evidence };
+export type AttemptEnd = EndOfAttempt & {
+  readonly evidence?: Evidence;
+  /** Of a command that ended. Absent: it left nothing. */
+  readonly outputs?: OutputsReport;
+};
 
 type EndOfAttempt =
   | CommandEnd

@@ -2,6 +2,7 @@ import type { MachineRequest } from './machine-kinds/registry.js';
 import type { HookSpecs } from './hooks.js';
 import type { CommandSpec } from './modules/command.js';
 import type { SetUpSpec } from './modules/set-up.js';
+import type { OutputsSpec } from './outputs.js';
 import type { Retries } from './recovery/budgets.js';
 import type { Pricing } from './slice.js';
 
@@ -44,6 +45,8 @@ interface CommonSpec extends SetUpSpec {
   /** In seconds; absent: no limit, and for `stop` `DEFAULT_STOP_SECONDS`. */
   readonly timeouts?: JobTimeouts;
   readonly hooks?: HookSpecs;
+  /** Absent: `DEFAULT_OUTPUTS`. */
+  readonly outputs?: OutputsSpec;
   /** Seconds without a word of a worker after which a host ends the command itself. Absent: `DEFAULT_UNATTENDED_SECONDS`. */
   readonly maxUnattended?: number | 'never';
   /** Who is told when the job has ended; absent = nobody. */

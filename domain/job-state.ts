@@ -1,4 +1,5 @@
 import type { HookReport } from './hooks.js';
+import type { OutputsReport } from './outputs.js';
 import type { EpochMs } from './units.js';
 
 /**
@@ -64,6 +65,8 @@ export interface Outcome {
   readonly requestedRestarts?: number;
   /** Of a job that has hooks for its end. */
   readonly hooks?: readonly HookReport[];
+  /** What is stored of the files of the last attempt whose command ended. Absent: nothing. */
+  readonly outputs?: OutputsReport;
   readonly submittedAt: EpochMs;
   readonly startedAt?: EpochMs;
   readonly endedAt: EpochMs;

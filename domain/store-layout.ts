@@ -28,6 +28,13 @@ export const exitRecordsPrefix = (job: string, attempt: number): string => `jobs
 /** @param uid of the node: after a reset a job's attempts are counted anew, on other nodes */
 export const exitRecordObject = (job: string, attempt: number, uid: string, index: number): string =>
   `${exitRecordsPrefix(job, attempt)}${uid}-${index}`;
+/** What the commands of a job left on their hosts (docs/adr/0059): contents by hash, and a manifest for each attempt and host. */
+export const outputsPrefix = (job: string): string => `jobs/${job}/outputs/`;
+export const outputContentObject = (job: string, sha256: string): string => `${outputsPrefix(job)}contents/${sha256}`;
+export const outputManifestsPrefix = (job: string): string => `${outputsPrefix(job)}manifests/`;
+/** One JSON object a line: the header, then each file. @param host number among all of the attempt */
+export const outputManifestObject = (job: string, attempt: number, host: number): string =>
+  `${outputManifestsPrefix(job)}a${attempt}/host-${host}.jsonl`;
 export const ownerObject = 'system/owner';
 /** Which changes of workflow code are switched on: `ChangeSwitches` of contract/changes.ts. */
 export const changesObject = 'system/changes.json';

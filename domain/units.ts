@@ -38,3 +38,11 @@ export function formatUnits(units: QuotaUnits): string {
   const parts = Object.entries(units).map(([type, count]) => `${count} ${type}`);
   return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
+
+/** `812 B`, `1.2 kB`, `3.4 MB`: powers of 1000. */
+export function sizeText(bytes: number): string {
+  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -93,8 +93,10 @@ function end(open: Job, known: Outcome): Promise<Outcome> {
     const finishing = 'storing the outcome, letting the slices go';
     story.move(JobPhase.Finishing, finishing);
     if (known.result === 'cancelled') await attempts.stopUnwatched(slices.ready);
-    const outcome = await afterHooks(open, known);
-    if (outcome !== known) story.move(JobPhase.Finishing, finishing);
+    // Of a command that was stopped just now.
+    const { outputs } = open.attempt;
+    const outcome = await afterHooks(open, outputs === undefined ? known : { ...known, outputs });
+    if (outcome.hooks !== known.hooks) story.move(JobPhase.Finishing, finishing);
     await giveBack(open, outcome);
     story.end(outcome);
     // The outcome of a job that kept its slices was told before. It is stored once more, for what happened since.

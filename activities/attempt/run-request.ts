@@ -5,13 +5,14 @@ import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer } from '../../domain/modules/command.js';
 import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
+import { outputsOf } from './outputs.js';
 import { ownEnds } from './own-ends.js';
 import { exitRecordOf } from './stored-ends.js';
 import { hostUpload, signOf } from './watched-hosts.js';
 
 /** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
 export function runRequest(
-  store: Pick<StorePort, 'uploadUrl'>,
+  store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>,
   input: AttemptInput,
   host: AttemptHost,
   script: string,
@@ -30,6 +31,7 @@ export function runRequest(
     accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
     sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
     exitRecord: hostUpload(store, exitRecordOf(input, host), 'absent'),
+    outputs: outputsOf(store, input, host),
     ...ownEnds(spec, index),
   };
 }

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
-import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
 import type { AttemptEnd } from '../../contract/job-activities.js';
+import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
 import { messageOf } from '../failures.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';

@@ -17,6 +17,7 @@ import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
+import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
 import { attendEveryMs } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
@@ -67,7 +68,9 @@ export async function superviseAttempt(
       end.handedOver.then((): AttemptEnd => ({ kind: 'handed-over' })),
       pause(input.settings.timings.superviseMs, end.signal).then((): AttemptEnd => ({ kind: 'still-running' })),
     ]);
-    return supervision.withEvidence(result);
+    const outputs = await outputsAfter(result, { ...dependencies, input, caller: callerUntil, guard, end });
+    if (outputs === 'handed over') result = { kind: 'handed-over' };
+    return { ...supervision.withEvidence(result), ...(typeof outputs === 'object' && { outputs }) };
   } finally {
     await supervision.shipRest();
     if (result !== undefined) await supervision.sayWhatIsLost(result);

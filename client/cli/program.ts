@@ -11,6 +11,7 @@ import { isForeign } from './migrating/foreign-words.js';
 import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
+import { registerOutputsVerbs } from './outputs-commands.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
@@ -107,6 +108,7 @@ export function createProgram(invocation: Invocation): Command {
   registerJobVerbs(program, invocation);
   registerImport(program, invocation);
   registerHostVerbs(program, invocation);
+  registerOutputsVerbs(program, invocation);
   registerContext(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);

@@ -12,13 +12,14 @@ import type {
   ModuleOutcome,
   PutFileOptions,
   ReceivedFile,
+  RunOutputsStatus,
   RunRequest,
   RunStatus,
   SetUpListener,
 } from './port.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { startCall } from './run-payload.js';
-import { lastWord, parseState } from './run-status.js';
+import { lastWord, parseOutputs, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
 import type { SshLink } from './ssh-link.js';
@@ -116,6 +117,11 @@ export class RunnerHostConnection implements HostConnection {
     return notFenced(this.#said(await this.#runner.call(['warn', runId, ...words])));
   }
 
+  async runOutputs(runId: string): Promise<RunOutputsStatus> {
+    const { stdout } = await this.#runner.call(['outputs', runId]);
+    return parseOutputs(this.#line(stdout));
+  }
+
   async exec(command: string, options: CommandOptions): Promise<CommandEnd> {
     const { code, signal } = await this.#link.exec(command, options);
     return { ...(code !== undefined && { code }), ...(signal !== undefined && { signal }) };
@@ -134,10 +140,14 @@ export class RunnerHostConnection implements HostConnection {
   }
 
   #said({ stdout }: { readonly stdout: Buffer }): StartAnswer {
+    return parseState(this.#line(stdout));
+  }
+
+  #line(stdout: Buffer): string {
     const line = lastWord(stdout.toString());
     if (line === undefined)
       throw new Error(`${this.#link.where}: the on-host runner gave no answer: '${stdout.toString()}'`);
-    return parseState(line);
+    return line;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { StoredRound } from '../../domain/outputs.js';
 import type { AcceleratorDevices } from '../../domain/machine-kinds/kind.js';
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
@@ -80,6 +81,8 @@ export interface RunRequest {
   readonly sign?: SignOfLife;
   /** Where the host puts its exit record once, if it can (docs/adr/0058). Absent: nowhere. */
   readonly exitRecord?: HostUpload;
+  /** What the host stores of the files that the command makes (docs/adr/0059). Absent: nothing, and the command has no folder for it. */
+  readonly outputs?: RunOutputs;
   /** Runs before the command hears that it is preempted, once per run. Absent: nothing does. */
   readonly preemptionHook?: { readonly script: string; readonly timeoutMs: number };
   /** Without a word of a worker for this long the host ends the run itself, with hook and `graceMs`. Absent: never. */
@@ -97,6 +100,34 @@ export interface HostUpload {
   /** `nobody`: over `http:`, where no credentials are sent. */
   readonly as: 'service-account' | 'nobody';
 }
+
+/** Files of a command that its host puts into the store itself: while it runs, on a notice, and when it has ended. */
+export interface RunOutputs {
+  /** Takes a PUT of a content (`StorePort.objectUrl`); `SHA256` in it stands for the content's hash. */
+  readonly contentUrl: string;
+  /** Takes a PUT of the manifest. */
+  readonly manifestUrl: string;
+  readonly as: HostUpload['as'];
+  /** gs://BUCKET/PREFIX, for messages. */
+  readonly place: string;
+  readonly everyMs: number;
+  /** \`$JOBCTL_OUTPUT_DIR\`; made before the command starts. Below the login user's home. */
+  readonly folder: string;
+  /** The folder that `patterns` are relative to: where the command starts. */
+  readonly base: string;
+  /** Of bash, with `**`; no newlines. */
+  readonly patterns: readonly string[];
+}
+
+/** What a host says of the outputs of a run that has ended. */
+export type RunOutputsStatus =
+  /** There are none. */
+  | { readonly state: 'none' }
+  /** It goes on. `reason`: why the last round was not stored. */
+  | { readonly state: 'storing'; readonly reason?: string }
+  | ({ readonly state: 'stored' } & StoredRound)
+  /** Nothing that the host could mend; what was stored before stays. */
+  | ({ readonly state: 'failed'; readonly reason: string } & Partial<StoredRound>);
 
 /** Where a host says into the store that it lives, while its command runs, if it can (docs/adr/0046). */
 export interface SignOfLife extends HostUpload {
@@ -207,6 +238,8 @@ export interface HostConnection {
   stopRun(runId: string, graceMs: number, notice: StopNotice): Promise<RunStatus>;
   /** What the provider warns of, where $JOBCTL_WARNING_FILE points, with no signal; undefined: it warns no more. */
   warnRun(runId: string, reason: string | undefined): Promise<RunStatus>;
+  /** How far the outputs of a run that has ended are stored. A host that does not store them begins to. */
+  runOutputs(runId: string): Promise<RunOutputsStatus>;
   /** One command line for the login user's shell, as `ssh HOST COMMAND`; it ends with the connection. Never repeated here. */
   exec(command: string, options: CommandOptions): Promise<CommandEnd>;
   /**

@@ -1,6 +1,6 @@
 import type { RunContainer } from '../../domain/modules/module.js';
 import { shellPath, shellQuote, shellWords } from '../../domain/shell-quote.js';
-import type { AcceleratorCheck, HostTarget, HostUpload, RunRequest, SignOfLife } from './port.js';
+import type { AcceleratorCheck, HostTarget, HostUpload, RunOutputs, RunRequest, SignOfLife } from './port.js';
 import { CONTAINER_ENTRY } from './runner/index.js';
 
 /** One call of the on-host runner: words that everybody on the host may read, and what is nobody else's business. */
@@ -23,7 +23,15 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
   const parts = [
     planOf(
       request,
-      container && containerPlan(container, containerName(runId, target), runId, job, Object.keys(others)),
+      container &&
+        containerPlan(
+          container,
+          containerName(runId, target),
+          runId,
+          job,
+          Object.keys(others),
+          request.outputs !== undefined,
+        ),
     ),
     exportLines(others),
     container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
@@ -48,7 +56,7 @@ function jobOfRun(runId: string): string {
 }
 
 function planOf(request: RunRequest, container: string | undefined): string {
-  const { accelerator = NO_DEVICES, sign, exitRecord, preemptionHook } = request;
+  const { accelerator = NO_DEVICES, sign, exitRecord, outputs, preemptionHook } = request;
   const { maxUnattendedMs = 0, limitMs = 0, graceMs = 0 } = request;
   const { devices, lockFiles, waitMs = DEVICE_WAIT_MS } = accelerator;
   const settings = [
@@ -57,6 +65,7 @@ function planOf(request: RunRequest, container: string | undefined): string {
     `device_wait_ms=${Math.ceil(waitMs)}`,
     ...(sign === undefined ? [] : signSettings(sign)),
     ...(exitRecord === undefined ? [] : uploadSettings('exit', exitRecord)),
+    ...(outputs === undefined ? [] : outputsSettings(outputs)),
     `hook_ms=${Math.ceil(preemptionHook?.timeoutMs ?? 0)}`,
     `unattended_ms=${Math.ceil(maxUnattendedMs)}`,
     `limit_ms=${Math.ceil(limitMs)}`,
@@ -71,9 +80,35 @@ function signSettings({ everyMs, ...upload }: SignOfLife): string[] {
 }
 
 function uploadSettings(what: 'sign' | 'exit', { url, as }: HostUpload): string[] {
+  return [`${what}_url=${urlWord(what, url)}`, `${what}_as=${as}`];
+}
+
+function urlWord(what: string, url: string): string {
   if (/[\s"\\]/.test(url))
     throw new RangeError(`URL that a host writes to (${what}): it has a space, a quote or a backslash; encode them`);
-  return [`${what}_url=${shellQuote(url)}`, `${what}_as=${as}`];
+  return shellQuote(url);
+}
+
+function outputsSettings({
+  contentUrl,
+  manifestUrl,
+  as,
+  place,
+  everyMs,
+  folder,
+  base,
+  patterns,
+}: RunOutputs): string[] {
+  return [
+    `outputs_object=${urlWord('outputs', contentUrl)}`,
+    `outputs_manifest=${urlWord('outputs', manifestUrl)}`,
+    `outputs_as=${as}`,
+    `outputs_place=${shellQuote(place)}`,
+    `outputs_every=${everyMs / 1000}`,
+    `outputs_dir=${shellPath(folder)}`,
+    `outputs_base=${shellPath(base)}`,
+    `outputs_patterns=${shellQuote(patterns.join('\n'))}`,
+  ];
 }
 
 /** Ours come last: of an option that is given twice docker takes the last. */
@@ -83,6 +118,7 @@ function containerPlan(
   runId: string,
   job: string,
   unlisted: readonly string[],
+  hasOutputs: boolean,
 ): string {
   const words = [
     ...flags.flatMap(keptFlag).map(shellQuote),
@@ -92,6 +128,7 @@ function containerPlan(
     shellWords(['--name', name, '--label', `jobctl.job=${job}`, '--label', `jobctl.run=${runId}`]),
     '--label "jobctl.home=$base" --rm=false --restart=no',
     '-v "$run:$run:ro" -v "$run/output:$run/output"',
+    ...(hasOutputs ? ['-v "$outputs_dir:$outputs_dir" -e "JOBCTL_OUTPUT_DIR=$outputs_dir"'] : []),
     '-e "JOBCTL_RUN_DIR=$run" -e "JOBCTL_NOTICE_FILE=$run/notice" -e "JOBCTL_WARNING_FILE=$run/warning"',
     shellWords([image, 'bash', '-c', CONTAINER_ENTRY, 'jobctl']),
     '"$run"',

@@ -1,5 +1,5 @@
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
-import type { RunStatus } from './port.js';
+import type { RunOutputsStatus, RunStatus } from './port.js';
 
 export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
 
@@ -79,4 +79,12 @@ export function parseExitRecord(content: string, runId: string): Extract<RunStat
     // Not of this version's form, or not of a host's making.
     return undefined;
   }
+}
+
+/** What `verb_outputs` of the runner says. @throws Error for what no runner of this version says */
+export function parseOutputs(line: string): RunOutputsStatus {
+  const said = /^outputs (\{.*\}) *$/.exec(line)?.[1];
+  if (said === undefined) throw new Error(`on-host runner: '${line}' says nothing of outputs`);
+  // Names of files are whatever bytes a program chose.
+  return JSON.parse(said) as RunOutputsStatus;
 }

@@ -212,6 +212,11 @@ class GcsStore implements StorePort {
     return `${this.#endpoint()}/upload/storage/v1/b/${encodeURIComponent(this.bucket)}/o?${query}`;
   }
 
+  objectUrl(name: string): string {
+    const path = name.split('/').map(encodeURIComponent).join('/');
+    return `${this.#endpoint()}/${encodeURIComponent(this.bucket)}/${path}`;
+  }
+
   async signedUrl(name: string, forMs: number): Promise<string | undefined> {
     if (this.#options.endpoint?.startsWith('http:')) return undefined;
     const file = await this.#file(name);

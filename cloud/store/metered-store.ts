@@ -23,6 +23,7 @@ export function meteredStore(store: StorePort, onCall: (method: string, code: st
     remove: (...args) => metered('remove', store.remove(...args)),
     downloadUrl: (name) => store.downloadUrl(name),
     uploadUrl: (...args) => store.uploadUrl(...args),
+    objectUrl: (...args) => store.objectUrl(...args),
     signedUrl: (...args) => metered('signedUrl', store.signedUrl(...args)),
   };
 }

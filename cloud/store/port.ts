@@ -55,6 +55,8 @@ export interface StorePort {
    * @param expected `absent`: it only makes it, and is answered with 412 if it is there
    */
   uploadUrl(name: string, expected?: 'absent'): string;
+  /** Where a PUT of its bytes makes or replaces the object, by the XML API, which compares `Content-MD5`; else as `uploadUrl`. */
+  objectUrl(name: string): string;
   /**
    * A URL that reads the object without a login for `forMs`, a week at most. Undefined where these credentials cannot sign,
    * such as a person's login, and over `http:`, where none are used. Whether there is such an object is not looked up.

@@ -7,6 +7,8 @@ import { askedMachines } from '../machines.js';
 import { resolveCommand } from '../modules/command.js';
 import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
+import { environmentOf } from '../modules/registry.js';
+import { resolveOutputs } from '../outputs.js';
 import { showValue } from '../problem.js';
 import type { Problem } from '../problem.js';
 import { given, secondsOf } from './fields.js';
@@ -120,6 +122,8 @@ function resolveForm(
   const lifetime = resolveLifetime(form, report);
   const graceSeconds = secondsOf(form.grace ?? DEFAULT_GRACE_SECONDS);
   const hooks = resolveHooks(form.hooks, { hasCommand: command !== undefined, graceSeconds }, report);
+  const isInImage = environmentOf(setUp)?.kind === 'container' && setUp.bundle === undefined;
+  const outputs = resolveOutputs(form.outputs, { hasCommand: command !== undefined, isInImage }, report);
   const notify = resolveNotify(form.notify, report);
   if (found === undefined) return undefined;
   return {
@@ -144,6 +148,7 @@ function resolveForm(
     },
     ...lifetime,
     ...(hooks === undefined ? {} : { hooks }),
+    ...(outputs === undefined ? {} : { outputs }),
     ...(notify.length === 0 ? {} : { notify }),
   };
 }

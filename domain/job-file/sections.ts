@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
+import { outputsForm } from '../outputs.js';
 import { MOST_SLICES } from '../slice.js';
 import { duration, flag, oneOf, section, text, textMap, wholeNumber } from './fields.js';
 import { REQUEST_SECTIONS, requestForms } from './machine-request.js';
@@ -87,6 +88,7 @@ const schema = section({
   loop: flag().nullish().describe('Run the command again whenever it has ended.'),
   timeouts: timeouts.nullish().describe('How long the job may be in a phase.'),
   hooks: hooksForm().nullish().describe('Scripts that run on the hosts at moments of the job.'),
+  outputs: outputsForm().nullish().describe("What is stored of the command's files, beside $JOBCTL_OUTPUT_DIR."),
   max_unattended: z
     .union([duration(), z.literal('never')], { error: 'a duration such as 72h, or never' })
     .nullish()

@@ -104,6 +104,9 @@ function environmentLines(job: Runnable): string {
   return environment?.kind === 'shell' ? `${environment.enter} || exit 126\n` : '';
 }
 
+/** The folder on the host that the command starts in; of a container without a bundle, the login user's home. */
+export const commandFolder = (job: Runnable): string => (hasBundle(job) ? BUNDLE_PLACE : '~');
+
 /** The container that the command runs in; undefined if it runs in the login user's shell. */
 export function commandContainer(job: Runnable): RunContainer | undefined {
   const environment = environmentOf(job);

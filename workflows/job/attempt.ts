@@ -1,6 +1,7 @@
 import type { AttemptEnd, AttemptInput, ReadySlice, SetUpEnd } from '../../contract/job-activities.js';
 import type { JobSettings, UnreachableHost } from '../../contract/job.js';
 import type { JobRef } from '../../contract/workflow-ids.js';
+import type { OutputsReport } from '../../domain/outputs.js';
 import type { EpochMs } from '../../domain/units.js';
 import type { UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { InterruptedEnd } from './interruption.js';
@@ -25,6 +26,8 @@ export interface AttemptCarry {
   readonly firstStartedAt?: EpochMs;
   /** How the attempt before ended. */
   readonly previousEnd?: string;
+  /** What is stored of the files of an attempt, the last whose command ended. */
+  readonly outputs?: OutputsReport;
   /** Hosts of the open attempt that do not answer. */
   readonly unreachable?: readonly UnreachableHost[];
 }
@@ -54,9 +57,11 @@ export class Attempt {
   #firstStartedAt: EpochMs | undefined;
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
+  #outputs: OutputsReport | undefined;
 
-  constructor({ number, state, firstStartedAt, previousEnd, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
+  constructor({ number, state, firstStartedAt, previousEnd, outputs, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
     this.#unreachable = unreachable;
+    this.#outputs = outputs;
     this.#number = number;
     this.#state = state;
     this.#firstStartedAt = firstStartedAt;
@@ -97,6 +102,15 @@ export class Attempt {
 
   get previousEnd(): string | undefined {
     return this.#previousEnd;
+  }
+
+  /** What is stored of the files of the last attempt whose command ended; undefined: nothing. */
+  get outputs(): OutputsReport | undefined {
+    return this.#outputs;
+  }
+
+  stored(outputs: OutputsReport): void {
+    this.#outputs = outputs;
   }
 
   /** Its hosts that do not answer, as its worker said last. */
@@ -151,6 +165,7 @@ export class Attempt {
       state: this.#state,
       ...(this.#firstStartedAt === undefined ? {} : { firstStartedAt: this.#firstStartedAt }),
       ...(this.#previousEnd === undefined ? {} : { previousEnd: this.#previousEnd }),
+      ...(this.#outputs === undefined ? {} : { outputs: this.#outputs }),
       ...this.silence,
     };
   }

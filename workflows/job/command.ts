@@ -2,6 +2,7 @@ import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
+import { outputsText, outputsWaitMs } from '../../domain/outputs.js';
 import type { StopNotice } from '../../domain/stop-notice.js';
 import { stopping } from '../activity-options.js';
 import type { Attempt, Interrupted } from './attempt.js';
@@ -50,7 +51,7 @@ export class Command {
     } finally {
       clock.stop();
     }
-    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return first;
+    if (first?.kind !== 'interrupted' && first?.kind !== 'no-output') return this.#noted(first);
     const interruption = first.kind === 'no-output' ? bySilence(silenceText(first, input.spec)) : first.interruption;
     const end = await CancellationScope.nonCancellable(() => this.#interrupt(input, watching, interruption));
     if (end !== undefined) return end;
@@ -91,16 +92,25 @@ export class Command {
   /** Bounded by the grace, what dead hosts may cost, and `LAST_LINES_MS`. @returns the attempt's end, if it was seen in time */
   async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
     await this.#stopOnHosts(input, notice);
+    const waitMs = LAST_LINES_MS + outputsWaitMs(input.spec);
     const end = await Promise.race([
       this.#shipLastLines(input, watching),
-      sleep(LAST_LINES_MS, { summary: 'time for the last lines' }).then(() => 'late' as const),
+      sleep(waitMs, { summary: 'time for the last lines' }).then(() => 'late' as const),
     ]);
     this.#parts.attempt.stopped();
-    if (end !== 'late') return end;
+    if (end !== 'late') return this.#noted(end);
     // Its supervision goes on while its worker and its hosts last.
-    const text = `the last lines of attempt ${input.attempt} were not all stored within ${LAST_LINES_MS / 1000} s of its stop`;
-    this.#parts.story.note(`${text}: its logs may lack what its hosts printed at the end`);
+    const text = `the last lines of attempt ${input.attempt} were not all stored within ${waitMs / 1000} s of its stop`;
+    this.#parts.story.note(`${text}: its logs and outputs may lack what its hosts made at the end`);
     return undefined;
+  }
+
+  /** Keeps what is stored of its files, and says it in the job's story. */
+  #noted<End extends Watched>(end: End): End {
+    if (end?.outputs === undefined) return end;
+    this.#parts.attempt.stored(end.outputs);
+    this.#parts.story.note(`outputs of attempt ${end.outputs.attempt}: ${outputsText(end.outputs)}`);
+    return end;
   }
 
   async #stopOnHosts(input: AttemptInput, notice: StopNotice): Promise<void> {

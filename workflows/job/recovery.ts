@@ -165,7 +165,7 @@ export class Recovery {
   }
 
   outcome(result: Outcome['result'], cause?: OutcomeCause): Outcome {
-    const { number, firstStartedAt } = this.#parts.attempt;
+    const { number, firstStartedAt, outputs } = this.#parts.attempt;
     return {
       result,
       ...(cause ? { cause } : {}),
@@ -173,6 +173,7 @@ export class Recovery {
       preemptions: this.#spent.preemption,
       ...this.takenByQuota,
       ...this.askedForByCommand,
+      ...(outputs && { outputs }),
       submittedAt: this.#submittedAt,
       ...(firstStartedAt === undefined ? {} : { startedAt: firstStartedAt }),
       endedAt: Date.now(),

@@ -1,6 +1,7 @@
 import { JobPhase } from '../../../domain/job-state.js';
 import type { HostTarget } from '../../../cloud/hosts/port.js';
 import type { HostLogin, JobView } from '../../../contract/job.js';
+import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
@@ -27,11 +28,7 @@ export interface JobHosts {
 export async function hostsOfJob(client: JobClient, job: string): Promise<JobHosts> {
   const row = await client.row(job);
   if (row.endedAt !== undefined) {
-    throw new CliError(
-      ExitCode.Refused,
-      `${job} has ended (${row.phase}): its hosts are gone`,
-      `what it wrote stays: jobctl logs ${job}`,
-    );
+    throw new CliError(ExitCode.Refused, `${job} has ended (${row.phase}): its hosts are gone`, ...whatStays(row));
   }
   const view = await client.describe(job);
   const { login } = view;
@@ -51,6 +48,16 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
       ? `it asks for some again: jobctl resume ${job}`
       : `see what it waits for: jobctl why ${job}`,
   );
+}
+
+/** Of a job whose hosts are gone: what it printed, and what it stored. */
+function whatStays({ id, outcome }: JobRow): readonly string[] {
+  return [
+    `what it printed stays: jobctl logs ${id}`,
+    (outcome?.outputs?.files ?? 0) > 0
+      ? `and so do its outputs: jobctl download ${id}`
+      : 'other files went with its hosts; `outputs:` of a job file, or $JOBCTL_OUTPUT_DIR, keeps them',
+  ];
 }
 
 /** Of the slices that are ready; a host's number counts those of all slices, whether they are there or not. */

@@ -3,6 +3,7 @@ import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
+import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { failingText } from './failing-task.js';
@@ -72,12 +73,13 @@ function preemptionsOf({ preemptions, quotaPreemptions = 0, requestedRestarts = 
   return `, ${count(preemptions, 'preemption')}${byQuota}${restarts}`;
 }
 
-function outcomeFacts({ result, exitCode, cause, hooks = [] }: NonNullable<JobRow['outcome']>): Fact[] {
+function outcomeFacts({ result, exitCode, cause, hooks = [], outputs }: NonNullable<JobRow['outcome']>): Fact[] {
   const code = exitCode === undefined ? '' : `, exit code ${exitCode}`;
   const by = cause === undefined ? '' : ` (${cause.by})`;
   return [
     ['outcome', `${result}${code}${by}`],
     ...(hooks.length === 0 ? [] : [['hooks', oneLine(hooks.map(hookText).join('; '))] as const]),
+    ...(outputs === undefined ? [] : [['outputs', oneLine(outputsText(outputs))] as const]),
   ];
 }
 
@@ -99,9 +101,13 @@ function viewFacts({ spec, preemptions, quotaPreemptions, requestedRestarts, att
   ];
 }
 
-function placeFacts({ id }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
+function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
   return [
     ['logs', asTyped(`jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`)],
+    ...(outcome?.outputs === undefined ? [] : [['results', asTyped(`jobctl download ${id}`)] as const]),
+    ...(outcome !== undefined && outcome.outputs === undefined && endedAt !== undefined && attempts > 0
+      ? [['outputs', 'none stored; files that it wrote on its hosts went with them'] as const]
+      : []),
     ...(uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`] as const]),
   ];
 }

@@ -1,3 +1,4 @@
+import { outputsText } from '../../../domain/outputs.js';
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
@@ -113,6 +114,9 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
       ? [asTyped(`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`)]
       : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
+    ...(outcome?.outputs === undefined
+      ? []
+      : [asTyped(`   results: jobctl download ${id}`), `   outputs: ${oneLine(outputsText(outcome.outputs))}`]),
     asTyped(`   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`),
   ];
 }

@@ -1,5 +1,7 @@
 import type { EpochMs } from '../../../domain/units.js';
 
+export { sizeText } from '../../../domain/units.js';
+
 /** How durations, times and sizes are written for people. */
 
 const SECOND = 1000;
@@ -35,11 +37,3 @@ export function clockTime(at: EpochMs, now: EpochMs = Date.now()): string {
 
 /** `2026-11-23 14:32`, in UTC. */
 export const utcMinute = (at: EpochMs): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-
-/** `812 B`, `1.2 kB`, `3.4 MB`: powers of 1000. */
-export function sizeText(bytes: number): string {
-  const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  return power === 0 ? `${bytes} B` : `${(bytes / 1000 ** power).toFixed(1)} ${UNITS[power]}`;
-}
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -4,6 +4,7 @@ import { GUARD } from './guard.js';
 import { BEFORE_COMMAND } from './before-command.js';
 import { CONTAINER } from './container.js';
 import { HOST_OBJECTS } from './host-objects.js';
+import { OUTPUTS } from './outputs.js';
 import { PRELUDE } from './prelude.js';
 import { PROVIDER } from './provider.js';
 import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
@@ -29,6 +30,8 @@ case $verb in
   watch) verb_watch "$@" ;;
   sign) verb_sign "$@" ;;
   publish) verb_publish "$@" ;;
+  keep) verb_keep "$@" ;;
+  outputs) verb_outputs "$@" ;;
   guard) verb_guard "$@" ;;
   warn) verb_warn "$@" ;;
   status) verb_status "$@" ;;
@@ -43,7 +46,7 @@ export { CONTAINER_ENTRY } from './container.js';
 /** The on-host runner: one POSIX sh program (docs/runner.md). A string, so that built code carries it without an asset. */
 export const RUNNER_TEXT = `#!/bin/sh
 # jobctl's on-host runner: starts a command once, keeps its exit code, stops all of it. Safe to delete when no job runs.
-${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${SAVE_HOOK}${GUARD}${RUN_STATUS}${RUN_START}${RUN_STOP}${DISPATCH}`;
+${PRELUDE}${STEP_SHELL}${MODULE_VERBS}${DISPATCH_MODULES}${BEFORE_COMMAND}${CONTAINER}${PROVIDER}${HOST_OBJECTS}${OUTPUTS}${SAVE_HOOK}${GUARD}${RUN_STATUS}${RUN_START}${RUN_STOP}${DISPATCH}`;
 
 /** The runner's name under the login user's home. By content: two versions of jobctl can use one host. */
 export const RUNNER_NAME = `.jobctl/runner-${createHash('sha256').update(RUNNER_TEXT).digest('hex').slice(0, 12)}.sh`;

@@ -106,6 +106,7 @@ tell_preemption() {
   # One of a stop stays.
   [ -f "$run/stop" ] ||
     put_line "$run/notice" '{"v":1,"cause":"preemption","reason":"the provider takes this host back (instance/preempted)","graceSeconds":30}'
+  wake_keeper
   save_first preemption 30000
   [ "$(system_is)" != stopping ] || return 0
   if [ -f "$run/container" ]; then

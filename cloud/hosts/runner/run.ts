@@ -171,11 +171,13 @@ verb_supervise() {
   sign=$!
   setsid sh "$0" guard "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
   guard=$!
+  setsid sh "$0" keep "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  keep=$!
   JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
     setsid sh "$0" child "$id" "$2" "$3" $$
   code=$?
   rm -f "$run/env" "$run/env.list"
-  [ -f "$run/begun" ] || { kill -KILL -$watch -$sign -$guard 2>/dev/null; exit 0; }
+  [ -f "$run/begun" ] || { kill -KILL -$watch -$sign -$guard -$keep 2>/dev/null; exit 0; }
   [ ! -f "$run/container" ] || await_container || exit 0
   ended=$(now_ms)
   # A system that shuts down sends SIGTERM to all: what is started here outlives it, or the run is lost with its record.
@@ -188,6 +190,7 @@ verb_supervise() {
   trap '' TERM
   record "$code" "$how" "$ended"
   setsid sh "$0" publish "$id" < /dev/null > /dev/null 2>&1 8>&- 9>&- &
+  wake_keeper
   rm -f "$run/hook.env"
   kill -KILL -$watch -$sign -$guard 2>/dev/null
   [ ! -f "$run/container" ] || remove_container
@@ -208,12 +211,14 @@ verb_child() {
   open_run "$1"
   # Not where it is started: sh would put its own words about how the child ended there too.
   exec >> "$run/output" 2>&1
+  outputs_dir=
   . "$run/plan"
   claim_epoch "$2" "$3"
   end_earlier "$2" "$3"
   exec 8>&-
   await_devices 9>&- || exit 75
   clear_lock_files
+  make_output_dir || { blocked "cannot make the folder of outputs, $outputs_dir"; exit 75; }
   claim_epoch "$2" "$3"
   [ ! -s "$run/hook" ] || [ -n "$container" ] || (umask 077; cp "$run/env" "$run/hook.env") || exit 75
   [ -z "$container" ] || create_container

@@ -39,7 +39,7 @@ run_hook() {
     JOBCTL_HOOK_RUN=$run setsid -w $as_docker docker exec -e JOBCTL_HOOK=preemption -e "JOBCTL_HOOK_CAUSE=$1" "$container" bash -c '. "$0"' "$run/hook"
   else
     cd "$HOME" || cd /
-    JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
+    JOBCTL_OUTPUT_DIR=\${outputs_dir:-} JOBCTL_RUN_DIR=$run JOBCTL_RUN_ID=$id JOBCTL_NOTICE_FILE=$run/notice JOBCTL_WARNING_FILE=$run/warning \\
       JOBCTL_HOOK=preemption JOBCTL_HOOK_CAUSE=$1 JOBCTL_HOOK_RUN=$run setsid -w bash --norc -c "$LOGIN_FILES$HOOK" "$run/hook"
   fi
 }

@@ -1,0 +1,189 @@
+import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
+import { commandFolder } from '../../domain/modules/command.js';
+import {
+  DEFAULT_OUTPUTS,
+  type HostOutputs,
+  type OutputsReport,
+  outputsWaitMs,
+  reportOf,
+} from '../../domain/outputs.js';
+import { readManifestHeader } from '../../domain/stored-outputs.js';
+import { outputContentObject, outputManifestObject, outputsPrefix } from '../../domain/store-layout.js';
+import { messageOf } from '../failures.js';
+import type { ActivityEnd } from './activity-end.js';
+import { type AttemptHost, commandHostsOf, type HostCaller, runIdOf } from './attempt-hosts.js';
+import { pause } from './pause.js';
+import type { SliceGuard } from './slice-guard.js';
+import { tellJobOfTrouble } from './store-patience.js';
+
+/** What a host of the command stores, and where. */
+export function outputsOf(
+  store: Pick<StorePort, 'bucket' | 'objectUrl'>,
+  { job, attempt, spec }: AttemptInput,
+  { number }: AttemptHost,
+): RunOutputs {
+  const { patterns, everySeconds } = spec.outputs ?? DEFAULT_OUTPUTS;
+  const manifestUrl = store.objectUrl(outputManifestObject(job.id, attempt, number));
+  return {
+    contentUrl: store.objectUrl(outputContentObject(job.id, 'SHA256')),
+    manifestUrl,
+    as: manifestUrl.startsWith('http:') ? 'nobody' : 'service-account',
+    place: `gs://${store.bucket}/${outputsPrefix(job.id)}`,
+    everyMs: everySeconds * 1000,
+    folder: `~/.jobctl/outputs/${job.id}`,
+    base: commandFolder(spec),
+    patterns,
+  };
+}
+
+/** One call on one host, over whatever connection there is; it rejects once the signal is aborted. */
+type AskHost = <T>(
+  host: AttemptHost,
+  call: (connection: HostConnection) => Promise<T>,
+  signal: AbortSignal,
+) => Promise<T>;
+
+/**
+ * Waits until the hosts of a command that ended have stored its files, no longer than the job says: they are tried for by the hosts
+ * themselves (docs/adr/0059), and asked once a second. Never throws.
+ * @param tell is told what is waited for, and undefined when it is over
+ * @param signal ends the wait before its time, for example when the worker shuts down
+ */
+async function awaitOutputs(
+  store: Pick<StorePort, 'read'>,
+  input: AttemptInput,
+  hosts: readonly AttemptHost[],
+  ask: AskHost,
+  tell: (what: string | undefined) => void,
+  signal: AbortSignal,
+): Promise<OutputsReport | undefined> {
+  const waitMs = outputsWaitMs(input.spec);
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), Math.max(waitMs, ASK_ONCE_MS));
+  let isTold = false;
+  const tellLate = setTimeout(() => {
+    isTold = true;
+    tell(WAITS);
+  }, TELL_AFTER_MS);
+  const end = (): void => over.abort();
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  const ends = new Map<number, HostOutputs>();
+  await Promise.all(
+    hosts.map(async (host) => {
+      let last: string | undefined;
+      try {
+        for (;;) {
+          const status = await within(
+            over.signal,
+            ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal),
+          );
+          if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
+          last = status.reason;
+          await pause(ASK_MS, over.signal);
+        }
+      } catch (error) {
+        const isLate = over.signal.aborted && !signal.aborted;
+        const late = `${last ?? 'they were not stored yet'}, after ${waitMs / 1000} s (outputs.wait)`;
+        ends.set(host.number, await storedBefore(store, input, host, isLate ? late : messageOf(error)));
+      }
+    }),
+  );
+  clearTimeout(timer);
+  clearTimeout(tellLate);
+  signal.removeEventListener('abort', end);
+  if (isTold) tell(undefined);
+  return reportOf(input.attempt, ends);
+}
+
+/** Of a host that cannot be asked, or that has not stored its last files: what the store has of it. */
+async function storedBefore(
+  store: Pick<StorePort, 'read'>,
+  { job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>,
+  { number }: Pick<AttemptHost, 'number'>,
+  why: string,
+): Promise<HostOutputs> {
+  try {
+    const reading = store.read(outputManifestObject(job.id, attempt, number), { start: 0, end: HEADER_BYTES });
+    const beginning = await within(AbortSignal.timeout(STORE_MS), reading);
+    if (beginning === undefined) return { why };
+    const header = readManifestHeader(beginning);
+    if (header.state === 'ended') return header;
+    return { why: `${why}; ${header.files} files as they were at ${new Date(header.at).toISOString()} are stored` };
+  } catch (error) {
+    return { why: `${why}; ${messageOf(error)}` };
+  }
+}
+
+const HEADER_BYTES = 16_384;
+/** A loss is not kept from its job for longer by a store that does not answer. */
+const STORE_MS = 10_000;
+
+function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOutputs {
+  switch (status.state) {
+    case 'none':
+      return undefined;
+    case 'stored':
+      return status;
+    case 'failed':
+      // A job that names none and wrote none misses nothing.
+      return (status.files ?? 0) === 0 && (status.unmatched ?? []).length === 0 ? undefined : { why: status.reason };
+  }
+}
+
+function within<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  return Promise.race([
+    call,
+    new Promise<never>((_, reject) => {
+      const end = (): void => reject(new Error('its time is over'));
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    }),
+  ]);
+}
+
+const WAITS = 'its command has ended; its outputs are being stored';
+const TELL_AFTER_MS = 3_000;
+const ASK_MS = 1_000;
+/** `outputs.wait: 0` asks for what is there. */
+const ASK_ONCE_MS = 5_000;
+
+/** What an attempt's end needs to wait for its outputs. */
+interface OutputsWait {
+  readonly store: Pick<StorePort, 'read'>;
+  readonly input: AttemptInput;
+  readonly caller: (signal: AbortSignal) => HostCaller;
+  readonly guard: Pick<SliceGuard, 'lost'>;
+  readonly end: Pick<ActivityEnd, 'handedOver' | 'signal'>;
+}
+
+/**
+ * The outputs of an attempt that ended like this. A worker that shuts down meanwhile leaves the wait to the next one, which finds
+ * the same end; the loss of a slice ends it: what is stored by then counts.
+ */
+export async function outputsAfter(
+  { kind, ...lost }: AttemptEnd,
+  { store, input, caller, guard, end }: OutputsWait,
+): Promise<OutputsReport | 'handed over' | undefined> {
+  if (kind !== 'exited' && kind !== 'run-lost' && kind !== 'slices-lost') return undefined;
+  const gone = new Set('slices' in lost ? lost.slices.map(({ index }) => index) : []);
+  const hosts = commandHostsOf(input);
+  const over = new AbortController();
+  const giveUp = (): void => over.abort(new Error('its slice was lost'));
+  if (kind !== 'slices-lost') guard.lost.then(giveUp, giveUp);
+  end.signal.addEventListener('abort', giveUp, { once: true });
+  const ask: AskHost = ({ target }, call, signal) =>
+    gone.has(target.slice) ? Promise.reject(new Error('its slice was lost')) : caller(signal).on(target, call);
+  const waited = awaitOutputs(store, input, hosts, ask, tellJobOfTrouble(input), over.signal);
+  const handedOver = end.handedOver.then(
+    () => 'handed over' as const,
+    () => 'handed over' as const,
+  );
+  const first = await Promise.race([waited, handedOver]);
+  if (first !== 'handed over') return first;
+  over.abort(new Error('its worker shut down'));
+  return kind === 'slices-lost' ? waited : first;
+}

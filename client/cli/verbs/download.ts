@@ -1,0 +1,140 @@
+import { relative, resolve } from 'node:path';
+import { isOfStore, type StoreReader } from '../../../cloud/store/port.js';
+import { outputContentObject } from '../../../domain/store-layout.js';
+import type { OutputEntry } from '../../../domain/stored-outputs.js';
+import type { HostOutputs } from '../../job-outputs.js';
+import { openReader } from '../connect.js';
+import { type ContextFlags, resolveContext, storeOf } from '../context.js';
+import { ExitCode } from '../exit-codes.js';
+import type { HostChoice } from '../hosts/host-options.js';
+import type { OutputFlag } from '../options.js';
+import { downloadFile, downloadLink } from '../outputs/download-file.js';
+import { SafeFolder } from '../outputs/safe-folder.js';
+import { chosenOutputs } from '../outputs/chosen-outputs.js';
+import { count } from '../render/job-header.js';
+import { sizeText } from '../render/quantities.js';
+import { TransferLine } from '../render/transfer-line.js';
+import { watchEnd } from '../watch/interruptions.js';
+
+export interface DownloadFlags extends ContextFlags, OutputFlag {
+  readonly attempt?: number;
+  readonly host?: HostChoice;
+}
+
+/** Files under way at a time. */
+const WIDTH = 8;
+
+interface Copied {
+  copied: number;
+  unchanged: number;
+  bytes: number;
+  readonly errors: string[];
+}
+
+/** `download JOB [DIR]`: what its hosts stored, verified by hash. Of several hosts each gets a folder `host-N`. */
+export async function download(job: string, directory: string | undefined, flags: DownloadFlags): Promise<number> {
+  const context = resolveContext(flags);
+  const store = await openReader(storeOf(context, `the outputs of ${job} cannot be read`));
+  const { chosen, notes } = await chosenOutputs(store, context, job, flags, 'one host');
+  const root = resolve(directory ?? job);
+  const signal = watchEnd();
+  const line = new TransferLine('downloading');
+  const size = chosen.reduce((sum, { manifest }) => sum + manifest.bytes, 0);
+  let read = 0;
+  const onBytes = (bytes: number): void => line.show({ path: job, sent: (read += bytes), size });
+  const done: Copied = { copied: 0, unchanged: 0, bytes: 0, errors: [] };
+  try {
+    for (const one of chosen) {
+      const folder = new SafeFolder(resolve(root, chosen.length > 1 ? `host-${one.host}` : '.'));
+      await downloadHost(store, job, one, folder, { onBytes, signal, done });
+    }
+  } finally {
+    line.end();
+  }
+  return report({ job, root, chosen, notes, done, isCut: signal.aborted }, flags);
+}
+
+interface Run {
+  readonly onBytes: (bytes: number) => void;
+  readonly signal: AbortSignal;
+  readonly done: Copied;
+}
+
+/** Files first, links last: nothing goes through one. One that fails does not keep the others. */
+async function downloadHost(
+  store: StoreReader,
+  job: string,
+  { manifest }: HostOutputs,
+  folder: SafeFolder,
+  run: Run,
+): Promise<void> {
+  const order = { folder: 0, file: 0, link: 1 } as const;
+  await folder.folder('');
+  const queue = manifest.entries.toSorted((a, b) => order[a.kind] - order[b.kind]).values();
+  const files = manifest.entries.filter(({ kind }) => kind !== 'link').length;
+  let begun = 0;
+  const work = async (isMine: () => boolean): Promise<void> => {
+    while (isMine()) {
+      const { value } = queue.next();
+      begun += 1;
+      if (value === undefined || run.signal.aborted) return;
+      await downloadEntry(store, job, value, folder, run);
+    }
+  };
+  await Promise.all(Array.from({ length: WIDTH }, () => work(() => begun < files)));
+  await work(() => true);
+}
+
+async function downloadEntry(
+  store: StoreReader,
+  job: string,
+  entry: OutputEntry,
+  folder: SafeFolder,
+  { onBytes, signal, done }: Run,
+): Promise<void> {
+  try {
+    if (entry.kind === 'folder') return void (await folder.folder(entry.path));
+    const object = entry.kind === 'file' ? outputContentObject(job, entry.sha256) : '';
+    const end =
+      entry.kind === 'link'
+        ? await downloadLink(entry, folder)
+        : await downloadFile(store, { object, file: entry, folder }, onBytes, signal);
+    if (entry.kind === 'link') return;
+    done[end === 'done' ? 'copied' : 'unchanged'] += 1;
+    if (end === 'done') done.bytes += entry.size;
+  } catch (error) {
+    if (signal.aborted) return;
+    if (isOfStore(error)) throw error;
+    done.errors.push((error as Error).message);
+  }
+}
+
+interface Report {
+  readonly job: string;
+  readonly root: string;
+  readonly chosen: readonly HostOutputs[];
+  readonly notes: readonly string[];
+  readonly done: Copied;
+  readonly isCut: boolean;
+}
+
+function report({ job, root, chosen, notes, done, isCut }: Report, { output }: DownloadFlags): number {
+  const [first] = chosen;
+  const hosts = chosen.map(({ host }) => host);
+  const code = isCut ? ExitCode.Interrupted : done.errors.length > 0 ? ExitCode.Failed : ExitCode.Done;
+  if (output === 'json') {
+    const json = { job, attempt: first?.attempt, hosts, folder: root, ...done };
+    process.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    return code;
+  }
+  const here = relative('.', root);
+  const place = here === '' ? 'the current folder' : here.startsWith('..') ? root : `${here}/`;
+  const same = done.unchanged === 0 ? '' : `, ${done.unchanged} there already`;
+  process.stderr.write(
+    `${count(done.copied, 'file')} (${sizeText(done.bytes)}) of ${hosts.length === 1 ? `host ${hosts[0]}` : count(hosts.length, 'host')}, attempt ${first?.attempt}, in ${place}${same}\n`,
+  );
+  for (const note of notes) process.stderr.write(`  ${note}\n`);
+  for (const error of done.errors) process.stderr.write(`${error}\n`);
+  if (isCut) process.stderr.write('interrupted; the same command goes on where it was\n');
+  return code;
+}

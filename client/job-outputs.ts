@@ -1,0 +1,68 @@
+import type { StoreReader } from '../cloud/store/port.js';
+import { outputManifestsPrefix } from '../domain/store-layout.js';
+import { ManifestWrong, type OutputsManifest, readManifest } from '../domain/stored-outputs.js';
+
+/** What one host stored of one attempt (docs/adr/0059). */
+export interface HostOutputs {
+  readonly attempt: number;
+  /** Position among all hosts of all slices, from 0. */
+  readonly host: number;
+  readonly manifest: OutputsManifest;
+}
+
+export interface OutputsChoice {
+  /** Absent: the newest that stored anything on the chosen hosts. */
+  readonly attempt?: number | undefined;
+  /** Absent: all. */
+  readonly hosts?: readonly number[] | undefined;
+}
+
+export interface JobOutputs {
+  /** Of one attempt, by host; empty: nothing is stored of the choice. */
+  readonly hosts: readonly HostOutputs[];
+  /** Attempts of which there is anything in the store, empty ones too, in order. */
+  readonly attempts: readonly number[];
+}
+
+/** Manifests that are read at a time. */
+const WIDTH = 8;
+
+/** @throws ManifestWrong, its message with the object's name; what the store throws */
+export async function jobOutputs(
+  store: StoreReader,
+  job: string,
+  { attempt, hosts }: OutputsChoice,
+): Promise<JobOutputs> {
+  const prefix = outputManifestsPrefix(job);
+  const listed = (await store.list(prefix)).flatMap(({ name }) => {
+    const [, a, h] = /^a(\d{1,9})\/host-(\d{1,9})\.jsonl$/.exec(name.slice(prefix.length)) ?? [];
+    return h === undefined ? [] : [{ name, attempt: Number(a), host: Number(h) }];
+  });
+  const attempts = [...new Set(listed.map((one) => one.attempt))].toSorted((a, b) => a - b);
+  for (const number of attempt === undefined ? attempts.toReversed() : [attempt]) {
+    const chosen = listed
+      .filter((one) => one.attempt === number && (hosts === undefined || hosts.includes(one.host)))
+      .toSorted((a, b) => a.host - b.host);
+    const read: HostOutputs[] = [];
+    for (let from = 0; from < chosen.length; from += WIDTH)
+      read.push(...(await Promise.all(chosen.slice(from, from + WIDTH).map((one) => readOne(store, one)))).flat());
+    if (attempt !== undefined || read.some(({ manifest }) => manifest.entries.length > 0))
+      return { hosts: read, attempts };
+  }
+  return { hosts: [], attempts };
+}
+
+async function readOne(
+  store: StoreReader,
+  { name, attempt, host }: { readonly name: string; readonly attempt: number; readonly host: number },
+): Promise<HostOutputs[]> {
+  const content = await store.read(name);
+  // Removed since it was listed.
+  if (content === undefined) return [];
+  try {
+    return [{ attempt, host, manifest: readManifest(content) }];
+  } catch (error) {
+    if (!(error instanceof ManifestWrong)) throw error;
+    throw new ManifestWrong(`gs://${store.bucket}/${name} ${error.message}`);
+  }
+}

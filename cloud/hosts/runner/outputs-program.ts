@@ -1,0 +1,220 @@
+import { OUTPUTS_SCAN } from './outputs-scan.js';
+
+/**
+ * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
+ * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
+ * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
+ */
+export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}
+quoted() {
+  REPLY=\${1//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
+  REPLY=\${REPLY//$'\\t'/\\\\t} REPLY=\${REPLY//$'\\r'/\\\\r} REPLY=\${REPLY//$'\\v'/\\\\v}
+}
+
+authorize() {
+  header=
+  [ "$outputs_as" = service-account ] || return 0
+  local answer token
+  answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
+    "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token" 7>&-)
+  token=$(printf '%s' "$answer" | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+  [ -n "$token" ] || { refused='the VM has no service account with a token'; return 1; }
+  header="header = \\"Authorization: Bearer $token\\""
+}
+
+# The login user's own configuration of curl (a proxy, an authority). curl itself would read it for the first request alone. What it
+# makes curl print is not passed on: it may hold the token.
+curlrc=$(for file in \${CURL_HOME:+"$CURL_HOME/.curlrc"} "\${XDG_CONFIG_HOME:-$HOME/.config}/curlrc" ~/.curlrc; do
+  [ ! -r "$file" ] || { cat "$file"; break; }
+done)
+# Whole lines at a time: four of these write into one pipe.
+curls() { curl --disable --fail-early --config <(printf '%s\\n' "\${1#next}") 2>&1 7>&- | grep -a --line-buffered -E '^(said|curl: \\([0-9]+\\)) '; }
+
+# One request of curl's configuration: URL, FILE, NUMBER, and further lines. URL and token are in no command line.
+block() {
+  quoted "$2"
+  printf 'next\\n%s\\nsilent\\nshow-error\\ngloboff\\nconnect-timeout = 5\\nspeed-limit = 1\\nspeed-time = 30\\noutput = "/dev/null"\\n' "$curlrc"
+  printf 'url = "%s"\\nupload-file = "%s"\\nwrite-out = "%s%%{http_code} %s\\\\n"\\n%s\\n%s\\n' "$1" "$REPLY" 'said ' "$3" "$header" "$4"
+}
+asked() {
+  printf 'next\\n%s\\nsilent\\nhead\\ngloboff\\nconnect-timeout = 5\\nmax-time = 20\\noutput = "/dev/null"\\nurl = "%s"\\n' "$curlrc" "$1"
+  printf 'write-out = "said %%{http_code} %s\\\\n"\\n%s\\n' "$2" "$header"
+}
+BIG=1048576
+
+# STRIDE NUMBER: every STRIDE-th of what is to be sent. Contents of a MiB and more are asked for first: another host or attempt
+# may have sent them.
+send_part() {
+  local at name sum url lines said code number
+  local -A there=()
+  lines=$(for ((at = $2; at < \${#queue[@]}; at += $1)); do
+    name=\${queue[at]}
+    [ "\${meta_of["/$name"]%% *}" -lt $BIG ] || asked "\${outputs_object/SHA256/\${sum_of["/$name"]}}" $at
+  done)
+  [ -z "$lines" ] || while read -r said code number; do [ "$said $code" != 'said 200' ] || there["$number"]=yes; done \\
+    < <(curls "$lines")
+  lines=$(for ((at = $2; at < \${#queue[@]}; at += $1)); do
+    [ -z "\${there["$at"]:-}" ] || continue
+    name=\${queue[at]} sum=\${sum_of["/\${queue[at]}"]}
+    base64_of "\${md5_of["$sum"]}"
+    block "\${outputs_object/SHA256/$sum}" "\${root_of["/$name"]}/$name" $at "header = \\"Content-MD5: $base64\\"
+header = \\"x-goog-if-generation-match: 0\\""
+  done)
+  for number in "\${!there[@]}"; do echo "said 200 $number"; done
+  [ -z "$lines" ] || curls "$lines"
+}
+
+# What the store does not have, in four streams. Leaves why not in refused (nobody can mend it here) or trouble (it may pass).
+send() {
+  local name sum try said code number width
+  local -A queued=()
+  queue=()
+  for name in "\${files[@]}"; do
+    sum=\${sum_of["/$name"]:-}
+    [ -z "$sum" ] || [ -n "\${sent["$sum"]:-}" ] || [ -n "\${queued["$sum"]:-}" ] && continue
+    queued["$sum"]=yes queue+=("$name")
+  done
+  for try in 1 2 3; do
+    [ \${#queue[@]} -gt 0 ] || return 0
+    authorize || return 1
+    trouble=
+    width=4
+    [ \${#queue[@]} -ge 4 ] || width=\${#queue[@]}
+    while read -r said code number; do
+      if [ "$said" != said ]; then [ -n "$trouble" ] || trouble="$said $code $number"; continue; fi
+      case $code in
+        2?? | 412) sent["\${sum_of["/\${queue[number]}"]}"]=yes ;;
+        # The store's own comparison: it was written to while it was sent.
+        400) known_meta["/\${queue[number]}"]= sum_of["/\${queue[number]}"]= changed+=("\${queue[number]}") ;;
+        401 | 403) refused="$(whose) may not write to $outputs_place (HTTP $code)" ;;
+        404) refused="$outputs_place: there is no such bucket (HTTP 404)" ;;
+        *) [ -n "$trouble" ] || trouble="the store answers with HTTP $code" ;;
+      esac
+    done < <(for ((number = 0; number < width; number++)); do send_part $width $number & done; wait)
+    [ -z "$refused" ] || return 1
+    local left=()
+    for name in "\${queue[@]}"; do
+      sum=\${sum_of["/$name"]}
+      [ -z "$sum" ] || [ -n "\${sent["$sum"]:-}" ] || left+=("$name")
+    done
+    queue=("\${left[@]}")
+    [ \${#queue[@]} -eq 0 ] || [ $try = 3 ] || sleep $try 7>&-
+  done
+  [ \${#queue[@]} -eq 0 ] || { [ -n "$trouble" ] || trouble='the store gave no answer'; return 1; }
+}
+whose() { [ "$outputs_as" = service-account ] && echo "the VM's service account" || echo 'a host without credentials'; }
+
+# Entries, one JSON object a line. What changed while it was read is listed as it was stored before.
+entries() {
+  local name sum meta
+  for name in "\${files[@]}"; do
+    sum=\${sum_of["/$name"]:-}
+    [ -n "$sum" ] || continue
+    meta=\${meta_of["/$name"]}
+    set -f; set -- $meta; set +f
+    json "$name"
+    printf '{"path":"%s","sha256":"%s","size":%s,"mtime":%s,"mode":"%s"}\\n' "$REPLY" "$sum" "$1" "\${2:0:14}" "\${5:-644}"
+  done
+  for name in "\${folders[@]}"; do json "$name"; printf '{"path":"%s","folder":true}\\n' "$REPLY"; done
+  for name in "\${links[@]}"; do
+    json "\${target_of["/$name"]}"
+    sum=$REPLY
+    json "$name"
+    printf '{"path":"%s","link":"%s"}\\n' "$REPLY" "$sum"
+  done
+}
+
+# running|ended. 0: stored; 1: not.
+round() {
+  local -A root_of=() meta_of=() target_of=() sum_of=()
+  local problems=() changed=() more=0 name refused= trouble= header= text said code number base64
+  command -v curl > /dev/null || refused='this host has no curl'
+  scan 2> /dev/null
+  hash_files 2> /dev/null
+  [ -n "$refused" ] || send
+  for name in "\${changed[@]}"; do
+    [ "$1" != ended ] || problem "$name: is written to all the time"
+    [ -n "\${stored_sum["/$name"]:-}" ] || continue
+    sum_of["/$name"]=\${stored_sum["/$name"]} meta_of["/$name"]=\${stored_meta["/$name"]}
+  done
+  [ "$1" != ended ] || [ \${#changed[@]} -eq 0 ] || [ "$tries" -ge 3 ] || return 1
+  text=$(entries; echo .) text=\${text%.}
+  if [ -z "$text" ] && [ -z "$outputs_patterns" ] && [ "$last_entries" = none ] && [ \${#problems[@]} -eq 0 ]; then
+    [ "$1" != ended ] || put_state '{"state":"none"}'
+    return 0
+  fi
+  [ "$1" = ended ] || [ "$text" != "$last_entries" ] || return 0
+  summarize "$1"
+  if [ -z "$refused$trouble" ] && authorize; then
+    text="{\\"v\\":1,\\"run\\":\\"$id\\",\\"state\\":\\"$1\\",$summary}
+$text"
+    base64_of "$(printf '%s' "$text" | md5sum | cut -c1-32)"
+    code=$(block "$outputs_manifest" - manifest "header = \\"Content-MD5: $base64\\"")
+    while read -r said code number; do
+      case "$said $code" in
+        'said 2'*) trouble=stored ;;
+        'said 401' | 'said 403') refused="$(whose) may not write to $outputs_place (HTTP $code)" ;;
+        said*) trouble="the store answers with HTTP $code" ;;
+        *) [ -n "$trouble" ] || trouble="$said $code $number" ;;
+      esac
+    done < <(printf '%s' "$text" | curls "$code")
+    if [ "$trouble" = stored ]; then
+      trouble= last_entries=\${text#*$'\\n'}
+      stored_sum=() stored_meta=()
+      for name in "\${files[@]}"; do
+        [ -z "\${sum_of["/$name"]:-}" ] || stored_sum["/$name"]=\${sum_of["/$name"]} stored_meta["/$name"]=\${meta_of["/$name"]}
+      done
+      [ "$1" != ended ] || put_state "{\\"state\\":\\"stored\\",$summary}"
+      return 0
+    fi
+  fi
+  json "\${refused:-$trouble}"
+  why="\\"reason\\":\\"\${REPLY:0:500}\\",$summary"
+  put_state "{\\"state\\":\\"storing\\",$why}"
+  [ -z "$refused" ] || return 2
+  return 1
+}
+
+# Into summary, as JSON: what is stored, what is missing.
+summarize() {
+  local bytes=0 count=0 name unmet= said=()
+  for name in "\${files[@]}"; do
+    [ -n "\${sum_of["/$name"]:-}" ] || continue
+    count=$((count + 1)) bytes=$((bytes + \${meta_of["/$name"]%% *}))
+  done
+  [ \${#unmatched[@]} -eq 0 ] || said=("\${unmatched[@]:0:5}")
+  json_list "\${said[@]}"
+  unmet=$REPLY
+  said=("\${problems[@]}")
+  [ $more -eq 0 ] || said+=("and $more more")
+  json_list "\${said[@]}"
+  summary="\\"at\\":$(date +%s%3N),\\"files\\":$count,\\"bytes\\":$bytes,\\"unmatched\\":$unmet,\\"problems\\":$REPLY"
+}
+
+declare -A stored_sum=() stored_meta=()
+put_state '{"state":"storing"}'
+rm -f "$work/settled"
+trap woken=yes USR1
+echo $$ > "$work/pid"
+until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
+  sleep "$outputs_every" 7>&- &
+  [ -n "$woken" ] || [ -f "$work/wake" ] || wait $!
+  # A signal would end a read of a round. Who comes meanwhile leaves the file.
+  trap '' USR1
+  kill $! 2> /dev/null
+  rm -f "$work/wake"
+  [ -f "$run/exit" ] || [ -f "$work/end" ] || round running
+  woken=
+  trap woken=yes USR1
+done
+trap '' USR1
+why='"reason":"files change while they are read"'
+for ((tries = 1; ; tries++)); do
+  round ended
+  case $? in 0) break ;; 2) put_state "{\\"state\\":\\"failed\\",$why}"; break ;; esac
+  # The worker does not wait for so long. A slice that is kept may.
+  [ $tries -lt 60 ] || { put_state "{\\"state\\":\\"failed\\",$why}"; break; }
+  sleep $((tries < 15 ? tries : 15)) 7>&-
+done
+: > "$work/settled"
+`;

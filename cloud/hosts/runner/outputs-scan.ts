@@ -1,0 +1,140 @@
+/**
+ * Which files are outputs, and their hashes (docs/adr/0059): the first part of the program that stores them, in bash, which every
+ * command needs. Names are of any bytes, so lists go through pipes with NUL between, and keys of tables begin with a slash.
+ */
+export const OUTPUTS_SCAN = `
+set -u
+export LC_ALL=C
+shopt -s nullglob globstar
+work=$run/outputs woken=
+declare -A known_sum=() known_meta=() md5_of=() sent=()
+last_entries=none
+
+# Of a fixed length and in place, which a full disk allows.
+put_state() { printf '%-3900s\\n' "$1" 1<> "$work/state"; }
+problem() { [ \${#problems[@]} -ge 5 ] && more=$((more + 1)) || problems+=("\${1:0:300}"); }
+
+# JSON text of $1 into REPLY.
+json() {
+  REPLY=$1
+  case $1 in *[\\\\\\"[:cntrl:]]*) ;; *) return 0 ;; esac
+  REPLY=\${REPLY//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
+  case $REPLY in *[[:cntrl:]]*) ;; *) return 0 ;; esac
+  local text=$REPLY at one
+  REPLY=
+  for ((at = 0; at < \${#text}; at++)); do
+    one=\${text:at:1}
+    case $one in [[:cntrl:]]) printf -v one '\\\\u%04x' "'$one" ;; esac
+    REPLY+=$one
+  done
+}
+json_list() {
+  local list= one
+  for one; do json "$one"; list+="\${list:+,}\\"$REPLY\\""; done
+  REPLY="[$list]"
+}
+
+# ROOT PATH..: what find sees of them, into files, folders, links, and what they look like.
+take() {
+  local root=$1 meta name target
+  shift
+  while IFS= read -r -d '' meta && IFS= read -r -d '' name && IFS= read -r -d '' target; do
+    name=\${name#"$root/"}
+    if [ -n "\${root_of["/$name"]:-}" ]; then
+      [ "\${root_of["/$name"]}" = "$root" ] ||
+        problem "$name: is in \\$JOBCTL_OUTPUT_DIR and in the folder of the command; the former is stored"
+      continue
+    fi
+    root_of["/$name"]=$root
+    case $meta in
+      f*) files+=("$name") meta_of["/$name"]=\${meta#* } ;;
+      d*) folders+=("$name") ;;
+      u*) problem "$name: cannot be read" ;;
+      *) link "$root" "$name" "$target" ;;
+    esac
+  done < <(find -P "$@" -type d ! -readable -printf 'u\\0%p\\0\\0' -prune -o \\
+    \\( -type f -o -type l -o -type d -empty \\) -printf '%y %s %T@ %C@ %i %m\\0%p\\0%l\\0')
+}
+
+# A link is stored as one, if it leads to a place that is in the same folder.
+link() {
+  local path=$1/$2 to=$3 folder
+  folder=\${path%/*}
+  case $to in /*) ;; *) to=$folder/$to ;; esac
+  case $(realpath -ms --relative-to="$1" -- "$to") in
+    .. | ../*) problem "$2: is a symbolic link that leads out of the folder (to $3); not stored" ;;
+    *) links+=("$2") target_of["/$2"]=$(realpath -ms --relative-to="$folder" -- "$to") ;;
+  esac
+}
+
+scan() {
+  files=() folders=() links=() unmatched=()
+  root_of=() meta_of=() target_of=()
+  [ ! -d "$outputs_dir" ] || take "$outputs_dir" "$outputs_dir" -mindepth 1
+  local pattern match above found IFS=
+  while IFS= read -r pattern; do
+    [ -n "$pattern" ] || continue
+    found=()
+    cd "$outputs_base" 2> /dev/null && for match in $pattern; do
+      match=\${match%/}
+      [ -e "$match" ] || [ -L "$match" ] || continue
+      above=$match
+      while case $above in */*) ;; *) false ;; esac; do
+        above=\${above%/*}
+        [ ! -L "$above" ] || { problem "$match: $above is a symbolic link; not stored"; continue 2; }
+      done
+      found+=("$outputs_base/$match")
+    done
+    [ \${#found[@]} -gt 0 ] || { unmatched+=("$pattern"); continue; }
+    for match in "\${found[@]}"; do take "$outputs_base" "$match"; done
+  done < <(printf '%s\\n' "$outputs_patterns")
+  cd /
+}
+
+# Into base64 the text of the 32 hexadecimal digits $1.
+BASE64=ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
+base64_of() {
+  local hex=\${1}0000 at bits
+  base64=
+  for ((at = 0; at < 33; at += 6)); do
+    bits=$((16#\${hex:at:6}))
+    base64+=\${BASE64:bits>>18:1}\${BASE64:(bits>>12)&63:1}\${BASE64:(bits>>6)&63:1}\${BASE64:bits&63:1}
+  done
+  base64=\${base64:0:22}==
+}
+
+# Hashes of what looks different from before. What changes meanwhile keeps what was stored of it before, if anything was.
+hash_files() {
+  local todo=() name sum record now
+  now=$(date +%s)
+  sum_of=()
+  for name in "\${files[@]}"; do
+    if [ "\${known_meta["/$name"]:-}" = "\${meta_of["/$name"]}" ]; then sum_of["/$name"]=\${known_sum["/$name"]}
+    else todo+=("\${root_of["/$name"]}/$name"); fi
+  done
+  [ \${#todo[@]} -gt 0 ] || return 0
+  local -A sums=() md5s=() after=()
+  while IFS= read -r -d '' record; do sums["\${record:66}"]=\${record:0:64}; done \\
+    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sha256sum -z --)
+  while IFS= read -r -d '' record; do md5s["\${record:34}"]=\${record:0:32}; done \\
+    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 md5sum -z --)
+  while IFS= read -r -d '' record && IFS= read -r -d '' name; do after["$name"]=$record; done \\
+    < <(printf '%s\\0' "\${todo[@]}" | xargs -0 sh -c 'find "$@" -maxdepth 0 -printf "%s %T@ %C@ %i %m\\0%p\\0"' sh)
+  for name in "\${files[@]}"; do
+    [ -z "\${sum_of["/$name"]:-}" ] || continue
+    record=\${root_of["/$name"]}/$name
+    # Gone since it was seen.
+    [ -n "\${after["$record"]:-}" ] || continue
+    if [ -z "\${sums["$record"]:-}" ] || [ -z "\${md5s["$record"]:-}" ]; then problem "$name: cannot be read"
+    elif [ "\${after["$record"]}" != "\${meta_of["/$name"]}" ]; then changed+=("$name")
+    else
+      sum=\${sums["$record"]}
+      sum_of["/$name"]=$sum md5_of["$sum"]=\${md5s["$record"]}
+      known_sum["/$name"]=$sum known_meta["/$name"]=\${meta_of["/$name"]}
+      # What was written a moment ago may change once more without looking different.
+      record=\${meta_of["/$name"]#* }
+      [ "\${record%%.*}" -lt $((now - 2)) ] || known_meta["/$name"]=
+    fi
+  done
+}
+`;

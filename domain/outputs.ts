@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { duration, given, section, secondsOf, text } from './job-file/fields.js';
+import type { Report } from './job-file/report.js';
+import { sizeText } from './units.js';
+import type { EpochMs } from './units.js';
+
+/** Files of a command that outlive its hosts (docs/adr/0059). `$JOBCTL_OUTPUT_DIR` is stored whether a job file names more or not. */
+export interface OutputsSpec {
+  /** Paths and patterns of bash (`*`, `?`, `[..]`, `**`), relative to the folder in which the command starts. */
+  readonly patterns: readonly string[];
+  /** Seconds between two rounds while the command runs. */
+  readonly everySeconds: number;
+  /** Seconds for which the end of an attempt waits for the last round at most. */
+  readonly waitSeconds: number;
+}
+
+export const DEFAULT_OUTPUTS: OutputsSpec = { patterns: [], everySeconds: 600, waitSeconds: 600 };
+/** Less would be a store that is written to all the time. */
+const LEAST_EVERY_SECONDS = 10;
+const MOST_EVERY_SECONDS = 24 * 3600;
+/** Slices are held, and billed, meanwhile. */
+const MOST_WAIT_SECONDS = 6 * 3600;
+/** All of them are words of the run's plan on each host. */
+const MOST_PATTERNS = 100;
+
+const pathsForm = () => z.array(text(), { error: 'a list of paths or patterns' });
+
+export const outputsForm = () =>
+  z.union(
+    [
+      pathsForm(),
+      section({
+        paths: pathsForm()
+          .nullish()
+          .describe('Paths and patterns, relative to the folder in which the command starts.'),
+        every: duration().nullish().describe('Between two rounds while the command runs; 10m without it.'),
+        wait: duration().nullish().describe('How long the end of an attempt waits for the last round; 10m without it.'),
+      }),
+    ],
+    { error: 'a list of paths, such as [out, "*.ckpt"], or a section {paths, every, wait}' },
+  );
+
+type OutputsSection = z.infer<ReturnType<typeof outputsForm>>;
+
+/** @returns undefined for a job file without outputs: `DEFAULT_OUTPUTS` are its own */
+export function resolveOutputs(
+  value: OutputsSection | null | undefined,
+  { hasCommand, isInImage }: { readonly hasCommand: boolean; readonly isInImage: boolean },
+  report: Report,
+): OutputsSpec | undefined {
+  if (value === null || value === undefined) return undefined;
+  const form: Exclude<OutputsSection, readonly unknown[]> = Array.isArray(value) ? { paths: value } : value;
+  const at = Array.isArray(value) ? ['outputs'] : ['outputs', 'paths'];
+  const patterns = form.paths ?? [];
+  if (given(form.paths)?.length === 0)
+    report.wrong(at, patterns, 'an empty list', 'name a path, or leave it out: $JOBCTL_OUTPUT_DIR is stored anyway');
+  if (patterns.length > MOST_PATTERNS)
+    report.problem(at, patterns, `has ${patterns.length} paths`, `${MOST_PATTERNS} at most; name folders`);
+  patterns.forEach((pattern, index) => checkPattern(pattern, [...at, index], report));
+  if (!hasCommand) report.warnings.push('outputs: there is no command that could write files');
+  else if (isInImage && patterns.length > 0)
+    report.warnings.push(
+      'outputs: relative paths of a command in a container are in its image, which jobctl does not read; write to $JOBCTL_OUTPUT_DIR',
+    );
+  return {
+    patterns,
+    everySeconds: secondsIn('every', form.every, [LEAST_EVERY_SECONDS, MOST_EVERY_SECONDS], report),
+    waitSeconds: secondsIn('wait', form.wait, [0, MOST_WAIT_SECONDS], report),
+  };
+}
+
+/** For how long the end of an attempt waits for its outputs at most, in ms. */
+export const outputsWaitMs = ({ outputs = DEFAULT_OUTPUTS }: { readonly outputs?: OutputsSpec }): number =>
+  outputs.waitSeconds * 1000;
+
+const HINT = 'a path relative to the folder in which the command starts, such as out or "*.ckpt"';
+
+function checkPattern(pattern: string, path: readonly (string | number)[], report: Report): void {
+  if (/^[/~]/.test(pattern))
+    report.wrong(path, pattern, 'an absolute path', `${HINT}; for other places write to $JOBCTL_OUTPUT_DIR`);
+  else if (pattern.split('/').includes('..')) report.wrong(path, pattern, 'a path that leads out of that folder', HINT);
+  else if (pattern.split('/').every((part) => part === '.' || part === ''))
+    report.wrong(path, pattern, 'the whole folder', 'name what is in it, such as "*" without hidden files, or out');
+  else if (pattern.startsWith('./') || /\/\.?\//.test(pattern))
+    report.wrong(path, pattern, 'not in its shortest form', `such as ${shortest(pattern)}`);
+  else if (/[\n\r\0]/.test(pattern)) report.wrong(path, pattern, 'of several lines', 'use ? for such a character');
+}
+
+const shortest = (pattern: string): string =>
+  pattern
+    .split('/')
+    .filter((part, at) => part !== '.' && (part !== '' || at === 0))
+    .join('/');
+
+function secondsIn(
+  key: 'every' | 'wait',
+  value: number | string | null | undefined,
+  [least, most]: readonly [number, number],
+  report: Report,
+): number {
+  const usual = key === 'every' ? DEFAULT_OUTPUTS.everySeconds : DEFAULT_OUTPUTS.waitSeconds;
+  const seconds = secondsOf(given(value) ?? usual);
+  if (!(seconds >= least && seconds <= most))
+    report.wrong(['outputs', key], value, 'out of range', `from ${least}s to ${most / 3600}h`);
+  return seconds;
+}
+
+// How it came out -----------------------------------------------------------------------------------------------------
+
+/** What one host stored last. */
+export interface StoredRound {
+  readonly at: EpochMs;
+  readonly files: number;
+  readonly bytes: number;
+  /** Patterns without a match, as many as are told. */
+  readonly unmatched: readonly string[];
+  /** Files that are not stored, and why, in sentences. */
+  readonly problems: readonly string[];
+}
+
+/** What is stored of one attempt at its end. It never changes the outcome. */
+export interface OutputsReport {
+  readonly attempt: number;
+  /** Of all hosts that stored their last files. */
+  readonly files: number;
+  readonly bytes: number;
+  /** Hosts that stored their last files. */
+  readonly hosts: number;
+  /** Hosts whose last files are not stored, or not known to be. What an earlier round stored of them stays. Absent: none. */
+  readonly missing?: readonly { readonly host: number; readonly why: string }[];
+  /** Patterns that matched on none of the hosts. Absent: none. */
+  readonly unmatched?: readonly string[];
+  /** Files that are not stored, and why, with their hosts. Absent: none. */
+  readonly problems?: readonly string[];
+}
+
+/** How a host's last round came out; undefined: it has no outputs. */
+export type HostOutputs = StoredRound | { readonly why: string } | undefined;
+
+const MOST_TOLD = 5;
+
+/** @returns undefined if the attempt has no outputs, and nobody asked for any */
+export function reportOf(attempt: number, hosts: ReadonlyMap<number, HostOutputs>): OutputsReport | undefined {
+  const all = [...hosts].toSorted(([a], [b]) => a - b);
+  const stored = all.flatMap(([host, one]) => (one !== undefined && 'files' in one ? [{ host, ...one }] : []));
+  const missing = all.flatMap(([host, one]) => (one !== undefined && 'why' in one ? [{ host, why: one.why }] : []));
+  if (stored.length === 0 && missing.length === 0) return undefined;
+  const [first, ...others] = stored;
+  const unmatched = (first?.unmatched ?? []).filter((pattern) =>
+    others.every((one) => one.unmatched.includes(pattern)),
+  );
+  const problems = stored.flatMap(({ host, problems: told }) => told.map((text) => `host ${host}: ${text}`));
+  return {
+    attempt,
+    files: stored.reduce((sum, { files }) => sum + files, 0),
+    bytes: stored.reduce((sum, { bytes }) => sum + bytes, 0),
+    hosts: stored.length,
+    ...(missing.length === 0 ? {} : { missing: missing.slice(0, MOST_TOLD) }),
+    ...(unmatched.length === 0 ? {} : { unmatched }),
+    ...(problems.length === 0 ? {} : { problems: problems.slice(0, MOST_TOLD) }),
+  };
+}
+
+/** `12 files (3.4 MB) of 4 hosts stored; NOT stored of host 2: ..; nothing matched *.ckpt`. */
+export function outputsText({
+  files,
+  bytes,
+  hosts,
+  missing = [],
+  unmatched = [],
+  problems = [],
+}: OutputsReport): string {
+  return [
+    `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} stored`,
+    ...missing.map(({ host, why }) => `the last files of host ${host} are NOT stored: ${why}`),
+    ...problems,
+    ...(unmatched.length === 0 ? [] : [`nothing matched ${unmatched.join(', ')}`]),
+  ].join('; ');
+}

@@ -1,0 +1,166 @@
+import type { StoredRound } from './outputs.js';
+
+/** The manifest of one attempt and host (docs/adr/0059): what was stored, as the host wrote it. It may be forged: nothing in it is believed. */
+export interface OutputsManifest extends StoredRound {
+  /** `ended`: the command had ended. `running`: an earlier round. */
+  readonly state: 'running' | 'ended';
+  readonly entries: readonly OutputEntry[];
+}
+
+export type OutputEntry = OutputFile | OutputLink | OutputFolder;
+export interface OutputFile {
+  readonly kind: 'file';
+  /** Relative, with `/`, and without `..`. */
+  readonly path: string;
+  readonly sha256: string;
+  readonly size: number;
+  /** Epoch ms. */
+  readonly modifiedAt: number;
+  /** Permission bits. */
+  readonly mode: number;
+}
+export interface OutputLink {
+  readonly kind: 'link';
+  readonly path: string;
+  /** Relative to the link's folder: some `..` first, then names. */
+  readonly target: string;
+}
+/** One without entries. */
+export interface OutputFolder {
+  readonly kind: 'folder';
+  readonly path: string;
+}
+
+/** How a manifest is wrong: the sentence goes on behind its name. */
+export class ManifestWrong extends Error {
+  override readonly name = 'ManifestWrong';
+}
+
+/**
+ * Reads a manifest. Names may be of any bytes: those that are no UTF-8 are shown as %XX.
+ * @throws ManifestWrong for one that is not of this form or not whole, and for names that lead out of the folder it is laid down in
+ */
+export function readManifest(content: Uint8Array): OutputsManifest {
+  const [first = '', ...lines] = latin1(content).split('\n');
+  const header = headerOf(first);
+  const entries = lines.filter((line) => line !== '').map(entryOf);
+  const files = entries.filter(({ kind }) => kind === 'file').length;
+  if (files !== header.files) throw new ManifestWrong(`is not whole: it lists ${files} files of ${header.files}`);
+  checkTree(entries);
+  return { ...header, entries };
+}
+
+/** The first line of a manifest, or of its beginning. @throws ManifestWrong */
+export function readManifestHeader(beginning: Uint8Array): Omit<OutputsManifest, 'entries'> {
+  return headerOf(latin1(beginning).split('\n')[0] ?? '');
+}
+
+function headerOf(line: string): Omit<OutputsManifest, 'entries'> {
+  const value = parsed(line);
+  const { v, state, at, files, bytes, unmatched, problems } = value;
+  if (v !== 1) throw new ManifestWrong(`is of version ${JSON.stringify(v)}, not 1: update this jobctl`);
+  if (state !== 'running' && state !== 'ended') throw new ManifestWrong(`has state ${JSON.stringify(state)}`);
+  return {
+    state,
+    at: numberOf(at, 'at'),
+    files: numberOf(files, 'files'),
+    bytes: numberOf(bytes, 'bytes'),
+    unmatched: textsOf(unmatched),
+    problems: textsOf(problems),
+  };
+}
+
+function entryOf(line: string): OutputEntry {
+  const value = parsed(line);
+  const path = safePath(value['path']);
+  if (value['folder'] === true) return { kind: 'folder', path };
+  if (value['link'] !== undefined) return { kind: 'link', path, target: safeTarget(path, value['link']) };
+  const { sha256, size, mtime, mode } = value;
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
+    throw new ManifestWrong(`gives ${JSON.stringify(path)} no SHA-256`);
+  const bits = typeof mode === 'string' && /^[0-7]{1,4}$/.test(mode) ? Number.parseInt(mode, 8) & 0o777 : 0o644;
+  const modifiedAt = Math.round(numberOf(mtime, 'mtime') * 1000);
+  return { kind: 'file', path, sha256, size: numberOf(size, 'size'), modifiedAt, mode: bits };
+}
+
+/** @throws ManifestWrong for a name that is none below a folder */
+function safePath(value: unknown): string {
+  const path = typeof value === 'string' ? shownName(value) : '';
+  const parts = path.split('/');
+  if (path === '' || path.includes('\0')) throw new ManifestWrong(`has a name that is none: ${JSON.stringify(value)}`);
+  if (parts.some((part) => part === '' || part === '.' || part === '..'))
+    throw new ManifestWrong(`is refused: ${JSON.stringify(path)} would be written outside of the folder`);
+  return path;
+}
+
+/** A link may lead up as far as to the folder itself, and then to names: so it stays inside, whatever those are. */
+function safeTarget(path: string, value: unknown): string {
+  const target = typeof value === 'string' ? shownName(value) : '';
+  const parts = target.split('/');
+  const ups = parts.findIndex((part) => part !== '..');
+  const rest = ups === -1 ? [] : parts.slice(ups);
+  const depth = path.split('/').length - 1;
+  const isInside = (ups === -1 ? parts.length : ups) <= depth;
+  const areNames = target === '.' || rest.every((part) => part !== '' && part !== '.' && part !== '..');
+  if (target === '' || target.includes('\0') || !isInside || !areNames)
+    throw new ManifestWrong(
+      `is refused: link ${JSON.stringify(path)} leads out of the folder, to ${JSON.stringify(value)}`,
+    );
+  return target;
+}
+
+/** @throws ManifestWrong if a path is there twice, or below a file or a link */
+function checkTree(entries: readonly OutputEntry[]): void {
+  const kinds = new Map<string, OutputEntry['kind']>();
+  for (const { kind, path } of entries) {
+    if (kinds.has(path)) throw new ManifestWrong(`is refused: it lists ${JSON.stringify(path)} twice`);
+    kinds.set(path, kind);
+  }
+  for (const { path } of entries) {
+    for (let end = path.lastIndexOf('/'); end !== -1; end = path.lastIndexOf('/', end - 1)) {
+      const above = path.slice(0, end);
+      if (kinds.has(above))
+        throw new ManifestWrong(
+          `is refused: ${JSON.stringify(path)} is below ${JSON.stringify(above)}, which is no folder`,
+        );
+      if (end === 0) break;
+    }
+  }
+}
+
+function parsed(line: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Said below.
+  }
+  throw new ManifestWrong(`is no manifest of outputs: ${JSON.stringify(line.slice(0, 80))}`);
+}
+
+function numberOf(value: unknown, key: string): number {
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw new ManifestWrong(`has ${key} ${JSON.stringify(value)}, which is no number`);
+}
+
+const textsOf = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string').map(shownName) : [];
+
+const latin1 = (bytes: Uint8Array): string => {
+  let text = '';
+  for (let from = 0; from < bytes.length; from += 8192)
+    text += String.fromCharCode(...bytes.subarray(from, from + 8192));
+  return text;
+};
+
+/** The text of a name's bytes, one character each. */
+function shownName(bytes: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+      Uint8Array.from(bytes, (one) => one.charCodeAt(0)),
+    );
+  } catch {
+    // oxlint-disable-next-line no-control-regex
+    return bytes.replaceAll(/[^\x00-\x7f]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
+  }
+}
