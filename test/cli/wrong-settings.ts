@@ -161,8 +161,8 @@ export const WRONG_SETTINGS: Readonly<Record<string, BadInput>> = {
   },
   'an import into a folder that does not exist': {
     text: 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n',
-    args: ['import', 'jobman', 'FILE', '-o', '/nonexistent/job.yaml'],
-    wants: ['/nonexistent/job.yaml: cannot be written: its folder does not exist', '  nothing was changed'].join('\n'),
+    args: ['import', 'jobman', 'FILE', '-o', '/proc/none/job.yaml'],
+    wants: ['/proc/none/job.yaml: cannot be written: its folder does not exist', '  nothing was changed'].join('\n'),
   },
   'TEMPORAL_ADDRESS with a port that does not exist': {
     args: ['list'],

@@ -14,7 +14,7 @@ import { importJobman } from '../migrating/import-jobman.js';
 import { readJobspec } from '../migrating/import-jobspec.js';
 import { readLaunch } from '../migrating/import-launch.js';
 import { lostComments, oneLine, reportLines } from '../migrating/report.js';
-import { typedCommand } from '../typed-command.js';
+import { asTyped, typedCommand } from '../typed-command.js';
 
 export interface ImportFlags {
   /** The file to write; absent: stdout. */
@@ -54,10 +54,7 @@ export async function importJobmanFile(file: string, flags: ImportFlags): Promis
 }
 
 function writeDraft({ tree, told }: Draft, from: string, flags: ImportFlags): Promise<number> {
-  const head = [
-    oneLine(`# Written by \`jobctl import\` from ${from}. docs/job-file.md has every key.`),
-    ...lostComments(told),
-  ];
+  const head = [oneLine(`# Imported by jobctl from ${from}. docs/job-file.md has every key.`), ...lostComments(told)];
   const text = `${head.join('\n')}\n${jobFileText(inOrder(tree))}`;
   const parsed = parseJobFile(text, { file: flags.output ?? 'job file', env: process.env });
   if (!parsed.ok)
@@ -90,7 +87,7 @@ async function write(
   if (output !== undefined && existsSync(output) && !(await mayOverwrite(output, flags))) return nothingChanged();
   if (output === undefined) process.stdout.write(text);
   else save(output, text);
-  process.stderr.write(`${reportLines(told).join('\n')}\n`);
+  process.stderr.write(`${asTyped(reportLines(told).join('\n'))}\n`);
   if (output !== undefined)
     process.stderr.write(`${output} is written. Next: ${typedCommand()} validate ${shellQuote(output)}\n`);
   return ExitCode.Done;
