@@ -17,6 +17,8 @@ export const VERBS = [
     'exec',
     'cp',
     'port-forward',
+    'download',
+    'outputs',
     'import',
     'context',
     'secret',
