@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
-import type { Outcome } from '../domain/job-state.js';
+import type { Asker, Outcome } from '../domain/job-state.js';
 import { requestNameOf } from '../domain/machines.js';
 import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
@@ -119,23 +119,38 @@ export class JobClient {
     }
   }
 
-  /** Asks the job to stop its command, give its slices back and end as cancelled. Returns at once; repeating is safe. */
-  async cancel(id: string): Promise<'cancelling' | 'done'> {
+  /**
+   * Asks the job to stop its command, give its slices back and end as cancelled. Returns at once, needs no worker; repeating is
+   * safe. `asker` is kept in the outcome; its word is believed.
+   */
+  async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const execution = await this.#describe(id);
     if (execution.status.name !== 'RUNNING') return 'done';
-    await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).cancel());
-    return 'cancelling';
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      await this.#people.cancel(id, asker);
+      return 'cancelling';
+    } catch (error) {
+      // It has ended in between.
+      if (error instanceof WorkflowNotFoundError) return 'done';
+      throw error;
+    }
   }
 
   /**
    * Ends the command with notice and grace, and keeps slices and lease (`timeouts.stop` bounds that), or gives them back
-   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks.
+   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks, `from` the host name
+   * of their computer.
    * @throws JobRefused where the job has ended or its state makes no sense of it; nothing was changed then. JobNotFound,
    * TemporalUnreachable (no worker answered; it may still be done).
    */
-  async stop(id: string, by: string, { release = false }: { readonly release?: boolean } = {}): Promise<string> {
+  async stop(
+    id: string,
+    by: string,
+    { release = false, from }: { readonly release?: boolean; readonly from?: string } = {},
+  ): Promise<string> {
     await this.#mustBeOpen(id);
-    return this.#people.stop(id, by, release);
+    return this.#people.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
   }
 
   /** A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it again. */

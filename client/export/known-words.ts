@@ -11,7 +11,7 @@ allowed allowedvalues allows alone along alpha alpnprotocols already already_exi
 altname altnames always amazonaws amounts amp an anaconda and anew annotate annotations announce announces anonymous
 another answer answered answerlost answers any anybody anyof anything anyway apart api apiendpoint apienum apierror apis
 apiversion append application applied appliedby applier apply applyfiles applymodules apt archive are args argument
-arguments argv array arrive arrived as asc asia aside ask asked askedat asking asking_timeout askingend askingends
+arguments argv array arrive arrived as asc asia aside ask asked askedat asker asking asking_timeout askingend askingends
 askingsince askingtimeoutms asks assignment at atinstant atomic attach attached attempt attempts attempttrouble attend
 attended attribute attributes audience audit audited australia auth authclient authentication authenticationrequired
 autherror authhandler authority authorization authorize authorized authorizedkeys authtaglength autocreatesubnetworks
@@ -25,29 +25,29 @@ borrowing_limits borrowinglimits borrows both bought boundaries boundary bracket
 bucket bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets build
 builtin bundle bundles burst busy but by byte bytes ca cache cache_file_for_range_read cachecontrol
 cachefileforrangeread cae cafile calculated call callback called caller callfailed calls callspersecond calltimeoutms
-came can cancel cancellable cancellation cancellationtype cancelled canceloperation cancelrequested candidates cannot
-canreschedule capacity capacityunits capitals carried carries carry case cat cause cd central1 central2 cert cert_chain
-certificate certificates chain chance change changed changes channel channelrefused character characters charset check
-checked checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod
-choose chosen chunks cipher claim claimed claimedqueue claims claimtimeoutms claimworker class classify clear clearafter
-clearafterms clearat client client_email client_id client_secret clientcertpair clients clock close closed closedat
-closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
-cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cmd cmdline
-cmp code codec codeckeyerror codeckeyunknown codename codes collect collecting cols column columns com come comes coming
-comm comma command commands comment common commoninstancemetadata commonname compact compare compared compile complete
-completed completemultipartuploadresult completeparts componentcount components compose compute computemetadata computer
-conda condition conditionnotmet conditions conf config config_entry config_file configentry configfile configs
-configuration configurations configure configured confinement confinementreason confirm conflict connect connecting
-connection connectionlost connects connecttimeoutms console const constraint consumer consumer_project_id
-consumerquotalimits consumerquotametrics contact contained container contains content contentdisposition contentencoding
-contenthash contentid contentlanguage contenttype context continue continues contract contradictory control conv
-converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil coordinator copied copy
-copyto core cores cost costs could count counted counts cp cpus create createbucket created createnode
-createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms credential
-credentials credentialsfile critical crlsign cron crt crypto ctr ctrl curl current currently custom customer customtime
-cut cutpower cwd daemon dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead deadline
-deadline_exceeded deadlineexceeded deb debian decide decides decision decisions decodekeys decrypted deeply default
-defaultlimit defaultruntime defaults define definition degraded delay delayms delays delete deleted deletenode
+came can cancel cancellable cancellation cancellationtype cancelled cancelnote canceloperation cancelrequested
+candidates cannot canreschedule capacity capacityunits capitals carried carries carry case cat cause cd central1
+central2 cert cert_chain certificate certificates chain chance change changed changes channel channelrefused character
+characters charset check checked checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost
+chipsusedinzone chmod choose chosen chunks cipher claim claimed claimedqueue claims claimtimeoutms claimworker class
+classify clear clearafter clearafterms clearat client client_email client_id client_secret clientcertpair clients clock
+close closed closedat closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager
+cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable
+cmd cmdline cmp code codec codeckeyerror codeckeyunknown codename codes collect collecting cols column columns com come
+comes coming comm comma command commands comment common commoninstancemetadata commonname compact compare compared
+compile complete completed completemultipartuploadresult completeparts componentcount components compose compute
+computemetadata computer conda condition conditionnotmet conditions conf config config_entry config_file configentry
+configfile configs configuration configurations configure configured confinement confinementreason confirm conflict
+connect connecting connection connectionlost connects connecttimeoutms console const constraint consumer
+consumer_project_id consumerquotalimits consumerquotametrics contact contained container contains content
+contentdisposition contentencoding contenthash contentid contentlanguage contenttype context continue continues contract
+contradictory control conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
+coordinator copied copy copyto core cores cost costs could count counted counts cp cpus create createbucket created
+createnode createqueuedresource creates createsettlems createslice createtime creating creatingdata creatingms
+credential credentials credentialsfile critical crlsign cron crt crypto ctr ctrl curl current currently custom customer
+customtime cut cutpower cwd daemon dashes data data_disks data_loss datadisks datastore date datetime day dc dd dead
+deadline deadline_exceeded deadlineexceeded deb debian decide decides decision decisions decodekeys decrypted deeply
+default defaultlimit defaultruntime defaults define definition degraded delay delayms delays delete deleted deletenode
 deleteoperation deletequeuedresource deleterefused deletes deleteuntilgone deleting deletingdata deletingms delimiter
 deliver deliveries demand demands denied deniedlocations deniedtext denies denominator denyall dependencies depth
 dereference descendants describe description destination destroyonreturn detached detail details dev devconsole
