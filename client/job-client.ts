@@ -10,7 +10,9 @@ import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js
 import { JobCalls, type JobEdit } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
 import { describeJob, readable } from './job-executions.js';
-import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
+import { countJobs, findJobs, type JobCounts } from './job-finding.js';
+import type { JobFilter } from './job-query.js';
+import { type JobPage, type JobRow, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
@@ -67,23 +69,20 @@ export class JobClient {
     return this.#submissions.submit(submission);
   }
 
-  /** A page of jobs, newest first, and how many there are. */
-  async list(filter: JobFilter = {}): Promise<JobPage> {
-    const query = queryOf(filter);
-    const limit = filter.limit ?? 100;
-    return this.#calls.bounded(async () => {
-      const rows: JobRow[] = [];
-      const [total, open] = await Promise.all([
-        this.#temporal.workflow.count(query),
-        this.#temporal.workflow.count(`${query} AND ExecutionStatus = 'Running'`),
-        (async () => {
-          for await (const execution of this.#temporal.workflow.list({ query, pageSize: limit })) {
-            if (rows.push(rowOf(execution)) >= limit) return;
-          }
-        })(),
-      ]);
-      return { rows, total: total.count, open: open.count };
-    });
+  /** The first `limit` jobs, 100 without it: open ones first, the newest of them first, then those that ended last. And how many there are. */
+  async list({ limit = 100, ...filter }: JobFilter & { readonly limit?: number } = {}): Promise<JobPage> {
+    const [{ total, open }, rows] = await Promise.all([this.count(filter), this.find(filter, limit)]);
+    return { rows, total, open };
+  }
+
+  /** The same without counting; @param most absent: all, in pages of 1,000 */
+  find(filter: JobFilter, most?: number): Promise<readonly JobRow[]> {
+    return findJobs({ temporal: this.#temporal, calls: this.#calls }, filter, most);
+  }
+
+  /** How many jobs match. One call of the server, whatever their number. */
+  count(filter: JobFilter = {}): Promise<JobCounts> {
+    return countJobs({ temporal: this.#temporal, calls: this.#calls }, filter);
   }
 
   /** One job's row, strongly consistent; needs no worker. @throws JobNotFound */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Command } from 'commander';
-import { PHASES } from '../../client/cli/commands.js';
+import { PHASES } from '../../client/cli/job-filter.js';
 import { durationOption } from '../../client/cli/options.js';
 import { createProgram } from '../../client/cli/program.js';
 import { JobPhase } from '../../domain/job-state.js';
