@@ -43,7 +43,8 @@ type Jobs = Pick<JobClient, 'find' | 'count'>;
 export async function gatherBoard(jobs: Jobs, filter: JobFilter, options: BoardOptions): Promise<Board> {
   const counts = await jobs.count(filter);
   const isSmall = counts.total <= PAGE;
-  if (!isSmall && isCountable(filter) && (options.sort ?? 'board') === 'board') return partsOf(jobs, filter, counts, options);
+  if (!isSmall && isCountable(filter) && (options.sort ?? 'board') === 'board')
+    return partsOf(jobs, filter, counts, options);
   return wholeOf(await jobs.find(filter), options);
 }
 
@@ -132,7 +133,9 @@ const PHASE_ORDER: readonly ShownPhase[] = [
   'terminated',
 ];
 /** All phases of an open job but the one that has no bound. */
-const ACTIVE: readonly ShownPhase[] = PHASE_ORDER.slice(0, PHASE_ORDER.indexOf('succeeded')).filter((phase) => phase !== 'queued');
+const ACTIVE: readonly ShownPhase[] = PHASE_ORDER.slice(0, PHASE_ORDER.indexOf('succeeded')).filter(
+  (phase) => phase !== 'queued',
+);
 
 /**
  * Jobs that run, then those on their way, then the queued by their place in line, then those that rest, then those that ended, the
@@ -185,4 +188,6 @@ const inPhaseOrder = (totals: ReadonlyMap<ShownPhase, PhaseTotal>): ReadonlyMap<
   new Map([...totals].toSorted(([a], [b]) => PHASE_ORDER.indexOf(a) - PHASE_ORDER.indexOf(b)));
 
 const poolsOf = (rows: readonly JobRow[]): readonly string[] => [...new Set(rows.map(({ pool }) => pool))];
-const onceEach = (rows: readonly JobRow[]): readonly JobRow[] => [...new Map(rows.map((row) => [row.id, row])).values()];
+const onceEach = (rows: readonly JobRow[]): readonly JobRow[] => [
+  ...new Map(rows.map((row) => [row.id, row])).values(),
+];

@@ -25,6 +25,7 @@ const OPEN_PHASES: ReadonlySet<ShownPhase> = new Set<ShownPhase>(
   Object.values(JobPhase).filter((phase) => !['succeeded', 'failed', 'cancelled'].includes(phase)),
 );
 const IS_OPEN = "ExecutionStatus = 'Running'";
+const HAS_ENDED = "ExecutionStatus != 'Running'";
 /** `ExecutionStatus` of what ended in each way. A job's own word, its phase, goes before it. */
 const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
   succeeded: ['Completed'],
@@ -52,8 +53,9 @@ export function queryOf(filter: JobFilter): string {
     ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${text(value)}`])),
     ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${text(prefix)}`]),
     ...(ids === undefined ? [] : [`WorkflowId IN (${list(ids)})`]),
-    ...(state === undefined ? [] : [state === 'open' ? IS_OPEN : "ExecutionStatus != 'Running'"]),
-    ...(since === undefined ? [] : [`(StartTime >= ${time(since)} OR CloseTime >= ${time(since)})`]),
+    ...(state === undefined ? [] : [state === 'open' ? IS_OPEN : HAS_ENDED]),
+    // SQL stores compare an open workflow's missing CloseTime as if it were in the far future.
+    ...(since === undefined ? [] : [`(StartTime >= ${time(since)} OR (${HAS_ENDED} AND CloseTime >= ${time(since)}))`]),
     ...(endedSince === undefined ? [] : [`(${IS_OPEN} OR CloseTime >= ${time(endedSince)})`]),
     ...phaseClauses(phasesOf(filter)),
   ].join(' AND ');
@@ -92,7 +94,9 @@ const literalPrefix = (name: string): string => /^[^*?]*/.exec(name)?.[0] ?? '';
 function patternOf(name: string): RegExp {
   const isPattern = /[*?]/.test(name);
   const source = name.replaceAll(/[\\^$.+()[\]{}|]/g, '\\$&');
-  return new RegExp(isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(-[a-z0-9]{4})?$`);
+  return new RegExp(
+    isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(-[a-z0-9]{4})?$`,
+  );
 }
 
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;

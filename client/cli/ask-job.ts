@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import type { JobClient, JobClientOptions } from '../job-client.js';
+import { asker } from './asker.js';
 import { withClient } from './connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
@@ -7,7 +7,8 @@ import type { OutputFlag } from './options.js';
 import { TransferLine } from './render/transfer-line.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
-  readonly user?: string;
+  /** Who asks. */
+  readonly by?: string;
 }
 
 export interface AskOptions {
@@ -24,7 +25,7 @@ export async function askJob(
   options: AskOptions = {},
 ): Promise<number> {
   const { context = resolveContext(flags), store } = options;
-  const by = flags.user ?? userInfo().username;
+  const { by } = asker(flags.by);
   const uploading = new TransferLine('uploading');
   return withClient(
     context,

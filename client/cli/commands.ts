@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { SORTS, withFilters } from './job-filter.js';
+import { changingMany, ofMany, SORTS, withFilters } from './job-filter.js';
 import { registerLifeVerbs } from './life-commands.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
 import type { InitFlags } from './verbs/init.js';
-import type { CancelFlags } from './verbs/life.js';
+import type { ManyFlags } from './many/act-on-jobs.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
 import type { StatusFlags } from './verbs/status.js';
@@ -162,25 +162,22 @@ function registerList(program: Command, invocation: Invocation): void {
   });
 }
 
+const STATUS_NOTES = `
+Examples:
+  jobctl status train-7f3k
+  jobctl status train-7f3k --timeline
+  jobctl status --mine --phase running
+`;
+
 function registerStatus(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('status')
-    .summary('everything about one job')
-    .description(
-      'Shows one job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.',
-    )
-    .argument('<job>', "the job's id")
+  const command = ofMany(program.command('status'), 'also those that ended more than a day ago')
+    .summary('everything about one job, or several')
+    .description('Shows a job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.')
     .option('--timeline', 'who waited for what: phases, and each module on each host')
-    .addOption(outputOption())
-    .addHelpText('after', '\nExamples:\n  jobctl status train-7f3k\n  jobctl status train-7f3k --timeline\n');
-  withConnection(command).action(async (job: string, flags: StatusFlags) => {
-    if (flags.timeline === true) {
-      const { statusTimeline } = await import('./verbs/status-timeline.js');
-      invocation.exitCode = await statusTimeline(job, flags);
-      return;
-    }
+    .addHelpText('after', STATUS_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: StatusFlags) => {
     const { status } = await import('./verbs/status.js');
-    invocation.exitCode = await status(job, flags);
+    invocation.exitCode = await status(jobs, flags);
   });
 }
 
@@ -263,31 +260,43 @@ function registerExport(program: Command, invocation: Invocation): void {
   });
 }
 
+const WAIT_NOTES = `
+Of several jobs it prints a line as each ends, and exits 0 if all succeeded, else 1.
+
+Examples:
+  jobctl wait train-7f3k --timeout 2h
+  jobctl wait --name 'lr-*'
+`;
+
 function registerWait(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('wait')
-    .summary('wait until a job has ended')
+  const command = ofMany(program.command('wait'), 'all that are open')
+    .summary('wait until jobs have ended')
     .description("Waits until a job has ended, showing its phases, and exits with the job's own exit code.")
-    .argument('<job>', "the job's id")
     .addOption(new Option('--timeout <duration>', 'give up after this time and exit 124').argParser(durationOption))
-    .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl wait train-7f3k --timeout 2h\n');
-  withConnection(command).action(async (job: string, flags: WaitFlags) => {
+    .addHelpText('after', WAIT_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: WaitFlags) => {
     const { wait } = await import('./verbs/wait.js');
-    invocation.exitCode = await wait(job, flags);
+    invocation.exitCode = await wait(jobs, flags);
   });
 }
 
+const CANCEL_NOTES = `
+It asks before it cancels jobs that a filter finds, after it has shown them, and other people's jobs; --yes cancels them unasked. Who
+cancelled a job, and on which computer, stays with its outcome.
+
+Examples:
+  jobctl cancel train-7f3k && jobctl wait train-7f3k
+  jobctl cancel train-7f3k lr-0q1d
+  jobctl cancel --name 'lr-*' --phase queued
+`;
+
 function registerCancel(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('cancel')
-    .summary('stop a job and give its slices back')
+  const command = changingMany(program.command('cancel'))
+    .summary('stop jobs and give their slices back')
     .description('Stops the command on all hosts, deletes the slices and ends the job as cancelled. Returns at once.')
-    .argument('<job>', "the job's id")
-    .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl cancel train-7f3k && jobctl wait train-7f3k\n');
-  withConnection(command).action(async (job: string, flags: CancelFlags) => {
+    .addHelpText('after', CANCEL_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: ManyFlags) => {
     const { cancel } = await import('./verbs/life.js');
-    invocation.exitCode = await cancel(job, flags);
+    invocation.exitCode = await cancel(jobs, flags);
   });
 }

@@ -3,7 +3,7 @@ import type { Sort } from '../job-board.js';
 import type { JobFilter } from '../job-query.js';
 import type { ShownPhase } from '../job-rows.js';
 import { asker } from './asker.js';
-import { durationOption } from './options.js';
+import { durationOption, outputOption } from './options.js';
 import { formatDuration } from './render/quantities.js';
 
 /** Flags that say which jobs are meant: of `list`, and of the verbs that take many. */
@@ -52,6 +52,16 @@ export function withFilters(command: Command, all: string): Command {
     .option('--all', all)
     .optionsGroup('Options:');
 }
+
+/** Ids, or filters that describe jobs. */
+export const ofMany = (command: Command, all: string): Command =>
+  withFilters(command.argument('[job...]', 'ids of jobs'), all).addOption(outputOption());
+
+/** Of a verb that changes jobs: it asks about what a filter finds, and about other people's jobs. */
+export const changingMany = (command: Command): Command =>
+  ofMany(command, 'all that are open').option('--yes', 'do not ask').addOption(byOption());
+
+export const byOption = (): Option => new Option('--by <user>', 'who asks; your login name without it');
 
 function phaseList(value: string, before: readonly ShownPhase[] = []): readonly ShownPhase[] {
   const words = value.split(',').map((word) => word.trim());

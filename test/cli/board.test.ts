@@ -25,7 +25,8 @@ function board(rows: readonly JobRow[], over: Partial<ShownBoard> = {}): ShownBo
   }
   return { rows, total: rows.length, open: rows.length, phases, places: { byJob: new Map() }, ...over };
 }
-const shown = (of: ShownBoard, look = PIPE, now = T0 + 190 * S): readonly string[] => boardLines(renderBoard(of, now, look));
+const shown = (of: ShownBoard, look = PIPE, now = T0 + 190 * S): readonly string[] =>
+  boardLines(renderBoard(of, now, look));
 
 describe('jobctl list', () => {
   it('says that there are none, and where the others are', () => {
@@ -72,7 +73,10 @@ describe('jobctl list', () => {
     const [heading, titles, ...rows] = shown(board([row({ label: 'REHEARSAL' }), row()]));
     assert.equal(heading, 'REHEARSAL: rows so labelled do not run on real Cloud TPUs');
     assert.match(titles ?? '', /^JOB {9}LABEL /);
-    assert.deepEqual([/^train-7f3k {2}REHEARSAL /.test(rows[0] ?? ''), /^train-7f3k {2}- /.test(rows[1] ?? '')], [true, true]);
+    assert.deepEqual(
+      [/^train-7f3k {2}REHEARSAL /.test(rows[0] ?? ''), /^train-7f3k {2}- /.test(rows[1] ?? '')],
+      [true, true],
+    );
   });
 
   it('paints phases on a terminal, and nowhere with NO_COLOR or in a pipe', () => {
@@ -187,7 +191,11 @@ describe('the order of the board', () => {
   const PHASES: readonly ShownPhase[] = ['running', 'setting-up', 'provisioning', 'evicting', 'queued', 'released'];
   const ENDS: readonly ShownPhase[] = ['succeeded', 'failed', 'cancelled', 'terminated'];
   const anyRow = fc
-    .record({ at: fc.nat(50), phase: fc.constantFrom<ShownPhase>('queued', 'queued', 'queued', ...PHASES, ...ENDS), ended: fc.nat(50) })
+    .record({
+      at: fc.nat(50),
+      phase: fc.constantFrom<ShownPhase>('queued', 'queued', 'queued', ...PHASES, ...ENDS),
+      ended: fc.nat(50),
+    })
     .map(({ at, phase, ended }) => ({
       phase,
       submittedAt: T0 + at,
@@ -217,17 +225,24 @@ describe('the order of the board', () => {
       fc.property(anyRows, fc.nat(), (rows, turn) => {
         const lines: Board['lines'] = [lineOf(rows)];
         const sorted = inBoardOrder(rows, lines);
-        const shuffled = rows.toSorted((a, b) => ((a.id + turn) < (b.id + turn) ? 1 : -1));
+        const shuffled = rows.toSorted((a, b) => (a.id + turn < b.id + turn ? 1 : -1));
         assert.deepEqual(ids(inBoardOrder(shuffled, lines)), ids(sorted));
         const phases = sorted.map(({ phase }) => (ENDS.includes(phase) ? PHASES.length : PHASES.indexOf(phase)));
-        assert.deepEqual(phases, phases.toSorted((a, b) => a - b));
+        assert.deepEqual(
+          phases,
+          phases.toSorted((a, b) => a - b),
+        );
         const queued = ids(sorted.filter(({ phase }) => phase === 'queued'));
         const inLine = lines[0]?.rows.map(([id]) => id) ?? [];
         assert.deepEqual(queued.slice(0, inLine.length), inLine);
         const ends = sorted.flatMap(({ endedAt }) => endedAt ?? []);
-        assert.deepEqual(ends, ends.toSorted((a, b) => b - a));
+        assert.deepEqual(
+          ends,
+          ends.toSorted((a, b) => b - a),
+        );
         placed += inLine.length > 1 ? 1 : 0;
       }),
+      { numRuns: 400 },
     );
     assert.ok(placed > 20, `${placed} runs had a line`);
   });

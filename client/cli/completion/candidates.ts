@@ -31,7 +31,9 @@ async function inPlace(
   if (option !== undefined && takesValue(option)) return option.argChoices ?? [];
   if (current.startsWith('-')) return [...command.options.flatMap(({ long }) => long ?? []), '--help'];
   if (command.commands.length > 0) return positionals === 0 ? command.commands.map((each) => each.name()) : [];
-  return command.registeredArguments[positionals]?.name() === 'job' ? jobIds() : [];
+  const final = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[positionals] ?? (final?.variadic === true ? final : undefined);
+  return argument?.name() === 'job' ? jobIds() : [];
 }
 
 /** The command that is meant, and how many of its arguments are there. */

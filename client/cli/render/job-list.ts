@@ -100,13 +100,17 @@ const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {
 };
 
 /** Of a phase, or of text that stands for one. */
-export const paintPhase = (phase: ShownPhase, text: string, look: Look): string => look.paint(COLOURS[phase] ?? 'dim', text);
+export const paintPhase = (phase: ShownPhase, text: string, look: Look): string =>
+  look.paint(COLOURS[phase] ?? 'dim', text);
 
 // Summary ------------------------------------------------------------------------------------------------------------
 
 const ENDS: ReadonlySet<ShownPhase> = new Set(['succeeded', 'failed', 'cancelled', 'terminated']);
 
-function summaryOf({ rows, total, phases, places: { missing }, endedWithin }: ShownBoard, look: Look): readonly string[] {
+function summaryOf(
+  { rows, total, phases, places: { missing }, endedWithin }: ShownBoard,
+  look: Look,
+): readonly string[] {
   const parts = [...phases];
   const open = parts.filter(([phase]) => !ENDS.has(phase)).map(openText);
   const ended = parts.filter(([phase]) => ENDS.has(phase)).map(([phase, { jobs }]) => `${jobs} ${phase}`);

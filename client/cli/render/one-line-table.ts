@@ -33,7 +33,8 @@ export function renderOneLineTable<Row>({ columns, rows }: OneLineTable<Row>, lo
   const last = columns.length - 1;
   const hasLast = shown.includes(last);
   const fixed = shown.filter((index) => index !== last);
-  const first = look.width === undefined ? (widths[0] ?? 0) : Math.min(widths[0] ?? 0, roomOfFirst(widths, fixed, look.width));
+  const first =
+    look.width === undefined ? (widths[0] ?? 0) : Math.min(widths[0] ?? 0, roomOfFirst(widths, fixed, look.width));
   const widthOf = (index: number): number => (index === 0 ? first : (widths[index] ?? 0));
   const indent = fixed.reduce((sum, index) => sum + widthOf(index) + GAP.length, 0);
   return [undefined, ...rows].map((row, line) => {
