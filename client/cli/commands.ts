@@ -10,6 +10,7 @@ import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
 import type { StatusFlags } from './verbs/status.js';
 import type { SubmitFlags } from './verbs/submit.js';
+import type { TopFlags } from './verbs/top.js';
 import type { ValidateFlags } from './verbs/validate.js';
 import type { WaitFlags } from './verbs/wait.js';
 import type { WhyFlags } from './verbs/why.js';
@@ -20,6 +21,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerSubmit(program, invocation);
   registerValidate(program, invocation);
   registerList(program, invocation);
+  registerTop(program, invocation);
   registerStatus(program, invocation);
   registerWhy(program, invocation);
   registerLogs(program, invocation);
@@ -159,6 +161,31 @@ function registerList(program: Command, invocation: Invocation): void {
   withConnection(command).action(async (flags: ListFlags) => {
     const { list } = await import('./verbs/list.js');
     invocation.exitCode = await list(flags);
+  });
+}
+
+const TOP_NOTES = `
+It reads what a worker published of the pool, and asks no server; the first line tells how old that is. Borrowed chips do not lie on the
+project's nominal quota, and go back when its owner asks for them.
+
+Example:
+  jobctl top
+`;
+
+function registerTop(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('top')
+    .summary('who holds the chips')
+    .description(
+      'Shows who holds the chips of a pool: users with what they have and wait for, then jobs, the largest first.',
+    )
+    .addOption(new Option('--pool <name>', 'which pool').default('default'))
+    .addOption(new Option('--limit <rows>', 'jobs at most').argParser(wholeNumber(1, 100_000)).default(50))
+    .addOption(outputOption())
+    .addHelpText('after', TOP_NOTES);
+  withConnection(command).action(async (flags: TopFlags) => {
+    const { top } = await import('./verbs/top.js');
+    invocation.exitCode = await top(flags);
   });
 }
 

@@ -31,7 +31,7 @@ describe('help', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
       [
-        ...['init', 'submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+        ...['init', 'submit', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
         ...['stop', 'resume', 'restart', 'requeue', 'delete'],
         ...['ssh', 'exec', 'cp', 'port-forward', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
