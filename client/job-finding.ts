@@ -26,8 +26,9 @@ export async function findJobs(
   const rows = new Map<string, JobRow>();
   while (rows.size < most) {
     // Most of them are there already; each page has a deadline of its own.
-    const { value: execution, done } = await calls.bounded(() => found.next());
-    if (done === true) break;
+    const next = await calls.bounded(() => found.next());
+    if (next.done === true) break;
+    const execution = next.value;
     // An operator's reset leaves the run before it behind, closed.
     if (rows.has(execution.workflowId)) continue;
     const row = rowOf(execution);

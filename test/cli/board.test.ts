@@ -82,8 +82,7 @@ describe('jobctl list', () => {
   it('paints phases on a terminal, and nowhere with NO_COLOR or in a pipe', () => {
     const of = board([row(), row({ id: 'b', phase: 'failed', endedAt: T0 })]);
     const painted = shown(of, terminal(200, UTF8)).join('\n');
-    assert.match(painted, /\u001b\[32mrunning\s*\u001b\[0m/);
-    assert.match(painted, /\u001b\[31mfailed\s*\u001b\[0m/);
+    for (const start of ['\u001b[32mrunning', '\u001b[31mfailed']) assert.ok(painted.includes(start), painted);
     const plain = shown(of, terminal(200));
     assert.equal(stripVTControlCharacters(painted), plain.join('\n'));
     assert.equal(plain.join('\n').includes('\u001b'), false);

@@ -93,7 +93,7 @@ export function cutAtWord(text: string, width: number, { symbols }: Pick<Look, '
 /** Names differ at their ends. */
 function cutInMiddle(text: string, width: number, { symbols: { more } }: Pick<Look, 'symbols'>): string {
   if (textWidth(text) <= width) return text;
-  const characters = [...text];
+  const characters = Array.from(text);
   const room = width - textWidth(more);
   const end = Math.floor(room / 2);
   return `${characters.slice(0, room - end).join('')}${more}${end === 0 ? '' : characters.slice(-end).join('')}`;

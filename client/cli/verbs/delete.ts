@@ -105,7 +105,7 @@ async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<n
     },
     warning: ({ rows }) => {
       const [only] = rows;
-      const whose = rows.length === 1 && only ? `${only.id}, ${placeOf(only)},` : `${count(rows.length, 'job')}`;
+      const whose = rows.length === 1 && only ? `${only.id}, ${placeOf(only)},` : count(rows.length, 'job');
       return `the record and logs of ${whose} would be removed for good`;
     },
     answer: async (client, row) => {

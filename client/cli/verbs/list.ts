@@ -105,7 +105,8 @@ const ERASE_TO_LINE_END = '\u001b[K';
 const ERASE_BELOW = '\u001b[J';
 
 function draw(lines: readonly string[]): void {
-  const { rows = 24 } = process.stdout;
-  const shown = lines.slice(0, Math.max(1, rows - 1));
+  // A terminal that does not know its size says 0.
+  const height = process.stdout.rows || 24;
+  const shown = lines.slice(0, Math.max(1, height - 1));
   process.stdout.write(`${HOME}${shown.map((line) => `${line}${ERASE_TO_LINE_END}\n`).join('')}${ERASE_BELOW}`);
 }
