@@ -68,14 +68,15 @@ describe('the board, of more jobs than one page of Temporal has', function () {
       );
   });
 
-  /** The pool serves the last that was submitted first. */
+  const WAITING = JOBS - ENDED - RUNNING;
+  /** The pool serves them in an order that no time gives. */
   const line: WaitingLine = {
     v: 1,
     pool: tag,
     at: 0,
     epoch: 1,
     sentences: [['waits']],
-    rows: Array.from({ length: JOBS - ENDED - RUNNING }, (_, index) => [id(JOBS - ENDED - 1 - index), 0] as const),
+    rows: Array.from({ length: WAITING }, (_, index) => [id(RUNNING + ((index * 7 + 3) % WAITING)), 0] as const),
   };
   const rest = line.rows.map(([job]) => job);
   const gather = (more: JobFilter, limit: number, lines: readonly WaitingLine[] = [line]) => {
@@ -103,6 +104,11 @@ describe('the board, of more jobs than one page of Temporal has', function () {
       terminated: { jobs: ENDED },
     });
     assert.ok(calls <= 5, `${calls} calls`);
+  });
+
+  it('has as much of the line as there is room for', async () => {
+    const { ids } = await gather({}, 700);
+    assert.deepEqual(ids.slice(RUNNING), rest.slice(0, 700 - RUNNING));
   });
 
   it('has the front of the line of one user too, wherever the jobs of others stand', async () => {

@@ -173,4 +173,15 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
     assert.ok(waited.code === 0 || waited.code === 1, waited.stderr);
     assert.equal((await listed('--phase', 'queued')).total, 0);
   });
+
+  it('names who cancelled a job that no worker had taken', async () => {
+    await stack.stopWorker();
+    const { id } = await stack.jobs.submit({ job: jobFile('true', { pool }), user: 'erin' });
+    const { code, stderr } = await alice.run('cancel', id, '--by', 'erin');
+    assert.equal(code, 0, stderr);
+    await stack.startWorker();
+    const { cause } = await stack.jobs.wait(id);
+    const message = `cancelled before a worker took it by erin on ${hostname()} (jobctl cancel)`;
+    assert.deepEqual(cause, { by: 'user', message, asker: { by: 'erin', from: hostname(), verb: 'cancel' } });
+  });
 });
