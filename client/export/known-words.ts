@@ -101,15 +101,15 @@ inspectslice install installation installed installer installing instance instan
 internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
 interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput invalidjob invalidparameter
 invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips is isactive isadopted isafterblank
-isalive isalldenied isapplied isbetweenhosts isbooted isbusy ischanged iscomplete isdisabled isdone isdraining isdue
-isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud isincomplete
-isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
-isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
-isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
-isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter
-job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+isalive isalldenied isapplied isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdisabled isdone
+isdraining isdue isending isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud
+isincomplete isingress isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey
+ismisnumbered isolation isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready
+isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled
+issilent isstartassumed isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself
+janitor jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket
+jobctl_coordinator_address jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason
+jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
 jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobuser journal
 journalseq js json jsonl judged just keep keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps
@@ -254,14 +254,14 @@ users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5e v5lite v5lite
 validaftertime validatestatus validator validfrom validinterval validuntil validuntilduration validuntiltime value
 values valuetype vanish var variable variables vars venv verb verbs verdict verdictof verdicts verify version versioning
 versions vfio view viewer views violated violations visible visiting vm vmexternalipaccess vms vmsof vpc wait waited
-waitforchange waiting waitingcount waitingjobs waitingsince waitms waitoperation waits waitsfor waitsforcount wake wakes
-wall wallat wallnow wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch
-watched watches way ways wc we web wedgedms wedgedslicems weight well went were west1 west4 what whatever when whenever
-where whether which whichever while white who whoever whole whose why will window windowms winners wire with
-withfiletypes withignored within withinnominal without wokenpools word words work work_dir workdir worker worker_id
-workerids workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows workflowtasktimeout
-workflowtype workforcepools working works worse would writable write writehistory writer writes written wrong
-wrongsignature wronguploadurl wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20
-x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you
-your yours z0 za zero zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
+waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitsfor
+waitsforcount wake wakes wall wallat wallnow wanted wantedgeneration wants warn warned warning warnings warnrun warns
+was waspreempted watch watched watches way ways wc we web wedgedms wedgedslicems weight well went were west1 west4 what
+whatever when whenever where whether which whichever while white who whoever whole whose why will window windowms
+winners wire with withfiletypes withignored within withinnominal without wokenpools word words work work_dir workdir
+worker worker_id workerids workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows
+workflowtasktimeout workflowtype workforcepools working works worse would writable write writehistory writer writes
+written wrong wrongsignature wronguploadurl wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4
+x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes
+yet yml you your yours z0 za zero zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
 );

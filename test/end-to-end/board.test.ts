@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { stripVTControlCharacters } from 'node:util';
 import { textWidth } from '../../client/cli/render/columns.js';
 import type { JobView } from '../../contract/job.js';
 import { eachOf } from '../../domain/each-of.js';
@@ -69,6 +70,12 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
     return JSON.parse(stdout) as Listed;
   }
 
+  async function timed(...args: string[]) {
+    const start = performance.now();
+    const ended = await alice.run(...args);
+    return { ...ended, took: performance.now() - start };
+  }
+
   it('sees the two that run, then the line in its order, on one page', async () => {
     const { jobs, total, open, phases } = await listed();
     assert.deepEqual([jobs.length, total, open], [100, JOBS, JOBS]);
@@ -122,8 +129,9 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
     const { code, text } = await alice.onTerminal(100, ['stop', '--name', 'lr-1?', '--by', 'alice'], 'n\r');
     assert.equal(code, 4, text);
     assert.equal(text.split('\n').filter((line) => /^lr-1\d +research +\w+ +(queued|running) /.test(line)).length, 10);
+    // The question moves the cursor.
     assert.match(
-      text,
+      stripVTControlCharacters(text).replaceAll('\r', ''),
       /\n8 of 10 jobs are not yours \(you are alice\): .*\nStop 10 jobs\? \[y\/N\] n\nNothing was changed\.$/,
     );
   });
@@ -161,14 +169,14 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
   });
 
   it('ends all that wait in seconds, and waits for them in one command', async () => {
+    const [first] = (await listed('--phase', 'queued')).jobs;
+    const one = await timed('cancel', first?.id ?? '', '--yes');
     const { total } = await listed('--phase', 'queued');
-    const start = performance.now();
-    const { code, stdout, stderr } = await alice.run('cancel', '--name', 'lr-*', '--phase', 'queued', '--yes');
-    const took = performance.now() - start;
+    const { code, stdout, stderr, took } = await timed('cancel', '--name', 'lr-*', '--phase', 'queued', '--yes');
     assert.equal(code, 0, stderr);
     assert.equal(stdout.trim().split('\n').length, total);
-    console.log(`      ${total} jobs in ${Math.round(took)} ms`);
-    assert.ok(took < 30_000, `${took} ms`);
+    console.log(`      one job in ${Math.round(one.took)} ms, ${total} jobs in ${Math.round(took)} ms`);
+    assert.ok(total > 150 && took < 15 * one.took, `${total} jobs took ${took} ms, one took ${one.took} ms`);
     const waited = await alice.run('wait', '--name', 'lr-*', '--phase', 'queued', '--timeout', '3m');
     assert.ok(waited.code === 0 || waited.code === 1, waited.stderr);
     assert.equal((await listed('--phase', 'queued')).total, 0);

@@ -50,9 +50,11 @@ export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<numbe
     verb: 'cancel',
     act: 'cancel',
     among: { state: 'open' },
-    answer: async (client, { id }, by) => {
+    answer: async (client, row, by) => {
+      const { id } = row;
       const state = await client.cancel(id, { ...by, verb: 'cancel' });
-      const { phase } = await client.row(id);
+      // Of many, another call for each would tell nothing that helps.
+      const { phase } = isOne || state === 'done' ? await client.row(id) : row;
       const cancelling = `${id} is being cancelled: its command is stopped, its slices are deleted.`;
       const next = isOne ? `\n  jobctl wait ${id}   until it has ended` : '';
       const done = `${id} has ended already: ${phase}. Nothing was changed.`;
