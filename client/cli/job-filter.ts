@@ -47,7 +47,11 @@ export function withFilters(command: Command, all: string): Command {
     .addOption(new Option('--mine', 'yours only').conflicts('user'))
     .option('--user <user>', "this user's only")
     .option('--project <project>', 'of this quota project only')
-    .option('--phase <phases>', 'in these phases only; several with commas, or repeated', phaseList)
+    .addOption(
+      new Option('--phase <phases>', 'in these phases only; several with commas, or repeated')
+        .choices(SHOWN_PHASES)
+        .argParser(phaseList),
+    )
     .option('--since <duration>', 'submitted or ended within this time, such as 2d', durationOption)
     .option('--all', all)
     .optionsGroup('Options:');

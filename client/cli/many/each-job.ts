@@ -63,7 +63,7 @@ export async function forEachJob(
   return commonCode(codes);
 }
 
-export function commonCode(codes: readonly number[]): number {
+function commonCode(codes: readonly number[]): number {
   const [first = ExitCode.Done] = codes;
   return codes.every((code) => code === first) ? first : ExitCode.Failed;
 }
