@@ -236,7 +236,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['cancel', '--yes'],
     wants: [
       'jobctl cancel: which jobs?',
-      "  jobctl cancel JOB.. means these jobs; jobctl cancel --name 'lr-*' --mine means those that are so",
+      "  jobctl cancel JOB.. names them; jobctl cancel --name 'lr-*' --mine describes them",
       '  `jobctl cancel --help` shows every filter',
     ].join('\n'),
   },

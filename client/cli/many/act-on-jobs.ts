@@ -7,7 +7,7 @@ import { asker } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { type FilterFlags, ownFilter } from '../job-filter.js';
-import { type ChosenJobs, chooseJobs } from './chosen-jobs.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from './chosen-jobs.js';
 import { type ConsentFlags, isAgreed } from './consent.js';
 import { forEachJob, type JobAnswer } from './each-job.js';
 
@@ -35,7 +35,8 @@ export interface Deed {
 }
 
 /** Does something to the jobs that are named or described, once somebody agreed. @returns the exit code */
-export function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: Deed): Promise<number> {
+export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: Deed): Promise<number> {
+  refuseUnclear({ verb: deed.verb, ids, flags });
   return withClient(resolveContext(flags), async (client) => {
     const { verb, act, among, isMeant, check, warning, before, width, answer } = deed;
     const filter = { ...ownFilter(flags, Date.now()), ...among };

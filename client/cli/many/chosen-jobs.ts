@@ -30,11 +30,10 @@ export interface Choice {
 
 /**
  * Jobs by id, strongly consistent, or those that the flags describe.
- * @throws CliError for neither or both; JobNotFound for a single id
+ * @throws JobNotFound for a single id
  */
 export async function chooseJobs(client: JobClient, choice: Choice): Promise<ChosenJobs> {
   const { ids, flags, filter, isMeant = () => true } = choice;
-  refuseUnclear(choice);
   if (isFiltered(flags))
     return { rows: (await client.find(filter)).filter(isMeant), missing: new Map(), isFound: true };
   const named = [...new Set(ids)];
@@ -51,13 +50,14 @@ export async function chooseJobs(client: JobClient, choice: Choice): Promise<Cho
   return { rows: named.flatMap((id) => rows.get(id) ?? []), missing, isFound: false };
 }
 
-function refuseUnclear({ verb, ids, flags }: Choice): void {
+/** Needs no server. @throws CliError unless jobs are either named or described */
+export function refuseUnclear({ verb, ids, flags }: Pick<Choice, 'verb' | 'ids' | 'flags'>): void {
   if (ids.length > 0 === isFiltered(flags)) {
-    const what = ids.length > 0 ? 'jobs are named, and a filter is given: one of them' : 'which jobs?';
+    const what = ids.length > 0 ? 'jobs are named and described: give one or the other' : 'which jobs?';
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: ${what}`,
-      `jobctl ${verb} JOB.. means these jobs; jobctl ${verb} --name 'lr-*' --mine means those that are so`,
+      `jobctl ${verb} JOB.. names them; jobctl ${verb} --name 'lr-*' --mine describes them`,
       `\`jobctl ${verb} --help\` shows every filter`,
     );
   }

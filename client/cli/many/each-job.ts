@@ -58,7 +58,7 @@ export async function forEachJob(
   const ids = [...chosen.rows.map(({ id }) => id), ...chosen.missing.keys()];
   if (isJson)
     process.stdout.write(`${JSON.stringify({ jobs: ids.map((id) => ({ id, ...answers.get(id) })) }, null, 2)}\n`);
-  else if (ids.length === 0) process.stderr.write('no job is so: nothing was done\n');
+  else if (ids.length === 0) process.stderr.write('no job matches: nothing was done\n');
   else if (codes.length > 0) process.stderr.write(`${codes.length} of ${count(ids.length, 'job')} failed\n`);
   return commonCode(codes);
 }

@@ -5,7 +5,7 @@ import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { shownHostKeys } from '../hosts/shown-host-keys.js';
 import { boardFilter, type FilterFlags } from '../job-filter.js';
-import { type ChosenJobs, chooseJobs } from '../many/chosen-jobs.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../many/chosen-jobs.js';
 import { forEachJob, type JobAnswer } from '../many/each-job.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
@@ -20,6 +20,7 @@ export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
 const VIEW_TIMEOUT_MS = 5_000;
 
 export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
+  refuseUnclear({ verb: 'status', ids, flags });
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
     const { filter } = boardFilter(flags, Date.now());

@@ -5,7 +5,7 @@ import { type CliContext, type ContextFlags, resolveContext } from '../context.j
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type FilterFlags, isFiltered, ownFilter } from '../job-filter.js';
-import { type ChosenJobs, chooseJobs } from '../many/chosen-jobs.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../many/chosen-jobs.js';
 import type { OutputFlag } from '../options.js';
 import { count } from '../render/job-header.js';
 import { formatDuration } from '../render/quantities.js';
@@ -20,6 +20,7 @@ export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
 }
 
 export async function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
+  refuseUnclear({ verb: 'wait', ids, flags });
   const context = resolveContext(flags);
   // The connecting counts too.
   const signal = watchEnd(flags.timeout);
@@ -60,7 +61,7 @@ async function waitForAll(
   signal: AbortSignal,
 ): Promise<number> {
   for (const [id, error] of missing) process.stderr.write(`${id}: ${error.message}\n`);
-  if (rows.length + missing.size === 0) process.stderr.write('no job is so: there is nothing to wait for\n');
+  if (rows.length + missing.size === 0) process.stderr.write('no job matches: there is nothing to wait for\n');
   const over = await waitForMany(client, rows, openScreen(output === 'json'), signal);
   const left = rows.length - over.length;
   if (output === 'json') {
