@@ -1,10 +1,12 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { CloudUnavailable, type Machines } from '../cloud/machines/port.js';
+import { sliceNewsSignal } from '../contract/job.js';
 import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
 import type { MachinePlan } from '../domain/machines.js';
 import { FailureType } from '../domain/failure-types.js';
 import type { Condition, CreateAnswer } from '../domain/slice.js';
+import { jobTeller } from './attempt/job-teller.js';
 import type { ActivityDependencies, Installation } from './dependencies.js';
 import { messageOf, translated } from './failures.js';
 import { isChainOpen } from './workflow-lookup.js';
@@ -17,7 +19,7 @@ export function sliceActivities({
     createSlice: async (plan) =>
       refusalOfOther(installation, plan) ?? translated(() => machinesOf(plan.ref.kind).create(plan)),
     inspectSlice: (input) => translated(() => machinesOf(input.ref.kind).observe(input)),
-    awaitSlice: (input) => translated(() => awaitSlice(machinesOf(input.ref.kind), input)),
+    awaitSlice: (input) => translated(() => awaitSlice(machinesOf(input.ref.kind), input, tellJob(input))),
     deleteUntilGone: async (input) => {
       refuseOther(installation, input);
       return deleteUntilGone(machinesOf(input.ref.kind), input);
@@ -49,9 +51,14 @@ function refuseOther(installation: Installation, { ref, owner: { owner } }: Dele
 }
 
 /** Ends with the first condition that the slice workflow has to know of. A call that fails is not an answer. */
-export async function awaitSlice(machines: Machines, input: AwaitSliceInput): Promise<Condition> {
+export async function awaitSlice(
+  machines: Machines,
+  input: AwaitSliceInput,
+  tell: (detail: string) => void = () => undefined,
+): Promise<Condition> {
   const { incompleteMs } = input.timings;
   let missing = 0;
+  let told: string | undefined;
   let incompleteSince: number | undefined;
   for (let look = 0; ; look++) {
     heartbeat();
@@ -60,6 +67,9 @@ export async function awaitSlice(machines: Machines, input: AwaitSliceInput): Pr
     if (condition.kind === 'waiting') {
       missing = 0;
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
+      // The addresses of a slice that was just made come one by one.
+      const isTold = incompleteSince === undefined || Date.now() - incompleteSince < BEFORE_TOLD_MS;
+      if (!isTold && condition.detail !== told) tell((told = condition.detail));
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
       return {
         kind: 'lost',
@@ -75,6 +85,14 @@ export async function awaitSlice(machines: Machines, input: AwaitSliceInput): Pr
     await sleep(input.timings.notFoundApartMs);
   }
 }
+
+/** What `status` and `why` show of the slice while it is not ready. */
+function tellJob({ ref, ownership: { job: id, run } }: AwaitSliceInput): (detail: string) => void {
+  const tell = jobTeller({ job: { id, run } }, sliceNewsSignal, 'that its slice is not whole');
+  return (detail) => tell({ name: ref.name, run, news: { kind: 'progress', detail } });
+}
+
+const BEFORE_TOLD_MS = 1_000;
 
 /** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
 async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {

@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../domain/error-words.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
@@ -10,6 +11,10 @@ export interface TemporalOptions {
   readonly namespace?: string;
   /** Keys of the payload codec, if the installation encrypts payloads (docs/encryption.md). */
   readonly codec?: CodecReferences;
+  /** TLS and API key of the server; Temporal's own settings win over them. */
+  readonly connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
+  /** Which of Temporal's own settings fill in the rest: all, TEMPORAL_* variables alone, or none. Absent: all. */
+  readonly ownSettings?: 'all' | 'variables' | 'none';
 }
 
 /**
@@ -27,11 +32,12 @@ export async function connectTemporal(
   ]);
   const dataConverter = { payloadCodecs: [await openCodec(options.codec ?? {}, { onUnknownKey: 'mark' })] };
   const configured = await fromEnvironment(options);
+  const settings: ConnectionOptions = { ...options.connection, ...configured.options };
   const address = options.address ?? configured.address ?? '127.0.0.1:7233';
   const namespace = options.namespace ?? configured.namespace ?? 'default';
   try {
-    const connecting = Connection.connect({ ...configured.options, address, connectTimeout: '5s' });
-    const connection = await Promise.race([connecting, lastingRefusal(connecting, address, configured.options)]);
+    const connecting = Connection.connect({ ...settings, address, connectTimeout: '5s' });
+    const connection = await Promise.race([connecting, lastingRefusal(connecting, address, settings)]);
     const client = new Client({ connection, namespace, dataConverter });
     return { client, address, close: () => connection.close() };
   } catch (error) {
@@ -40,7 +46,7 @@ export async function connectTemporal(
     const refusal = explainRefusal(error, namespace);
     if (refusal?.kind === 'refused')
       throw new TemporalRefused(`Temporal at ${address}: ${refusal.why}`, refusal.remedy);
-    const found = await look(address, configured.options);
+    const found = await look(address, settings);
     throw unreachable(address, found ?? { why: (error as Error).message });
   }
 }
@@ -79,9 +85,12 @@ async function fromEnvironment(
   options: TemporalOptions,
 ): Promise<{ address?: string; namespace?: string; options: ConnectionOptions }> {
   const isSilent = !Object.keys(process.env).some((name) => name.startsWith('TEMPORAL_'));
-  if (isSilent && options.address !== undefined) return { options: {} };
+  const { ownSettings = 'all' } = options;
+  if (ownSettings === 'none' || (isSilent && options.address !== undefined)) return { options: {} };
   const { loadClientConnectConfig } = await import('@temporalio/envconfig');
-  const { connectionOptions, namespace } = readSettings(loadClientConnectConfig);
+  const { connectionOptions, namespace } = readSettings(() =>
+    loadClientConnectConfig({ disableFile: ownSettings === 'variables' }),
+  );
   const { address } = connectionOptions;
   return {
     ...(address === undefined ? {} : { address }),
@@ -96,10 +105,18 @@ function readSettings<T>(load: () => T): T {
     return load();
   } catch (error) {
     throw new TemporalRefused(
-      `the settings of Temporal's client cannot be read: ${(error as Error).message}`,
+      `the settings of Temporal's client cannot be read: ${settingsWords(error as Error)}`,
       'they are in TEMPORAL_* variables and in temporal.toml (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE)',
     );
   }
+}
+
+/** The library passes on the words of its TOML parser and of the system. */
+function settingsWords({ message }: Error): string {
+  if (message.startsWith('Invalid TOML'))
+    return `its file is not TOML (line ${/^(\d+): .*\n *\^/m.exec(message)?.[1] ?? '?'})`;
+  const [, code, path] = /^(E[A-Z]+): .*'(.+)'$/.exec(message) ?? [];
+  return path === undefined ? message : `${path}: ${fileErrorWords({ code })}`;
 }
 
 /**

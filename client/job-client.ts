@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
-import type { Asker, Outcome } from '../domain/job-state.js';
+import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
+import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
 import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
@@ -9,13 +10,13 @@ import { connectTemporal, type TemporalOptions } from './connect.js';
 import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js';
 import { JobCalls, type JobEdit } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
-import { describeJob, readable } from './job-executions.js';
+import { describeJob, isAttended, readable } from './job-executions.js';
 import { countJobs, findJobs, type JobCounts } from './job-finding.js';
 import type { JobFilter } from './job-query.js';
 import { type JobPage, type JobRow, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
-import { type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
+import { isPolled, type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
 import { TemporalCalls } from './temporal-calls.js';
 import { type UploadFiles, uploadFiles, type UploadProgress } from './uploads.js';
 
@@ -89,12 +90,26 @@ export class JobClient {
   async row(id: string): Promise<JobRow> {
     const execution = await this.#describe(id);
     const failingTask = await failingTaskOf({ temporal: this.#temporal, calls: this.#calls }, execution);
-    return { ...rowOf(execution), ...(failingTask && { failingTask }) };
+    const row = rowOf(execution);
+    const isSettingUp = row.phase === JobPhase.SettingUp;
+    return {
+      ...row,
+      taskQueue: execution.taskQueue,
+      ...(failingTask && { failingTask }),
+      ...(isSettingUp && { isSetUpAttended: isAttended(execution, SET_UP) }),
+    };
   }
 
-  /** Whether workers ask for the jobs that this client submits. */
-  polls(): Promise<TaskQueuePolls> {
-    return taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, this.#taskQueue);
+  /** Whether workers ask for the jobs of a task queue: the one that this client submits to, unless another is named. */
+  polls(taskQueue = this.#taskQueue): Promise<TaskQueuePolls> {
+    return taskQueuePolls({ temporal: this.#temporal, calls: this.#calls }, taskQueue);
+  }
+
+  /** The polls of an open job's own task queue if nobody polls it: nothing of the job goes on then. One call. */
+  async unattended({ endedAt, taskQueue }: JobRow): Promise<TaskQueuePolls | undefined> {
+    if (endedAt !== undefined) return undefined;
+    const polls = await this.polls(taskQueue);
+    return isPolled(polls, Date.now()) ? undefined : polls;
   }
 
   /** Everything the job's workflow knows. @throws JobNotFound; TemporalUnreachable where no worker answers in 10 s. */
@@ -243,6 +258,8 @@ export class JobClient {
     throw error;
   }
 }
+
+const SET_UP: keyof JobActivities = 'setUpHosts';
 
 /** Looks at the row of a job whose outcome comes before its end. */
 const LOOK_MS = 2_000;

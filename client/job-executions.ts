@@ -27,6 +27,16 @@ export async function describeJob(
   throw new JobNotFound(id, where);
 }
 
+/** Whether a worker has an activity of this type under way, as far as Temporal knows: one that died has it up to its heartbeat timeout. */
+export function isAttended({ raw }: WorkflowExecutionDescription, type: string): boolean {
+  return (raw.pendingActivities ?? []).some(
+    ({ activityType, state }) => activityType?.name === type && state === ACTIVITY_STARTED,
+  );
+}
+
+/** `PendingActivityState` of Temporal's API; its enum would load all of its messages. */
+const ACTIVITY_STARTED = 2;
+
 /** A value of a job as it was decoded. @throws JobEncrypted where it stands for what could not be. */
 export function readable<T>(id: string, value: T): T {
   const keyId = missingKeyOf(value);

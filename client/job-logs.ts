@@ -1,11 +1,17 @@
 import type { StoredObject, StoreReader } from '../cloud/store/port.js';
-import { attemptLogsPrefix, jobLogPrefix, logPrefix, offsetOfChunk } from '../domain/store-layout.js';
+import { attemptLogsPrefix, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
+import type { EpochMs } from '../domain/units.js';
+import { asChunk, type Chunk, HostChunks } from './log-chunks.js';
+import type { LogStart } from './log-starts.js';
 
 /** Some of one host's output, right behind what was given before. */
 export interface LogStretch {
+  readonly attempt: number;
   /** Position among all hosts of all slices, from 0. */
   readonly host: number;
   readonly bytes: Buffer;
+  /** When its chunk was stored. No time is kept of single lines. */
+  readonly storedAt: EpochMs;
   /** Words of jobctl's behind the end of what is stored: the host printed more, or may have. */
   readonly isLostTail?: true;
 }
@@ -14,13 +20,10 @@ export interface LogPlace {
   readonly attempt: number;
   /** A module's name or `command`. */
   readonly stream: string;
-  /** One host alone. */
-  readonly host?: number | undefined;
-}
-
-interface Chunk extends StoredObject {
-  readonly host: number;
-  readonly offset: number;
+  /** These hosts alone. */
+  readonly hosts?: readonly number[] | undefined;
+  /** Where each of `hosts` begins; from the beginning if it is not named. */
+  readonly starts?: ReadonlyMap<number, LogStart> | undefined;
 }
 
 /** Objects that are fetched at a time, and bytes of one that are: together the bound of what is in memory. */
@@ -35,16 +38,24 @@ const FETCH_BYTES = 4_194_304;
 export class JobLogReader {
   readonly #store: StoreReader;
   readonly #prefix: string;
-  readonly #host: number | undefined;
-  /** Bytes given of each host. */
-  readonly #given = new Map<number, number>();
+  readonly #attempt: number;
+  /** Bytes given, or passed over, of each host. */
+  readonly #given: Map<number, number>;
+  /** The chunks of the hosts that are wanted, and the offset of the one from which they are listed next. Undefined: all hosts. */
+  readonly #wanted: readonly HostChunks[] | undefined;
+  readonly #listedFrom: Map<number, number>;
+  readonly #hosts: readonly number[];
   /** Names of the lost tails given. */
   readonly #told = new Set<string>();
 
-  constructor(store: StoreReader, job: string, { attempt, stream, host }: LogPlace) {
+  constructor(store: StoreReader, job: string, { attempt, stream, hosts, starts = new Map() }: LogPlace) {
     this.#store = store;
+    this.#attempt = attempt;
     this.#prefix = logPrefix(job, attempt, stream);
-    this.#host = host;
+    this.#hosts = hosts ?? [];
+    this.#wanted = hosts?.map((host) => new HostChunks(store, this.#prefix, host));
+    this.#given = new Map([...starts].map(([host, { offset }]) => [host, offset]));
+    this.#listedFrom = new Map([...starts].map(([host, { chunk }]) => [host, chunk]));
   }
 
   /**
@@ -53,7 +64,8 @@ export class JobLogReader {
    */
   async *unread(): AsyncGenerator<LogStretch> {
     const listed = await this.#list();
-    const fresh = contiguous(listed.flatMap(asChunk), this.#given);
+    const chunks = listed.flatMap((object) => asChunk(object) ?? []);
+    const fresh = contiguous(chunks, this.#given);
     const fetches: Promise<LogStretch | undefined>[] = [];
     const queue = fresh.values();
     const fetchNext = (): void => {
@@ -72,28 +84,34 @@ export class JobLogReader {
       yield stretch;
       fetchNext();
     }
+    // The last chunk again: it may be replaced by a longer one.
+    for (const { host, offset } of chunks)
+      if (offset < (this.#given.get(host) ?? 0)) this.#listedFrom.set(host, offset);
     yield* this.#lostTails(listed);
   }
 
   /** Behind all that is stored of their hosts, and once. */
   async *#lostTails(listed: readonly StoredObject[]): AsyncGenerator<LogStretch> {
-    for (const { name } of listed) {
+    for (const { name, updatedAt: storedAt } of listed) {
       const [, host, offset] = /\/host-(\d+)\.(\d+)\.lost$/.exec(name) ?? [];
       if (host === undefined || this.#told.has(name) || (this.#given.get(Number(host)) ?? 0) < Number(offset)) continue;
       this.#told.add(name);
       const bytes = await this.#store.read(name);
-      if (bytes !== undefined) yield { host: Number(host), bytes, isLostTail: true };
+      if (bytes !== undefined) yield { attempt: this.#attempt, host: Number(host), bytes, storedAt, isLostTail: true };
     }
   }
 
-  #list(): Promise<readonly StoredObject[]> {
-    const prefix = this.#host === undefined ? `${this.#prefix}host-` : `${this.#prefix}host-${this.#host}.`;
-    return this.#store.list(prefix);
+  async #list(): Promise<readonly StoredObject[]> {
+    if (this.#wanted === undefined) return this.#store.list(`${this.#prefix}host-`);
+    const lists = this.#wanted.map(
+      (chunks, at) => () => chunks.listFrom(this.#listedFrom.get(this.#hosts[at] ?? 0) ?? 0),
+    );
+    return (await inTurns(lists)).flat();
   }
 
-  async #fetch({ name, host, start, end }: Fetch): Promise<LogStretch | undefined> {
+  async #fetch({ name, host, start, end, updatedAt: storedAt }: Fetch): Promise<LogStretch | undefined> {
     const bytes = await this.#store.read(name, { start, end });
-    return bytes?.length === end - start ? { host, bytes } : undefined;
+    return bytes?.length === end - start ? { attempt: this.#attempt, host, bytes, storedAt } : undefined;
   }
 }
 
@@ -103,6 +121,7 @@ interface Fetch {
   /** Bytes inside the object, `end` not included. */
   readonly start: number;
   readonly end: number;
+  readonly updatedAt: EpochMs;
 }
 
 /** What is to be read, in the order of storing over all hosts; of each host right behind `given` and without a hole. */
@@ -120,7 +139,7 @@ export function contiguous(chunks: readonly Chunk[], given: ReadonlyMap<number, 
   return inOrderOfStoring(fetches);
 }
 
-function inOrderOfStoring<T extends Fetch & { readonly updatedAt: number }>(fetches: readonly T[]): readonly T[] {
+function inOrderOfStoring(fetches: readonly Fetch[]): readonly Fetch[] {
   const latest = new Map<number, number>();
   const timed = fetches.map((fetch) => {
     // Two writers' clocks may disagree: a later stretch of a host is never shown before an earlier one.
@@ -137,10 +156,12 @@ function stretchesOf(from: number, to: number): readonly (readonly [number, numb
   return stretches;
 }
 
-function asChunk(object: StoredObject): Chunk[] {
-  const offset = offsetOfChunk(object.name);
-  const host = /\/host-(\d+)\.\d+$/.exec(object.name)?.[1];
-  return offset === undefined || host === undefined ? [] : [{ ...object, host: Number(host), offset }];
+/** `FETCHES` at a time; the answers in the order of the calls. */
+export async function inTurns<T>(calls: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+  const answers: T[] = [];
+  for (let at = 0; at < calls.length; at += FETCHES)
+    answers.push(...(await Promise.all(calls.slice(at, at + FETCHES).map((call) => call()))));
+  return answers;
 }
 
 /** A failure is thrown when it is waited for, not before. */
@@ -149,14 +170,20 @@ function settledLater<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** The attempts that stored anything of this stream, ascending. */
+/** The attempts that stored anything of this stream, ascending. Two requests for each attempt, however long its logs are. */
 export async function storedAttempts(store: StoreReader, job: string, stream: string): Promise<readonly number[]> {
-  const objects = await store.list(attemptLogsPrefix(job));
-  const attempts = objects.flatMap(({ name }) => {
-    const match = /\/logs\/a(\d+)\/([^/]+)\//.exec(name);
-    return match?.[1] !== undefined && match[2] === stream ? [Number(match[1])] : [];
-  });
-  return [...new Set(attempts)].toSorted((a, b) => a - b);
+  const prefix = attemptLogsPrefix(job);
+  const attempts: number[] = [];
+  for (let from = ''; ;) {
+    const [first] = await store.list(prefix, from === '' ? undefined : from, 1);
+    const attempt = /\/logs\/a(\d+)\//.exec(first?.name ?? '')?.[1];
+    if (attempt === undefined) break;
+    if ((await store.list(logPrefix(job, Number(attempt), stream), undefined, 1)).length > 0)
+      attempts.push(Number(attempt));
+    // '0' is the character behind '/': the first name behind all of this attempt's.
+    from = `${prefix}${attempt}0`;
+  }
+  return attempts.toSorted((a, b) => a - b);
 }
 
 /** What jobctl did for the job, as far as it was stored. */

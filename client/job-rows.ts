@@ -31,6 +31,10 @@ export interface JobRow {
   readonly outcome?: Outcome;
   /** Its workflow stands still. Asked of one job alone (`JobClient.row`): a list does not know it. */
   readonly failingTask?: FailingTask;
+  /** That its workflow is on. Of one job alone. */
+  readonly taskQueue?: string;
+  /** While it is being set up: whether a worker is at it. Of one job alone. */
+  readonly isSetUpAttended?: boolean;
   /** Id of a key that this client does not have, where some of the job cannot be read for want of it. */
   readonly encryptedWith?: string;
 }

@@ -22,5 +22,10 @@ export async function taskQueuePolls(
   return { taskQueue, namespace, ...(times.length === 0 ? {} : { lastAt: Math.max(...times) }) };
 }
 
+/** A poll lasts a minute: a worker that asked longer ago than this asks no more. */
+const POLL_IS_OLD_MS = 90_000;
+
+export const isPolled = ({ lastAt = 0 }: TaskQueuePolls, now: EpochMs): boolean => now - lastAt <= POLL_IS_OLD_MS;
+
 /** `TaskQueueType` of Temporal's API; its enum would load all of its messages. */
 const WORKFLOW_TASKS = 1;

@@ -183,7 +183,7 @@ function unknownZone({ message, reason }: GoogleError): GoogleRefusal | undefine
   if (reason !== 'LOCATION_POLICY_VIOLATED' && text === null) return undefined;
   return {
     kind: 'unknown-zone',
-    what: `zone ${text?.[1] ?? ''} is none, or is forbidden to this project`,
+    what: `zone ${text?.[1] ?? ''} does not exist, or this project may not use it`,
     remedy: "see 'gcloud compute tpus locations list'",
   };
 }

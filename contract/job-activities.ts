@@ -9,7 +9,7 @@ import type { Evidence } from '../domain/recovery/evidence.js';
 import type { Facts } from '../domain/recovery/facts.js';
 import type { CommandEnd, HostPlace } from '../domain/recovery/host-ends.js';
 import type { LostSlice } from '../domain/recovery/slice-loss.js';
-import type { LastSign } from '../domain/silence.js';
+import type { FirstSilent, LastSign } from '../domain/silence.js';
 import type { MachineRef } from '../domain/machines.js';
 import type { Ownership, SliceHost } from '../domain/slice.js';
 import type { StopNotice } from '../domain/stop-notice.js';
@@ -104,7 +104,11 @@ type EndOfAttempt =
   | CommandEnd
   | { readonly kind: 'slices-lost'; readonly slices: readonly LostSlice[] }
   /** Of a job with `timeouts.no_output`: nothing was printed for that long. The command still runs. */
-  | { readonly kind: 'no-output'; readonly last: LastSign & { readonly at: EpochMs } }
+  | {
+      readonly kind: 'no-output';
+      readonly last: LastSign & { readonly at: EpochMs };
+      readonly first?: Omit<FirstSilent, 'quietMs'> & { readonly at: EpochMs };
+    }
   | { readonly kind: 'handed-over' }
   /** `superviseMs` is over; nothing happened. */
   | { readonly kind: 'still-running' }

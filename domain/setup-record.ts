@@ -35,3 +35,47 @@ export interface SetUpRecord {
 export function setUpCounts({ modules, hosts, ready }: Pick<SetUpRecord, 'modules' | 'hosts' | 'ready'>): string {
   return modules.map((module) => `${module} ${ready[module] ?? 0}/${hosts}`).join(', ');
 }
+
+/**
+ * What a set-up that is under way is at: `venv 3/4 hosts, host 2: requirements`. The module is the first that is not ready on all
+ * hosts; the host is the one that is at its step for longest.
+ * @param isAttended whether a worker is at it: the steps of one that is gone are not under way
+ */
+export function setUpText(record: SetUpRecord, { isAttended }: { readonly isAttended: boolean }): string {
+  const { modules, hosts, ready, steps } = record;
+  const isConnected = (host: number): boolean =>
+    steps.some((step) => step.host === host && step.module === CONNECT && step.endedAt !== undefined);
+  const connected = new Set(steps.map(({ host }) => host).filter(isConnected)).size;
+  const module = modules.find((name) => (ready[name] ?? 0) < hosts);
+  const isConnecting = connected === 0 || module === undefined;
+  const count = isConnecting
+    ? `connected to ${connected}/${hosts} hosts`
+    : `${module} ${ready[module] ?? 0}/${hosts} hosts`;
+  if (!isAttended) return `${count}; no worker is at it now`;
+  const slowest = latestSteps(record)
+    .filter(({ endedAt, outcome }) => endedAt === undefined || outcome === 'failed')
+    .toSorted((a, b) => since(a) - since(b))[0];
+  return slowest === undefined ? count : `${count}, ${stepText(slowest, isConnecting ? CONNECT : module)}`;
+}
+
+/** The module, and its step, that stand for the wait until a host answers. */
+export const CONNECT = 'connect';
+
+/** The step that each host began last. What a worker that is gone left open lies before the step of the one that came after it. */
+function latestSteps({ steps }: SetUpRecord): readonly SetUpStepRecord[] {
+  const latest = new Map<number, SetUpStepRecord>();
+  for (const step of steps) {
+    const known = latest.get(step.host);
+    if (known === undefined || step.startedAt >= known.startedAt) latest.set(step.host, step);
+  }
+  return [...latest.values()];
+}
+
+const since = ({ firstStartedAt, startedAt }: SetUpStepRecord): EpochMs => firstStartedAt ?? startedAt;
+
+function stepText({ host, module, step, endedAt, code, tries }: SetUpStepRecord, shown: string): string {
+  if (module === CONNECT) return `host ${host} does not answer yet`;
+  const name = module === shown ? step : `${module} ${step}`;
+  if (endedAt !== undefined) return `host ${host}: ${name} ended with code ${code ?? '?'}, to be tried again`;
+  return `host ${host}: ${name}${tries === 1 ? '' : `, try ${tries}`}`;
+}

@@ -24,8 +24,23 @@ export interface LastSign {
   readonly host: number;
 }
 
+/** The host that fell silent first: where people look first. */
+export interface FirstSilent {
+  readonly slice: number;
+  readonly host: number;
+  readonly quietMs: number;
+  /** False: it printed nothing at all. */
+  readonly hasPrinted: boolean;
+}
+
 export type SilenceVerdict =
-  | { readonly kind: 'silent'; readonly quietMs: number; readonly last: LastSign }
+  | {
+      readonly kind: 'silent';
+      readonly quietMs: number;
+      readonly last: LastSign;
+      /** Whose command still runs and has been quiet for longest. Absent: no other host than `last` is still running. */
+      readonly first?: FirstSilent;
+    }
   /** Not before `dueInMs` (more than 0) from now. */
   | { readonly kind: 'not-yet'; readonly dueInMs: number }
   | { readonly kind: 'unknown' };
@@ -42,7 +57,18 @@ export function silenceOf(hosts: readonly HostSilence[], limitMs: number): Silen
   if (known.every(({ kind }) => kind === 'ended')) return { kind: 'unknown' };
   if (latest.quietMs < limitMs) return { kind: 'not-yet', dueInMs: limitMs - latest.quietMs };
   const { slice, host, quietMs } = latest;
-  return { kind: 'silent', quietMs, last: { what: signOf(latest), slice, host } };
+  const first = firstSilent(known.filter((other) => other !== latest));
+  return { kind: 'silent', quietMs, last: { what: signOf(latest), slice, host }, ...(first && { first }) };
+}
+
+type KnownSilence = Exclude<HostSilence, { kind: 'unknown' }>;
+
+function firstSilent(others: readonly KnownSilence[]): FirstSilent | undefined {
+  const running = others.filter(({ kind }) => kind === 'running');
+  const [first] = running.toSorted((a, b) => b.quietMs - a.quietMs || a.slice - b.slice || a.host - b.host);
+  if (first === undefined) return undefined;
+  const { slice, host, quietMs, hasPrinted } = first;
+  return { slice, host, quietMs, hasPrinted };
 }
 
 function signOf({ kind, hasPrinted }: Exclude<HostSilence, { kind: 'unknown' }>): LastSign['what'] {

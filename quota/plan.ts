@@ -1,3 +1,4 @@
+import { notJson } from '../domain/error-words.js';
 import type { EpochMs, QuotaUnits } from '../domain/units.js';
 import { plainWording, reasonText } from './explanation/explain-words.js';
 import type { Wording } from './explanation/explain-words.js';
@@ -143,7 +144,7 @@ function readJson(source: string): { readonly value: unknown } | { readonly prob
   try {
     return { value: JSON.parse(source) as unknown };
   } catch (error) {
-    return { problem: { path: [], message: `not JSON: ${(error as Error).message}` } };
+    return { problem: { path: [], message: notJson(error, source) } };
   }
 }
 

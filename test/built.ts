@@ -1,8 +1,11 @@
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isBuildCurrent } from '../scripts/build-inputs.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** Whole, so that a process finds it from any folder. */
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 /**
  * Whether tests start jobctl's processes from dist/, as users do: in a fraction of the time, since nothing is compiled and no
@@ -22,7 +25,7 @@ const fileOf = (entry: string): string => {
 
 /** Node's arguments that run an entry of jobctl, such as `client/cli/main`, in a process of its own. */
 export const programArguments = (entry: string): readonly string[] => [
-  ...(IS_BUILT ? [] : ['--import', 'tsx']),
+  ...(IS_BUILT ? [] : ['--import', TSX]),
   fileOf(entry),
 ];
 

@@ -1,3 +1,4 @@
+import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { splitReferences } from '../cloud/codec/codec-key.js';
@@ -182,12 +183,12 @@ function readConfigFile(file: string): Record<string, unknown> {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new WorkerConfigError(`${file}: the worker's configuration cannot be read: ${(error as Error).message}`);
+    throw new WorkerConfigError(`${file}: the worker's configuration cannot be read: ${fileErrorWords(error)}`);
   }
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
-    throw new WorkerConfigError(`${file}: is no JSON: ${(error as Error).message}`);
+    throw new WorkerConfigError(`${file}: is ${notJson(error, text)}`);
   }
 }
 
@@ -201,14 +202,44 @@ function setAt(tree: Record<string, unknown>, path: string, value: string | unde
 }
 
 function explain(error: z.ZodError, file: string | undefined): string {
-  const lines = error.issues.map(({ path, message }) => {
-    const field = path.join('.') || '(the whole)';
+  const lines = error.issues.map((issue) => {
+    const field = issue.path.join('.') || '(the whole)';
     const variable = Object.entries(ENVIRONMENT).find(([, target]) => target === field)?.[0];
-    const what = message.endsWith('received undefined') ? 'is missing' : message;
+    const what = issueWords(issue);
     return `  ${field}: ${what}${variable ? ` (set it in the file or as ${variable})` : ''}`;
   });
   return `the worker's configuration${file === undefined ? '' : ` ${file}`} is wrong:\n${lines.join('\n')}\n  docs/worker.md lists every field`;
 }
+
+/** zod's own words are for programmers; a check of ours has its own. */
+function issueWords(issue: z.core.$ZodIssue): string {
+  const { message } = issue;
+  if (message.endsWith('received undefined')) return 'is missing';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `is not ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return message.startsWith('Too small') ? `is too short or too small: ${issue.minimum} at least` : message;
+    case 'too_big':
+      return message.startsWith('Too big') ? `is too long or too large: ${issue.maximum} at most` : message;
+    case 'invalid_value':
+      return `is not one of ${issue.values.map(String).join(', ')}`;
+    case 'unrecognized_keys':
+      return `no such key: ${issue.keys.join(', ')}`;
+    default:
+      return message.startsWith('Invalid') ? 'is not of the form that is wanted' : message;
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section ({..})',
+  record: 'a section ({..})',
+};
 
 function definedOf(values: Partial<Record<keyof Timings, number | undefined>>): Partial<Timings> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<Timings>;

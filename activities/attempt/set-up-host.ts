@@ -10,6 +10,7 @@ import {
 } from '../../cloud/hosts/port.js';
 import { isOfStore } from '../../cloud/store/port.js';
 import { afterSetUpFailure, judgeSetUpFailure } from '../../domain/setup-failure.js';
+import { CONNECT } from '../../domain/setup-record.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { AttemptHost, HostCaller } from './attempt-hosts.js';
@@ -17,7 +18,7 @@ import type { Patience } from './host-patience.js';
 import type { Shipping } from './log-stream.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
-import { CONNECT, type SetUpJournal } from './set-up-journal.js';
+import type { SetUpJournal } from './set-up-journal.js';
 
 export interface HostSetUpContext {
   readonly shipping: Shipping;

@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import type { StorePort } from '../../cloud/store/port.js';
-import type { SetUpRecord, SetUpStepRecord } from '../../domain/setup-record.js';
+import { CONNECT, type SetUpRecord, type SetUpStepRecord } from '../../domain/setup-record.js';
 import { MOST_NAMED, type UnreadyHost, type UnreadyHosts } from '../../domain/unready-hosts.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
@@ -174,9 +174,6 @@ export class SetUpJournal {
     }
   }
 }
-
-/** The module, and its step, that stand for the wait until a host answers. */
-export const CONNECT = 'connect';
 
 const WRITE_MS = 3_000;
 const FIRST_NEWS_MS = 5_000;

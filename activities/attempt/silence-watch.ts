@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { log } from '@temporalio/activity';
 import type { RunStatus } from '../../cloud/hosts/port.js';
 import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
+import type { AttemptEnd } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
 import type { AttemptHost } from './attempt-hosts.js';
 import { pause } from './pause.js';
@@ -141,6 +142,15 @@ export class SilenceWatch {
       return undefined;
     }
   }
+}
+
+/** With times in place of durations: the job's workflow hears of it later. */
+export function silenceEnd({ quietMs, last: { what, slice, host }, first }: Silence): AttemptEnd {
+  const at = (ms: number): number => Math.round(Date.now() - ms);
+  const last = { what, slice, host, at: at(quietMs) };
+  if (first === undefined) return { kind: 'no-output', last };
+  const { quietMs: firstQuietMs, ...firstPlace } = first;
+  return { kind: 'no-output', last, first: { ...firstPlace, at: at(firstQuietMs) } };
 }
 
 const UNKNOWN: HostSilence = { kind: 'unknown' };

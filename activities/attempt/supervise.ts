@@ -23,7 +23,7 @@ import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
 import { runRequest } from './run-request.js';
-import { type AskStatus, type Silence, SilenceWatch } from './silence-watch.js';
+import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
 import { unreachableHosts } from './unreachable-hosts.js';
@@ -332,10 +332,6 @@ class Supervision {
     const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
     return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
   }
-}
-
-function silenceEnd({ quietMs, last: { what, slice, host } }: Silence): AttemptEnd {
-  return { kind: 'no-output', last: { what, slice, host, at: Math.round(Date.now() - quietMs) } };
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */

@@ -1,9 +1,11 @@
 import type { JobClient, JobClientOptions } from '../job-client.js';
 import { asker } from './asker.js';
 import { withClient } from './connect.js';
-import { type CliContext, type ContextFlags, resolveContext } from './context.js';
+import { contextToChange } from './contexts/told-place.js';
+import type { CliContext, ContextFlags } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
+import { asTyped } from './typed-command.js';
 import { TransferLine } from './render/transfer-line.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
@@ -24,15 +26,15 @@ export async function askJob(
   call: (client: JobClient, by: string) => Promise<string>,
   options: AskOptions = {},
 ): Promise<number> {
-  const { context = resolveContext(flags), store } = options;
-  const { by } = asker(flags.by);
+  const { context = contextToChange(flags), store } = options;
+  const { by } = asker(flags.by, context);
   const uploading = new TransferLine('uploading');
   return withClient(
     context,
     async (client) => {
       const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
-      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : message;
+      const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
       process.stdout.write(`${text}\n`);
       return ExitCode.Done;
     },

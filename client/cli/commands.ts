@@ -1,7 +1,9 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { parseHostChoice } from './hosts/host-options.js';
 import { changingMany, ofMany, SORTS, withFilters } from './job-filter.js';
 import { registerLifeVerbs } from './life-commands.js';
+import { sinceOption } from './log-window.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
 import type { InitFlags } from './verbs/init.js';
@@ -60,8 +62,9 @@ function registerInit(program: Command, invocation: Invocation): void {
 
 const SUBMIT_NOTES = `
 Output:
-  On a terminal: a header, then the next commands; with --wait the phases, and each host's lines as \`HOST | line\`.
-  In a pipe: the job's id alone on stdout. With --wait stdout is the hosts' lines; the header with the id, the phases and the
+  On a terminal: a header, then the next commands; with --wait the phases, and the lines of host 0 as \`HOST | line\`: hosts of one command print
+  much the same. --host all shows every host's. If the command fails on another host, the last lines of that one come at the end.
+  In a pipe: the job's id alone on stdout. With --wait stdout is these lines; the header with the id, the phases and the
   summary go to stderr. With --output json stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
   with the outcome. Ctrl-C leaves the job running.
   Without --wait, submit waits for the first verdict (about a second, 8 s at most): its place in line and what it waits for,
@@ -92,6 +95,11 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
     .option('--local', 'on the local stack; starts it if it is not up')
     .option('--wait', "follow the job; exits with the job's own exit code")
+    .addOption(
+      new Option('--host <hosts>', 'whose lines --wait shows: 0, 0,2, 0-3 or all; the first without it').argParser(
+        parseHostChoice,
+      ),
+    )
     .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
     .option('--name <name>', "exactly the job's id; the same content again is the same job")
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
@@ -233,9 +241,16 @@ function registerWhy(program: Command, invocation: Invocation): void {
 }
 
 const LOGS_NOTES = `
-The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte.
+The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte. If the command did not
+start because its set-up failed, the lines of the module that failed come instead.
+--tail counts the lines of each host, with --grep those that match. Only the end of the log is read for it.
+--timestamps and --since go by the time at which a piece of the log was stored: no time is kept of single lines. A piece holds up to
+10 s of output (0.3 s in a command's first minute).
 
 Examples:
+  jobctl logs train-7f3k --tail 20 --host 0,2
+  jobctl logs -f train-7f3k --since 10m --grep 'loss|Error'
+  jobctl logs train-7f3k -o json | jq -r 'select(.host == 2) | .text'
   jobctl logs train-7f3k
   jobctl logs -f train-7f3k --host 0
   jobctl logs train-7f3k --attempt 1 --module venv
@@ -249,10 +264,21 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .description("Prints what a job's command wrote in its last attempt, on all hosts.")
     .argument('<job>', "the job's id")
     .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
-    .addOption(new Option('--host <index>', 'of one host').argParser(wholeNumber(0, 100_000)))
+    .addOption(new Option('--host <hosts>', 'of these hosts: 0, 0,2, 0-3 or all').argParser(parseHostChoice))
+    .addOption(new Option('--tail <lines>', 'the last lines of each host').argParser(wholeNumber(0, 10_000_000)))
+    .addOption(
+      new Option('--since <time>', 'from 10m ago, or a time such as 2026-11-23T10:00:00Z').argParser(sinceOption),
+    )
+    .option('--grep <regex>', 'lines that match (RE2 syntax; (?i) at the front ignores case)')
+    .option('--timestamps', 'put before each line when it was stored')
     .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
     .option('--module <name>', "a set-up module's log instead, or a hook's, such as hook-finally")
-    .addOption(new Option('--job', 'what jobctl did for the job instead').conflicts(['host', 'attempt', 'module']))
+    .addOption(
+      new Option('--job', 'what jobctl did for the job instead').conflicts([
+        ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
+      ]),
+    )
+    .addOption(new Option('-o, --output <format>', 'text, or json: an object a line').choices(['text', 'json']))
     .addHelpText('after', LOGS_NOTES);
   withConnection(command).action(async (job: string, flags: LogsFlags) => {
     const { logs } = await import('./verbs/logs.js');

@@ -2,7 +2,10 @@ import type { Client } from '@temporalio/client';
 import type { StorePort, StoreReader } from '../../cloud/store/port.js';
 import { TemporalUnreachable } from '../errors.js';
 import type { JobClient, JobClientOptions } from '../job-client.js';
+import type { TemporalOptions } from '../connect.js';
 import { CliError } from './cli-error.js';
+import { serverLogin } from './contexts/server-login.js';
+import { tellReadPlace } from './contexts/told-place.js';
 import { type CliContext, refuseStranger, storeOf } from './context.js';
 import { ExitCode } from './exit-codes.js';
 
@@ -12,9 +15,9 @@ export async function withClient<T>(
   use: (client: JobClient) => Promise<T>,
   options: Pick<JobClientOptions, 'store' | 'onUpload'> = {},
 ): Promise<T> {
-  refuseStranger(context);
+  const temporal = temporalOf(context);
   const { JobClient } = await import('../job-client.js');
-  const { temporal, taskQueue } = context;
+  const { taskQueue } = context;
   const client = await JobClient.connect({
     temporal,
     ...(taskQueue === undefined ? {} : { taskQueue }),
@@ -29,15 +32,25 @@ export async function withClient<T>(
   }
 }
 
-/** Adds how to start the local stack, if the server that does not answer is the stack's. */
-function unreachable(error: unknown, { label }: CliContext): unknown {
-  if (!(error instanceof TemporalUnreachable) || label === undefined) return error;
+/** @throws CliError if no server is named, or what its context names as login cannot be read */
+function temporalOf(context: CliContext): TemporalOptions {
+  refuseStranger(context);
+  tellReadPlace(context);
+  const { temporal, login, place } = context;
+  return login === undefined ? temporal : { ...temporal, connection: serverLogin(login, place?.name ?? '') };
+}
+
+/** Adds what to do about the place that named the server: a context, or the local stack. */
+function unreachable(error: unknown, { place }: CliContext): unknown {
+  if (!(error instanceof TemporalUnreachable) || place?.name === undefined) return error;
   const { message, remedy } = error;
   return new CliError(
     ExitCode.Unavailable,
     message,
     ...(remedy === undefined ? [] : [remedy]),
-    'it is the Temporal server of your local stack: start it with `jobctl dev up`, or set TEMPORAL_ADDRESS to use another',
+    place.kind === 'stack'
+      ? 'it is the Temporal server of your local stack: start it with `jobctl dev up`, or name another: `jobctl help where`'
+      : `context ${place.name} names this server; \`jobctl context show\` shows its settings`,
   );
 }
 
@@ -52,9 +65,9 @@ export async function withTemporal<T>(
   context: CliContext,
   use: (temporal: Client, address: string) => Promise<T>,
 ): Promise<T> {
-  refuseStranger(context);
+  const temporal = temporalOf(context);
   const { connectTemporal } = await import('../connect.js');
-  const { client, address, close } = await connectTemporal(context.temporal).catch((error: unknown) => {
+  const { client, address, close } = await connectTemporal(temporal).catch((error: unknown) => {
     throw unreachable(error, context);
   });
   try {

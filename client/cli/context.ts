@@ -1,15 +1,29 @@
 import { existsSync } from 'node:fs';
+import { LOCAL_CONTEXT } from './contexts/contexts-file.js';
+import {
+  flagLayer,
+  given,
+  type Layer,
+  type LayerKind,
+  type Layers,
+  noServer,
+  settingLayers,
+  stackLayer,
+} from './contexts/layers.js';
+import type { SettingKey, Settings } from './contexts/settings.js';
 import type { TemporalOptions } from '../connect.js';
 import { type CodecReferences, splitReferences } from '../../cloud/codec/codec-key.js';
-import type { DevContext } from './dev/context.js';
-import { readDevContext } from './dev/context.js';
-import type { Environment } from './dev/home.js';
+import { DEV_LABEL, type DevContext } from './dev/context.js';
+import type { Environment, StackHome } from './dev/home.js';
 import { stackHome } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { checkSettings } from './settings-check.js';
 
 /** Flags that every verb which talks to a server takes. */
 export interface ContextFlags {
+  /** The name of a context (docs/cli.md, "Contexts"). */
+  readonly context?: string;
   readonly temporalAddress?: string;
   readonly namespace?: string;
   readonly taskQueue?: string;
@@ -20,6 +34,15 @@ export interface ContextFlags {
   readonly codecKey?: string;
   readonly codecDecodeKeys?: string;
   readonly secretStore?: string;
+}
+
+/** What named the server. */
+export interface Place {
+  readonly kind: LayerKind;
+  /** Of the context; `local` is the local stack. Absent: flags, the environment or Temporal's profile named it. */
+  readonly name?: string;
+  /** Absent: only Temporal's own settings know it. */
+  readonly address?: string;
 }
 
 /** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
@@ -37,35 +60,43 @@ export interface CliContext {
   readonly label?: string;
   /** Of Temporal's Web UI. */
   readonly uiUrl?: string;
-  /** The state folder that was named, where no local stack is: there is nobody to talk to (`refuseStranger`). */
+  /** Of the context: who acts, instead of the login name; the quota project of job files that name none. */
+  readonly user?: string;
+  readonly project?: string;
+  /** TLS and API key of the context, as references (contexts/server-login.ts). */
+  readonly login?: Settings;
+  /** Absent if nothing named a server: then one of the two below is there, and verbs refuse (`refuseStranger`). */
+  readonly place?: Place;
+  /** The state folder that is meant and has no local stack. */
   readonly missingStack?: string;
+  readonly nowhere?: StackHome;
 }
 
 /**
- * Flags, then the environment (TEMPORAL_*, JOBCTL_*), then the local stack of JOBCTL_HOME where one came up, then defaults.
- * The local stack is passed over as a whole where flag or environment name another Temporal: jobs of one place and a bucket
- * of another would be a mix that nobody meant.
+ * The place that a verb talks to, from the first source that names one: flags, `--context`, the environment (TEMPORAL_*, JOBCTL_*),
+ * JOBCTL_CONTEXT or the current context, Temporal's own profile, the local stack of JOBCTL_HOME (docs/adr/0062).
+ * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
  */
 export function resolveContext(flags: ContextFlags, env: Environment = process.env): CliContext {
-  const address = flags.temporalAddress ?? given(env['TEMPORAL_ADDRESS']);
-  const isElsewhere = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].some((name) => given(env[name]) !== undefined);
-  const home = stackHome(env);
-  const stack = readDevContext(home);
-  const isNamed = address !== undefined || isElsewhere;
-  const isOurs = address === undefined ? !isElsewhere : address === stack?.temporal.address;
-  const context = merged(flags, env, isOurs ? stack : undefined);
-  // Temporal's default address may be another's stack. Who named a state folder, or began a stack, means that one.
-  const isMeant = given(env['JOBCTL_HOME']) !== undefined || existsSync(home.recordFile);
-  return stack === undefined && !isNamed && isMeant ? { ...context, missingStack: home.root } : context;
+  checkSettings(flags, env);
+  const layers = settingLayers(flags as Record<string, unknown>, env);
+  const context = merged(flags, env, layers);
+  const { server, home, stack, contextName } = layers;
+  if (server !== undefined) return { ...context, place: placeOf(server, flags) };
+  // Who named a state folder, or began a stack, means that one.
+  const isMeant =
+    given(env['JOBCTL_HOME']) !== undefined || contextName === LOCAL_CONTEXT || existsSync(home.recordFile);
+  return stack === undefined && isMeant ? { ...context, missingStack: home.root } : { ...context, nowhere: home };
 }
 
-/** @throws CliError if a local stack is meant that is not there: Temporal's default address would be somebody else's */
-export function refuseStranger({ missingStack }: CliContext): void {
+/** @throws CliError if nothing says which server is meant: Temporal's default address would be somebody else's */
+export function refuseStranger({ missingStack, nowhere }: CliContext): void {
+  if (nowhere !== undefined) throw noServer(nowhere);
   if (missingStack === undefined) return;
   throw new CliError(
     ExitCode.Unavailable,
     `there is no local stack in ${missingStack}`,
-    'start it with `jobctl dev up`, or name another Temporal: --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
+    'start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
   );
 }
 
@@ -74,36 +105,61 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
   // Its own server takes neither key nor TLS; @temporalio/envconfig would read both from here.
   if (stack.temporal.uiUrl !== null)
     for (const name of Object.keys(env)) if (name.startsWith('TEMPORAL_')) delete env[name];
-  return merged({ taskQueue: flags.taskQueue } as ContextFlags, {}, stack);
+  const own = stackLayer(stack);
+  const queue = given(flags.taskQueue);
+  const layers = { server: own, used: [flagLayer(queue === undefined ? {} : { task_queue: queue }), own], stack };
+  return { ...merged({}, {}, { ...layers, all: layers.used, home: stackHome(env) }), place: placeOf(own, {}) };
 }
 
-function merged(flags: ContextFlags, env: Environment, stack: DevContext | undefined): CliContext {
-  const bucket = flags.bucket ?? given(env['JOBCTL_BUCKET']) ?? stack?.store.bucket;
-  const endpoint = flags.storeEndpoint ?? given(env['JOBCTL_STORE_ENDPOINT']) ?? stack?.store.endpoint;
+/** What the stack alone knows, such as the SSH port of its hosts, counts where the stack is meant. */
+function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
+  const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
+  const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
+  const login = used.find(({ kind }) => kind === 'context')?.settings;
+  const [bucket, endpoint] = [value('bucket'), value('store_endpoint')];
   return {
-    temporal: present({
-      address: flags.temporalAddress ?? given(env['TEMPORAL_ADDRESS']) ?? stack?.temporal.address,
-      namespace: flags.namespace ?? given(env['TEMPORAL_NAMESPACE']) ?? stack?.temporal.namespace,
-      codec: codecOf(flags, env) ?? stack?.codec,
-    }),
+    temporal: {
+      ...present({ address: value('address'), namespace: value('namespace'), codec: codecOf(used) }),
+      ownSettings: ownSettingsOf(server, flags),
+    },
     ...(bucket === undefined ? {} : { store: { bucket, ...present({ endpoint }) } }),
     ...present({
-      taskQueue: flags.taskQueue ?? given(env['JOBCTL_TASK_QUEUE']),
-      googleProject: flags.googleProject ?? given(env['JOBCTL_GOOGLE_PROJECT']) ?? stack?.googleProject,
+      taskQueue: value('task_queue'),
+      googleProject: value('google_project'),
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
-      secretStore: flags.secretStore ?? given(env['JOBCTL_SECRET_STORE']) ?? stack?.secretStore,
+      secretStore: value('secret_store'),
+      user: value('user'),
+      project: value('project'),
+      login,
       ssh: stack?.ssh,
-      label: stack?.label,
+      label: stack?.label ?? (value('rehearsal') === undefined ? undefined : DEV_LABEL),
       uiUrl: stack?.temporal.uiUrl ?? undefined,
     }),
   };
 }
 
-function codecOf(flags: ContextFlags, env: Environment): CodecReferences | undefined {
-  const key = flags.codecKey ?? given(env['JOBCTL_CODEC_KEY']);
-  const others = flags.codecDecodeKeys ?? given(env['JOBCTL_CODEC_DECODE_KEYS']);
+/** TLS and API keys of Temporal's own settings must not reach a server that they are not for. */
+function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'all' | 'variables' | 'none' {
+  if (server?.kind !== 'context' && server?.kind !== 'stack') return 'all';
+  return context === undefined ? 'variables' : 'none';
+}
+
+/** Flags and environment give it together, else one other source gives the whole. */
+function codecOf(used: readonly Layer[]): CodecReferences | undefined {
+  const isSaid = ({ settings }: Layer): boolean =>
+    settings.codec_key !== undefined || settings.codec_decode_keys !== undefined;
+  const said = used.filter(({ kind }) => kind === 'flags' || kind === 'environment').filter(isSaid);
+  const from = said.length > 0 ? said : used.filter(isSaid).slice(0, 1);
+  const key = from.find(({ settings }) => settings.codec_key)?.settings.codec_key;
+  const others = from.find(({ settings }) => settings.codec_decode_keys)?.settings.codec_decode_keys;
   if (key === undefined && others === undefined) return undefined;
   return present({ key, decodeKeys: others === undefined ? undefined : splitReferences(others) });
+}
+
+function placeOf({ kind, settings, title }: Layer, { context }: ContextFlags): Place {
+  const name =
+    kind === 'stack' ? LOCAL_CONTEXT : kind === 'context' ? (context ?? title.replace(/^context /, '')) : undefined;
+  return { kind, ...present({ name, address: settings.address }) };
 }
 
 /** @throws CliError where no bucket is known. */
@@ -115,10 +171,6 @@ export function storeOf({ store }: CliContext, what: string): NonNullable<CliCon
     'jobctl keeps logs and files of jobs in a Google Cloud Storage bucket',
     'name it with --bucket or JOBCTL_BUCKET, or start a local stack with `jobctl dev up`',
   );
-}
-
-function given(value: string | undefined): string | undefined {
-  return value === '' ? undefined : value;
 }
 
 function present<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {

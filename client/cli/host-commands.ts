@@ -21,7 +21,7 @@ after \`--\` are its own: options, or a command. Its exit code is passed on; 255
 Examples:
   jobctl ssh train-7f3k
   jobctl ssh train-7f3k --host 2 -- -L 6006:localhost:6006
-  jobctl ssh train-7f3k -- nvidia-smi
+  jobctl ssh train-7f3k -- df -h
 `;
 
 function registerSsh(program: Command, invocation: Invocation): void {

@@ -9,7 +9,8 @@ import type { JobClient } from '../job-client.js';
 import { type AskFlags, askJob } from './ask-job.js';
 import { refuseUnpacked, withBundle } from './bundle-edit.js';
 import { CliError } from './cli-error.js';
-import { type CliContext, resolveContext } from './context.js';
+import { contextToChange } from './contexts/told-place.js';
+import type { CliContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
@@ -36,7 +37,7 @@ export async function askWithEdit(
   flags: EditFlags,
   call: (client: JobClient, by: string, edit: JobEdit) => Promise<string>,
 ): Promise<number> {
-  const context = resolveContext(flags);
+  const context = contextToChange(flags);
   const { edit, key } = await readEdit(flags, context);
   // Of a job whose file is not given, it is packed when the job has told what stays behind.
   const folder = flags.file === undefined ? flags.bundle : undefined;

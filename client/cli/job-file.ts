@@ -1,5 +1,8 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { given } from '../../domain/job-file/fields.js';
+import { isMapping } from '../../domain/job-file/plain-tree.js';
 import { localFilesOf } from '../../domain/modules/set-up.js';
 import { stringify } from 'yaml';
 import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
@@ -12,13 +15,13 @@ import { bundleOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
 import { formatPath, formatProblems, showValue } from '../../domain/problem.js';
 import type { Problem } from '../../domain/problem.js';
-import type { JobSpec } from '../../domain/job-spec.js';
 import type { LocalContents } from '../uploads.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
 import { packedBundle } from './packing/named-bundle.js';
 import { TransferLine } from './render/transfer-line.js';
+import { asTyped } from './typed-command.js';
 
 export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
   readonly source: string;
@@ -40,7 +43,8 @@ export async function readJobFile(file: string, { set, isDry, ...known }: JobFil
   const source = readText(file, 'jobctl submit takes the path of a job file (YAML)');
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  return { ...parsed, source, files: await readLocalFiles({ file, source, set }, parsed.spec, isDry) };
+  const files = await readLocalFiles({ file, source, set }, parsed, isDry);
+  return { ...parsed, source, files, warnings: [...parsed.warnings, ...twoPlaces(file, parsed)] };
 }
 
 /** What messages name in the place of a job file, where the flags alone say what the job is. */
@@ -54,7 +58,7 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const source = jobFileText(parsed.raw);
-  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set }, parsed.spec, isDry) };
+  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set }, parsed, isDry) };
 }
 
 /** The job file that says `raw`; lines are as long as they are, since a shell line is not to be folded. */
@@ -62,7 +66,7 @@ export const jobFileText = (raw: unknown): string => stringify(raw, { lineWidth:
 
 /** What is right and may yet be a mistake, for the person who submits. */
 export function tellWarnings(file: string, warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(`${file}: warning: ${warning}\n`);
+  for (const warning of warnings) process.stderr.write(asTyped(`${file}: warning: ${warning}\n`));
 }
 
 interface WrittenJob {
@@ -71,18 +75,22 @@ interface WrittenJob {
   readonly set: readonly string[];
 }
 
-async function readLocalFiles(written: WrittenJob, spec: JobSpec, isDry = false): Promise<LocalContents> {
+type ParsedJob = Extract<ResolvedJob, { ok: true }>;
+
+async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false): Promise<LocalContents> {
   const reading = new TransferLine('reading');
   const problems: Problem[] = [];
   const contents = new Map<string, Uint8Array | FileSource>();
-  for (const local of localFilesOf(spec)) {
-    const place = resolveFrom(written.file, local.path);
+  for (const local of localFilesOf(job.spec)) {
+    const where = localPlaceOf(written.file, local.path, job.raw);
+    const { place } = where;
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
     const content =
       local.kind === 'bundle'
         ? await bundleContent(place, local, isDry)
         : await readLocalFile(local, place, { isDry, onRead });
-    if (typeof content === 'string') problems.push(placed(written, unreadable(written.file, local, content)));
+    if (typeof content === 'string')
+      problems.push(placed(written, unreadable(written.file, local, { ...where, content })));
     else if (content !== undefined) contents.set(...content);
   }
   reading.end();
@@ -112,18 +120,63 @@ export function readText(file: string, wanted: string): string {
   }
 }
 
-/** Relative to the job file, as a reader of the file would take it; not to where the shell is. */
-function resolveFrom(jobFile: string, path: string): string {
-  if (path.startsWith('~/')) return join(homedir(), path.slice(2));
-  return isAbsolute(path) ? path : resolve(dirname(jobFile), path);
+export interface LocalPlace {
+  /** An absolute path. */
+  readonly place: string;
+  /** Where else a JobMan file's path may be: in the current folder, if that is another place. */
+  readonly instead?: string;
 }
 
-function unreadable(file: string, { path, at }: LocalFile, reason: string): Problem {
+/**
+ * Relative to the job file, as a reader of the file would take it. JobMan takes its paths from the folder in which it is run, so a
+ * path of its files that is not beside the file is looked up there (docs/adr/0064).
+ * @param raw the job file as plain JSON
+ */
+export function localPlaceOf(jobFile: string, path: string, raw: unknown): LocalPlace {
+  if (path.startsWith('~/')) return { place: join(homedir(), path.slice(2)) };
+  const beside = isAbsolute(path) ? path : resolve(dirname(jobFile), path);
+  const here = resolve(path);
+  if (here === beside || jobFile === BY_FLAGS || !isJobmanFile(raw)) return { place: beside };
+  return !existsSync(beside) && existsSync(here) ? { place: here } : { place: beside, instead: here };
+}
+
+/** Its sections `job` and `ssh` are what its own files have and most others have not. */
+const isJobmanFile = (raw: unknown): boolean =>
+  isMapping(raw) && (given(raw['job']) !== undefined || given(raw['ssh']) !== undefined);
+
+/** A path of a JobMan file that is there twice, with other content: JobMan would have taken the other one. */
+function twoPlaces(file: string, { spec, raw }: ParsedJob): readonly string[] {
+  return localFilesOf(spec).flatMap(({ path, at }) => {
+    const { place, instead } = localPlaceOf(file, path, raw);
+    if (instead === undefined || !existsSync(place) || !existsSync(instead) || isSame(place, instead)) return [];
+    return [
+      `${formatPath(at)}: ${showValue(path)} is there twice: ${place}, beside the job file, is taken, ` +
+        `and not ${instead}, which JobMan would take from the current folder`,
+    ];
+  });
+}
+
+/** Folders are the same only if they are one folder. */
+function isSame(one: string, other: string): boolean {
+  if (realpathSync(one) === realpathSync(other)) return true;
+  const [left, right] = [readNamedFile(one), readNamedFile(other)];
+  return left instanceof Uint8Array && right instanceof Uint8Array && Buffer.compare(left, right) === 0;
+}
+
+function unreadable(
+  file: string,
+  { path, at }: LocalFile,
+  { content, place, instead }: LocalPlace & { readonly content: string },
+): Problem {
+  const rule =
+    instead === undefined
+      ? `a relative path starts at the ${file === BY_FLAGS ? 'current' : "job file's"} folder`
+      : `and at ${instead}; JobMan's paths start at the job file's folder, or else at the current one`;
   return {
     path: at,
     value: path,
-    message: `${showValue(path)} ${reason}`,
-    hint: `looked for at ${resolveFrom(file, path)}; a relative path starts at the ${file === BY_FLAGS ? 'current' : "job file's"} folder`,
+    message: `${showValue(path)} ${content}`,
+    hint: `looked for at ${place}${instead === undefined ? ';' : ''} ${rule}`,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Sort } from '../job-board.js';
 import type { JobFilter } from '../job-query.js';
 import type { ShownPhase } from '../job-rows.js';
 import { asker } from './asker.js';
+import type { CliContext } from './context.js';
 import { durationOption, outputOption } from './options.js';
 import { formatDuration } from './render/quantities.js';
 
@@ -94,16 +95,20 @@ export interface MeantJobs {
 const DAY_MS = 86_400_000;
 
 /** What the flags of `list` mean: open jobs and those that ended within a day, unless `--since` or `--all` says otherwise. */
-export function boardFilter(flags: FilterFlags, now: number): MeantJobs {
-  const filter = ownFilter(flags, now);
+export function boardFilter(flags: FilterFlags, now: number, context: Pick<CliContext, 'user'>): MeantJobs {
+  const filter = ownFilter(flags, now, context);
   if (flags.since !== undefined) return { filter, endedWithin: `in the last ${formatDuration(flags.since)}` };
   if (flags.all === true) return { filter };
   return { filter: { ...filter, endedSince: now - DAY_MS }, endedWithin: 'in the last day' };
 }
 
 /** What the flags say, and no more. */
-export function ownFilter({ mine, project, user, phase, since, name }: FilterFlags, now: number): JobFilter {
-  const who = mine === true ? asker().by : user;
+export function ownFilter(
+  { mine, project, user, phase, since, name }: FilterFlags,
+  now: number,
+  context: Pick<CliContext, 'user'>,
+): JobFilter {
+  const who = mine === true ? asker(undefined, context).by : user;
   return {
     ...(project === undefined ? {} : { project }),
     ...(who === undefined ? {} : { user: who }),

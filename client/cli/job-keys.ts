@@ -6,6 +6,7 @@ import type { CliContext } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import { type KeyReference, lookAtPair, namedPairs } from './hosts/key-pairs.js';
 import { placed } from './job-file.js';
+import { asTyped } from './typed-command.js';
 
 export interface JobKeys {
   /** Of the submitter's file that `ssh.private_key` names. */
@@ -55,7 +56,9 @@ export async function checkJobKeys(from: ValueSource, spec: JobWithKeys, context
 
 const elsewhere = ({ at, value }: KeyReference): string =>
   `${formatPath(at)}: the worker of a team reads no key files and refuses the job, unless it is told to (ssh.readsKeyFiles) ` +
-  `and finds this key at '${value}' on its own computer; a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`;
+  asTyped(
+    `and finds this key at '${value}' on its own computer; a key that all workers find: jobctl secret put NAME --from-file ${value}, then ${formatPath(at)}: secret:NAME`,
+  );
 
 /** Each secret that a job names, by the place that names it. */
 export function secretNames(spec: JobWithKeys): readonly { readonly path: Path; readonly name: string }[] {
@@ -83,6 +86,6 @@ async function missingSecrets(spec: JobWithKeys, { secretStore }: CliContext): P
       path,
       value: name,
       message: `there is no secret ${name} in the ${store.place}`,
-      hint: `put it: jobctl secret put ${name} --from-file FILE`,
+      hint: asTyped(`put it: jobctl secret put ${name} --from-file FILE`),
     }));
 }

@@ -5,7 +5,7 @@ import { registerCodec } from './codec/register-codec.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js';
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
-import { collect, durationOption, type Invocation, outputOption, withConnection } from './options.js';
+import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { SetupFlags } from './verbs/life.js';
 import type { SetupServerFlags } from './verbs/setup-server.js';
@@ -138,7 +138,7 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--listen-host <address>', 'where both listen (127.0.0.1)')
     .option('--log-level <level>', 'debug, info, warn or error')
     .addHelpText('after', WORKER_NOTES);
-  withConnection(command).action(async (flags: WorkerFlags) => {
+  withServer(command).action(async (flags: WorkerFlags) => {
     const { worker } = await import('./verbs/worker.js');
     invocation.exitCode = await worker(flags);
   });

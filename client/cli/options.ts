@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Setting, SETTINGS } from './contexts/settings.js';
 
 /** The words after `--` that a verb reads, and the exit code that it sets. One per run of the program. */
 export interface Invocation {
@@ -15,18 +16,27 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'text or json').choices(['text', 'json']).default('text');
 }
 
-/** Adds the flags of `ContextFlags`, which every verb that talks to a server takes. */
+/**
+ * Adds the flags of `ContextFlags`, which every verb that talks to a server takes. Help shows `--context` alone: the others are
+ * the same everywhere, and `jobctl help where` has them.
+ */
 export function withConnection(command: Command): Command {
-  return command
-    .optionsGroup('Where (else the environment, else the local stack):')
-    .option('--temporal-address <host:port>', 'TEMPORAL_ADDRESS: the Temporal server')
-    .option('--namespace <name>', 'TEMPORAL_NAMESPACE: its namespace')
-    .option('--task-queue <name>', "JOBCTL_TASK_QUEUE: the workers' queue")
-    .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and files')
-    .option('--store-endpoint <url>', "JOBCTL_STORE_ENDPOINT: another object store than Google's")
-    .option('--codec-key <reference>', 'JOBCTL_CODEC_KEY: the key that payloads are encrypted with')
-    .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, with commas');
+  command.option('--context <name>', 'talk to this context; other ways: `jobctl help where`');
+  for (const option of serverOptions()) command.addOption(option.hideHelp());
+  return command;
 }
+
+/** For a worker, which has a configuration of its own and no contexts. */
+export function withServer(command: Command): Command {
+  command.optionsGroup('Where (else the environment, else its configuration):');
+  for (const option of serverOptions()) command.addOption(option);
+  return command;
+}
+
+const serverOptions = (): readonly Option[] =>
+  (SETTINGS as readonly Setting[])
+    .filter(({ isFlag }) => isFlag)
+    .map(({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`));
 
 /** Parser of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

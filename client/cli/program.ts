@@ -1,17 +1,22 @@
 import { Command, CommanderError } from 'commander';
-import { nearestWord } from '../../domain/nearest-word.js';
+import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
+import { registerContext, whereText } from './contexts/register-context.js';
 import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
+import { isForeign } from './migrating/foreign-words.js';
+import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
 import { registerSecret } from './secret-commands.js';
+import { asTyped } from './typed-command.js';
+import { usageError } from './usage-error.js';
 
 /**
  * Runs one command line.
@@ -21,19 +26,41 @@ import { registerSecret } from './secret-commands.js';
  */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args[0] === COMPLETE_VERB) return complete(args.slice(1));
+  if (args[0] === 'help' && args[1] === 'where') {
+    process.stdout.write(whereText());
+    return ExitCode.Done;
+  }
   const end = args.indexOf('--');
-  const own = asVerb(end === -1 ? args : args.slice(0, end));
-  const invocation: Invocation = { commandWords: end === -1 ? undefined : args.slice(end + 1), exitCode: 0 };
+  const commandWords = end === -1 ? undefined : args.slice(end + 1);
+  const own = asVerb(await ofJobctl(end === -1 ? args : args.slice(0, end), commandWords));
+  const invocation: Invocation = { commandWords, exitCode: 0 };
   refuseStrayWords(own, invocation);
   const program = createProgram(invocation);
   try {
     await program.parseAsync([...own], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own);
+    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageError(error, own, program);
     return error.code === 'commander.help' ? ExitCode.Usage : ExitCode.Done;
   }
   return invocation.exitCode || Number(process.exitCode ?? 0);
+}
+
+/**
+ * Words that another tool's user typed, as jobctl's own if these do exactly the same (docs/adr/0064).
+ * @throws CliError with the command line of jobctl that does it, if it is not certain to be the same
+ */
+async function ofJobctl(
+  own: readonly string[],
+  commandWords: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (!isForeign(own)) return own;
+  const { answerTo, refusalOf } = await import('./migrating/typed-line.js');
+  const answer = answerTo(own, commandWords);
+  if (answer === undefined) return own;
+  if (answer.runs === undefined) throw refusalOf(own, answer);
+  process.stderr.write(`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(answer.runs)}\`\n`);
+  return answer.runs;
 }
 
 /** A candidate a line. */
@@ -68,13 +95,19 @@ export function createProgram(invocation: Invocation): Command {
     // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
     .enablePositionalOptions()
     // Commander's own words go through `usageError`.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({
+      outputError: () => undefined,
+      writeOut: (text) => void process.stdout.write(asTyped(text)),
+      writeErr: (text) => void process.stderr.write(asTyped(text)),
+    })
     .addHelpText(
       'after',
       `\nExample:\n  jobctl submit --local --wait examples/quick-start.yaml\n\n${NEAR_WORDS_TEXT}\n\n${EXIT_CODES_TEXT}\n`,
     );
   registerJobVerbs(program, invocation);
+  registerImport(program, invocation);
   registerHostVerbs(program, invocation);
+  registerContext(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerOperatorVerbs(program, invocation);
@@ -85,12 +118,12 @@ export function createProgram(invocation: Invocation): Command {
 }
 
 /** Verbs that take words after `--`; elsewhere they would vanish in silence. */
-const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh']);
+const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh', 'import']);
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
   const [verb = ''] = own;
-  if (!TAKE_WORDS.has(verb)) {
+  if (!TAKE_WORDS.has(verb) || (verb === 'import' && own[1] !== 'launch')) {
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: takes no words after --`,
@@ -104,40 +137,4 @@ function refuseStrayWords(own: readonly string[], { commandWords }: Invocation):
       "such as -- python3 train.py, or -- 'cd src && make train'",
     );
   }
-}
-
-/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form: what, why, the nearest word, what to do. */
-function usageError({ message }: CommanderError, own: readonly string[]): CliError {
-  const [first = '', suggestion = ''] = message.split('\n');
-  const [what = '', ...why] = first
-    .replace(/^error: /, '')
-    .replace(/\.$/, '')
-    .split('. ');
-  const verb = verbOf(own, what.startsWith('unknown command'));
-  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
-  return new CliError(
-    ExitCode.Usage,
-    `${verb}: ${what}`,
-    ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
-    ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
-    ...(verb === 'jobctl submit' && what.startsWith('too many')
-      ? ['a command goes behind --: jobctl submit FILE -- CMD..']
-      : []),
-    `\`${verb} --help\` shows what there is`,
-  );
-}
-
-/** Of an option that takes one of a few words. */
-function nearestChoice(message: string): string | undefined {
-  const match = /argument '(.*)' is invalid\. Allowed choices are (.+)\.$/.exec(message);
-  return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
-}
-
-const GROUPS: ReadonlySet<string> = new Set(['audit', 'codec', 'dev', 'quota', 'rehearsal', 'secret', 'setup']);
-
-/** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
-function verbOf(own: readonly string[], isUnknown: boolean): string {
-  const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
-  const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);
-  return ['jobctl', ...known].join(' ');
 }

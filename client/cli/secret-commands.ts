@@ -45,6 +45,7 @@ export function registerSecret(program: Command, invocation: Invocation): void {
 
 function withStore(command: Command): Command {
   return command
+    .option('--context <name>', 'the secret store of this context')
     .option('--secret-store <place>', 'JOBCTL_SECRET_STORE: projects/P or file:///FOLDER, that of the workers')
     .addOption(outputOption());
 }

@@ -3,3 +3,36 @@ import type { Environment } from './dev/home.js';
 /** How jobctl was called, so that a printed command can be pasted: npx and `npm exec` set `npm_command`. */
 export const typedCommand = (env: Environment = process.env): string =>
   env['npm_command'] === 'exec' ? 'npx jobctl' : 'jobctl';
+
+/** The verbs of `jobctl --help`; test/architecture/hints.test.ts holds them equal. */
+export const VERBS = [
+  ...['init', 'submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+  ...[
+    'stop',
+    'resume',
+    'restart',
+    'requeue',
+    'delete',
+    'ssh',
+    'exec',
+    'cp',
+    'port-forward',
+    'import',
+    'context',
+    'secret',
+    'quota',
+  ],
+  ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse', 'help'],
+] as const;
+
+const COMMAND = new RegExp(`(?<![\\w/.@-]|npx )jobctl (?=(?:${VERBS.join('|')}|--help)\\b)`, 'g');
+
+/**
+ * A text for people whose commands are as jobctl was called: `jobctl logs x` becomes `npx jobctl logs x` under npx. For every
+ * printed hint, and for what a worker says; errors (main.ts) and help (program.ts) pass through it as a whole. Never for what
+ * hosts printed, or for JSON.
+ */
+export function asTyped(text: string, env: Environment = process.env): string {
+  const typed = typedCommand(env);
+  return typed === 'jobctl' ? text : text.replaceAll(COMMAND, `${typed} `);
+}

@@ -159,11 +159,18 @@ class GcsStore implements StorePort {
     }
   }
 
-  async list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]> {
+  async list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]> {
     const bucket = await this.#open();
     try {
       const fields = 'items(name,size,generation,updated),nextPageToken';
-      const [files] = await bucket.getFiles({ prefix, fields, ...(startOffset !== undefined && { startOffset }) });
+      const from = startOffset === undefined ? {} : { startOffset };
+      // The client joins pages up to `maxResults`.
+      const [files] = await bucket.getFiles({
+        prefix,
+        fields,
+        ...from,
+        ...(most !== undefined && { maxResults: most }),
+      });
       // With `fields` the client hands out what the API sent, not files, whatever its types say (7.22, bucket.js getFiles).
       return (files as unknown as ApiObject[]).map((object) => storedObject(object.name, object));
     } catch (error) {

@@ -41,8 +41,11 @@ export interface StorePort {
    */
   read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined>;
   stat(name: string): Promise<StoredObject | undefined>;
-  /** All objects with the prefix, in byte order of their names; pages are joined. `startOffset`: names from this one on. */
-  list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]>;
+  /**
+   * All objects with the prefix, in byte order of their names; pages are joined. `startOffset`: names from this one on. `most`:
+   * the first so many of them, which is one request for 1,000 or less.
+   */
+  list(prefix: string, startOffset?: string, most?: number): Promise<readonly StoredObject[]>;
   /** Also if it is not there. */
   remove(name: string): Promise<void>;
   /** Where the object's bytes are had with a token of somebody who may read it; over `http:` without. Nothing is looked up. */

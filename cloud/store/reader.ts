@@ -50,19 +50,20 @@ class HttpStoreReader implements StoreReader {
     }
   }
 
-  async list(prefix: string, startOffset?: string): Promise<readonly StoredObject[]> {
+  async list(prefix: string, startOffset?: string, most = Infinity): Promise<readonly StoredObject[]> {
     const found: StoredObject[] = [];
     let pageToken: string | undefined;
     do {
       const query = new URLSearchParams({ prefix, fields: `items(${FIELDS}),nextPageToken` });
       if (startOffset !== undefined) query.set('startOffset', startOffset);
+      if (most < Infinity) query.set('maxResults', String(most - found.length));
       if (pageToken !== undefined) query.set('pageToken', pageToken);
       const page = await this.#getJson<ApiPage>(`${this.#objects}?${query}`).catch((error: unknown) => {
         throw storeError(error, `list ${this.#place(prefix)}*`);
       });
       found.push(...(page.items ?? []).map(storedObject));
       pageToken = page.nextPageToken;
-    } while (pageToken !== undefined);
+    } while (pageToken !== undefined && found.length < most);
     return found;
   }
 

@@ -1,4 +1,5 @@
 import type { Problem } from '../problem.js';
+import { type ForeignFile, foreignText, foreignTree } from './foreign-files.js';
 import type { Environment } from './interpolation.js';
 import { isMapping } from './plain-tree.js';
 import type { PoolDefaults } from './pool-defaults.js';
@@ -23,14 +24,27 @@ export interface ParseOptions {
 export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const { file, env, set = [], overrides = {}, pool } = options;
   const source = new YamlSource(text);
-  if (source.problems.length > 0) return refused(source.problems.map((problem) => ({ file, ...problem })));
+  if (source.problems.length > 0)
+    return (
+      refusedAs(foreignText(text, file), file) ?? refused(source.problems.map((problem) => ({ file, ...problem })))
+    );
   const tree = readTree(source);
   if ('message' in tree) return refused([{ file, line: 1, column: 1, ...tree }]);
+  const other = isMapping(tree.value) ? foreignTree(tree.value, file) : foreignText(text, file);
+  if (other !== undefined) return refusedAs(other, file);
   const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
   const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, { env, ...(pool && { pool }) });
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
+}
+
+function refusedAs(other: ForeignFile, file: string): ResolvedJob;
+function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | undefined;
+function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | undefined {
+  if (other === undefined) return undefined;
+  const message = `this is ${other.what}, and a job file (YAML) is wanted`;
+  return refused([{ file, path: [], message, hint: other.instead.join('\n') }]);
 }
 
 /** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
@@ -48,8 +62,13 @@ function readTree(source: YamlSource): { readonly value: unknown } | Problem {
   try {
     return { value: source.tree() };
   } catch (error) {
-    if (error instanceof ReferenceError)
-      return { path: [], message: 'not YAML: aliases (*) that multiply beyond measure' };
+    if (error instanceof ReferenceError) {
+      const isUnresolved = error.message.startsWith('Unresolved alias');
+      const what = isUnresolved
+        ? 'an alias (*name) without the anchor (&name) that it names'
+        : 'aliases (*) that multiply beyond measure';
+      return { path: [], message: `not YAML: ${what}` };
+    }
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import { connectingKeyOf } from '../modules/ssh.js';
 import { showValue } from '../problem.js';
 import type { Problem } from '../problem.js';
 import { given, secondsOf } from './fields.js';
+import { foreignKeyHint } from './foreign-keys.js';
 import { interpolate, replaceTpuName, substituteEnvironment } from './interpolation.js';
 import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
@@ -72,7 +73,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };
 }
 
-const JOB_FILE = { schema: jobFileSchema(), title: 'a job file' };
+const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
 
 /** Deeper than any job file, and shallow enough for what walks through it. */
 const MAX_DEPTH = 30;

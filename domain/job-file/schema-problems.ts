@@ -9,6 +9,8 @@ export interface FileKind<Schema extends z.ZodType> {
   readonly schema: Schema;
   /** Such as `a job file`. */
   readonly title: string;
+  /** What to write for a key of another tool; undefined for any other. */
+  readonly foreignHint?: (path: Path, value: unknown) => string | undefined;
 }
 
 /**
@@ -67,15 +69,38 @@ export function notAllowed(path: Path, value: unknown, allowed: readonly string[
 
 function unknownKey(kind: FileKind<z.ZodType>, path: Path, value: unknown): Problem {
   const parent = path.slice(0, -1);
-  const key = String(path.at(-1));
-  const known = shapeKeys(kind.schema, parent);
-  const nearest = nearestWord(key, known);
-  const lines = [`known here: ${known.join(', ')}`];
-  if (nearest !== undefined) lines.unshift(`did you mean ${nearest}?`);
-  const elsewhere = nearest === undefined ? sectionsWith(kind, key) : [];
-  if (elsewhere.length > 0) lines.unshift(`${key} belongs to: ${elsewhere.join(', ')}`);
   const place = parent.length === 0 ? kind.title : formatPath(parent);
-  return { path, value, at: 'key', message: `no such key in ${place}`, hint: lines.join('\n') };
+  return { path, value, at: 'key', message: `no such key in ${place}`, hint: unknownKeyHint(kind, path, value) };
+}
+
+function unknownKeyHint(kind: FileKind<z.ZodType>, path: Path, value: unknown): string {
+  const key = String(path.at(-1));
+  const foreign = kind.foreignHint?.(path, value);
+  if (foreign !== undefined) return foreign;
+  const known = shapeKeys(kind.schema, path.slice(0, -1));
+  const nearest = nearestWord(key, known);
+  const elsewhere = nearest === undefined ? sectionsWith(kind, key) : [];
+  const meant = [
+    ...(elsewhere.length > 0 ? [`${key} belongs to: ${elsewhere.join(', ')}`] : []),
+    ...(nearest === undefined ? [] : [`did you mean ${nearest}?`]),
+  ];
+  // A long list hides the word that is meant.
+  return [...meant, ...(meant.length > 0 && known.length > MOST_LISTED ? [] : listed(known))].join('\n');
+}
+
+const MOST_LISTED = 12;
+const LINE_WIDTH = 102;
+
+/** `known here: a, b, c`, on lines that a terminal holds. */
+function listed(known: readonly string[]): readonly string[] {
+  const lines = ['known here:'];
+  known.forEach((word, at) => {
+    const part = at === known.length - 1 ? word : `${word},`;
+    const line = `${lines.at(-1)} ${part}`;
+    if (line.length <= LINE_WIDTH) lines[lines.length - 1] = line;
+    else lines.push(`  ${part}`);
+  });
+  return lines;
 }
 
 function sectionsWith({ schema }: FileKind<z.ZodType>, key: string): string[] {

@@ -1,8 +1,9 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, ErrorCode, Node, Pair } from 'yaml';
+import type { Document, Node, Pair } from 'yaml';
 import { ALL_MODULES } from '../modules/registry.js';
 import type { Path, Problem } from '../problem.js';
 import { mapTree } from './plain-tree.js';
+import { INDEPENDENT, yamlWords } from './yaml-words.js';
 
 /** Values here keep their text even if YAML reads them as numbers: 3.10 is not 3.1, and 007 is not 7. */
 const KEPT_AS_WRITTEN: readonly (readonly string[])[] = [
@@ -28,10 +29,14 @@ export class YamlSource {
       logLevel: 'error',
     });
     const { errors, warnings } = this.#document;
-    this.problems = [...errors, ...warnings].map((error) => ({
+    const found = [...errors, ...warnings];
+    const shown = found.filter(
+      ({ code }, at) => at === 0 || (INDEPENDENT.has(code) && INDEPENDENT.has(found[0]?.code ?? code)),
+    );
+    this.problems = shown.map((error) => ({
       ...this.#position(error.pos[0]),
       path: [],
-      message: `not YAML: ${SYNTAX[error.code] ?? plainMessage(error.message)}`,
+      message: `not YAML: ${yamlWords(error)}`,
     }));
   }
 
@@ -94,14 +99,6 @@ export class YamlSource {
   }
 }
 
-/** yaml's codes whose own message speaks to programmers. */
-const SYNTAX: Partial<Record<ErrorCode, string>> = {
-  DUPLICATE_KEY: 'the key is there twice',
-  MULTIPLE_DOCS: 'more than one document (---); one file is one job',
-  TAG_RESOLVE_FAILED: 'a tag (!) that plain YAML does not have',
-  TAB_AS_INDENT: 'a tab as indentation; YAML takes spaces',
-};
-
 interface Found {
   readonly node: Node | undefined;
   readonly key: number | undefined;
@@ -114,10 +111,4 @@ function isMatch(path: Path, pattern: readonly string[]): boolean {
     path.length === pattern.length &&
     pattern.every((word, depth) => word === path[depth] || (word === '*' && typeof path[depth] === 'string'))
   );
-}
-
-/** yaml's message without its own position, first line only. */
-function plainMessage(message: string): string {
-  const line = message.split('\n')[0] ?? message;
-  return `${line.slice(0, 1).toLowerCase()}${line.slice(1)}`.replace(/ at line \d+, column \d+:?$/, '');
 }

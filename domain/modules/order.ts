@@ -54,8 +54,11 @@ const exampleOf = (module: ModuleName): string =>
  * `job.env_type` names. Then the file's own modules, then the command. This is JobMan's order.
  */
 function usualModules(file: JobFile, report: Report): readonly string[] {
-  const environments = file.job?.env_type
-    ? [file.job.env_type]
+  const named = file.job?.env_type;
+  if (named && !hasSection(file, named) && !report.wasDropped([named]))
+    report.warn(['job', 'env_type'], `${named} has no section ${named}, so the command runs in no environment`);
+  const environments = named
+    ? [named].filter((name) => hasSection(file, name) || report.wasDropped([name]))
     : ENVIRONMENTS.filter(({ name }) => hasSection(file, name)).map(({ name }) => name);
   const [first, second] = environments;
   if (first !== undefined && second !== undefined) {

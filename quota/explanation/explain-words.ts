@@ -1,3 +1,4 @@
+import { NO_PROJECT } from '../quota-config.js';
 import { chipsOfUnits } from '../../domain/accelerators.js';
 import type { EpochMs, QuotaUnits } from '../../domain/units.js';
 import type { Rebuilding } from '../published-state.js';
@@ -144,7 +145,9 @@ const TEXTS: { readonly [Code in ReasonCode]: (reason: ReasonOf<Code>, say: Spee
   draining: ({ tier, type, units, by, isForIt }, say) =>
     `${say.amount(type, units)}${say.inTier(tier)} are coming free${isForIt ? ' for it' : ''} (${say.holders(by)})`,
   borrowers: ({ tier, by }, say) => {
-    const who = by.map(({ project, units }) => `${project} uses ${units} borrowed`);
+    const who = by.map(({ project, units }) =>
+      project === NO_PROJECT ? `jobs without a project use ${units} borrowed` : `${project} uses ${units} borrowed`,
+    );
     return `${andList(who)}${say.inTier(tier)}; a borrower is not preempted for a borrower`;
   },
   protected: ({ by, until }, say) =>
@@ -203,7 +206,8 @@ class Speech {
 /** When something happens by rule, one sentence without a full stop. */
 export function dueText({ at, what, of }: DueTime, words: Wording): string {
   const time = words.timeOf(at);
-  const who = of === undefined ? 'a borrower' : words.nameOf(of);
+  // A sentence may begin with it, and an id keeps its letters.
+  const who = of === undefined ? 'a borrower' : `job ${words.nameOf(of)}`;
   switch (what) {
     case 'protection-ends':
       return `${who} can be preempted for it from ${time}, and leaves within its grace`;

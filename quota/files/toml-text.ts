@@ -2,6 +2,7 @@ import { ParseError, parseTOML } from 'toml-eslint-parser';
 import type { AST } from 'toml-eslint-parser';
 import type { Path, Problem } from '../../domain/problem.js';
 import { parse } from 'toml';
+import { tomlWords } from './toml-words.js';
 import type { Mapping } from '../../domain/job-file/plain-tree.js';
 
 interface Place {
@@ -94,7 +95,7 @@ export function readToml(text: string, positions: TomlPositions): Toml {
     const start = own.location?.start ?? positions.syntaxError ?? own;
     const place = { line: start.line ?? 1, column: start.column ?? 1 };
     const message = positions.syntaxError?.message ?? own.message;
-    return { ok: false, problem: { path: [], ...place, message: `not TOML: ${message}` } };
+    return { ok: false, problem: { path: [], ...place, message: `not TOML: ${tomlWords(message)}` } };
   }
 }
 

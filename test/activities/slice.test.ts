@@ -106,6 +106,19 @@ describe('waiting for a slice', function () {
     assert.deepEqual(end, { kind: 'lost', cause: 'failed', message: 'addresses of 3 of its 4 hosts, for 0 s' });
     assert.equal(machines.left, 1);
   });
+
+  it('that it is ready but for some hosts is told, each count once, and not of a slice that is about to be whole', async () => {
+    const only = (hosts: number): Condition => ({ kind: 'waiting', detail: `${hosts} of 4 hosts`, isIncomplete: true });
+    const told: string[] = [];
+    const waitFor = (answers: readonly Answer[]): Promise<Condition> =>
+      inActivity(() =>
+        awaitSlice(new Scripted(answers), { ref, ownership: ownership(), timings }, (detail) => void told.push(detail)),
+      );
+    await waitFor([only(1), only(2), READY]);
+    assert.deepEqual(told, []);
+    await waitFor([...Array<Condition>(6).fill(only(2)), only(3), only(3), READY]);
+    assert.deepEqual(told, ['2 of 4 hosts', '3 of 4 hosts']);
+  });
 });
 
 describe('deleting a slice until it is gone', function () {

@@ -127,7 +127,10 @@ describe('verbs against a real Temporal server without any worker', function () 
     const ends = await Promise.all(verbs.map(([verb = '', ...flags]) => run(verb, 'no-such-job', ...flags)));
     for (const { exitCode, stderr } of ends) {
       assert.equal(exitCode, 3);
-      assert.match(stderr, /^no job 'no-such-job' in namespace .*\n {2}`jobctl list` shows the jobs that are there\n$/);
+      assert.match(
+        stderr,
+        /^(server \S+: namespace \S+\n)?no job 'no-such-job' in namespace .*\n {2}`jobctl list` shows the jobs that are there\n$/,
+      );
     }
   });
 

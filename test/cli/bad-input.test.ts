@@ -7,9 +7,22 @@ import type { BadInput } from './bad-input.js';
 import { BAD_FILES } from './bad-job-files.js';
 import { BAD_QUOTA } from './bad-quota-input.js';
 import { BAD_REHEARSALS } from './bad-rehearsal-input.js';
+import { FOREIGN_INPUT } from './foreign-input.js';
+import { WRONG_SETTINGS } from './wrong-settings.js';
 import { jobctl, refusalOf } from './command-line.js';
 
-const ALL = { ...BAD_FILES, ...BAD_FLAGS, ...BAD_QUOTA, ...BAD_REHEARSALS };
+const ALL: Readonly<Record<string, BadInput>> = {
+  ...BAD_FILES,
+  ...BAD_FLAGS,
+  ...BAD_QUOTA,
+  ...BAD_REHEARSALS,
+  ...FOREIGN_INPUT,
+  ...WRONG_SETTINGS,
+};
+
+/** Words of the libraries that read files and flags, and of the system: they are for programmers. */
+const LIBRARIES =
+  /\b(ENOENT|EACCES|EISDIR|ECONNREFUSED|undefined|NaN|\[object|Unexpected token|Invalid input|expected string|implicit key|flow map|flow sequence|command-argument|at position|Received type)\b|^\s+at \S+ \(/m;
 
 describe('bad input is refused with its place, its value and what to do', () => {
   let folder: string;
@@ -21,6 +34,8 @@ describe('bad input is refused with its place, its value and what to do', () => 
     environment = { ...process.env };
     for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
     process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+    // What is typed stands in messages.
+    delete process.env['npm_command'];
   });
   after(() => {
     process.env = environment;
@@ -39,13 +54,17 @@ describe('bad input is refused with its place, its value and what to do', () => 
   for (const [name, badInput] of Object.entries(ALL)) {
     it(name, async () => {
       const { args, wants } = prepared(badInput);
-      assert.deepEqual(await refusalOf(args), { exitCode: 2, text: wants });
+      Object.assign(process.env, badInput.env);
+      const refusal = await refusalOf(args);
+      for (const variable of Object.keys(badInput.env ?? {})) delete process.env[variable];
+      assert.deepEqual(refusal, { exitCode: 2, text: wants });
+      assert.doesNotMatch(refusal.text, LIBRARIES);
     });
   }
 
-  it('has 25 cases or more, and none of them passes for lack of a message', () => {
+  it('has 80 cases or more, and none of them passes for lack of a message', () => {
     const cases = Object.values(ALL);
-    assert.ok(cases.length >= 25, String(cases.length));
+    assert.ok(cases.length >= 80, String(cases.length));
     assert.deepEqual(
       cases.filter(({ wants }) => wants === ''),
       [],

@@ -2,6 +2,7 @@
 export interface BadInput {
   readonly text?: string | Uint8Array;
   readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   readonly wants: string;
 }
 

@@ -13,7 +13,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'a file that is not YAML': {
     text: 'tpu: [v6e-8\n',
     args: SUBMIT,
-    wants: 'FILE:2:1: not YAML: flow sequence in block collection must be sufficiently indented and end with a ]',
+    wants: 'FILE:2:1: not YAML: a bracket is not closed before this line: ] is missing',
   },
   'a tab as indentation': {
     text: 'tpu:\n\taccelerator: v6e-8\n',
@@ -41,20 +41,12 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'an unknown key': {
     text: `${GOOD}comand:\n  run: x\n`,
     args: SUBMIT,
-    wants: [
-      'FILE:6:1: comand: no such key in a job file',
-      '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
-    ].join('\n'),
+    wants: ['FILE:6:1: comand: no such key in a job file', '  did you mean command?'].join('\n'),
   },
   'an unknown key in a section': {
     text: GOOD.replace('zone', 'zzone'),
     args: SUBMIT,
-    wants: [
-      'FILE:3:3: zzone: no such key in tpu',
-      '  did you mean zone?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks',
-    ].join('\n'),
+    wants: ['FILE:3:3: zzone: no such key in tpu', '  did you mean zone?'].join('\n'),
   },
   'a pool file that is wrong': {
     text: 'zones = ["us-east5"]\n[tpu]\nnetwrok = "n"\n',
@@ -64,7 +56,6 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
       '  us-east5 is a region: its zones end in a letter, such as us-east5-a',
       'FILE:3:1: netwrok: no such key in tpu',
       '  did you mean network?',
-      '  known here: allocation_mode, pricing, startup_script, tags, metadata, labels, network, subnetwork, external_ips, service_account, scopes, reservation, data_disks, version',
     ].join('\n'),
   },
   'a job file in which its pool file does not help': {

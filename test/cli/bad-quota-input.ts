@@ -40,11 +40,7 @@ export const BAD_QUOTA: Readonly<Record<string, BadInput>> = {
     "option '--limit <rows>' argument '0' is invalid",
     'a whole number from 1 to 100000',
   ),
-  'a priority of 6': usage(
-    ['set-priority', 'train-7f3k', '6'],
-    "command-argument value '6' is invalid for argument 'number'",
-    'a whole number from 1 to 5',
-  ),
+  'a priority of 6': usage(['set-priority', 'train-7f3k', '6'], "number: '6' is invalid", 'a whole number from 1 to 5'),
   'a priority of nothing': usage(['set-priority', 'train-7f3k'], "missing required argument 'number'"),
   'freeze with a word behind it': usage(
     ['freeze', 'now'],

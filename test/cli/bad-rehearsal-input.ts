@@ -56,17 +56,17 @@ export const BAD_REHEARSALS: Readonly<Record<string, BadInput>> = {
   ),
   'capacity of a region': ofCloud(
     ['capacity', 'us-central1', '4'],
-    `command-argument value 'us-central1' is invalid for argument 'place'`,
+    `place: 'us-central1' is invalid`,
     'a zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them',
   ),
   'capacity of a tier that is none': ofCloud(
     ['capacity', 'us-central1-a/v5litepod/cheap', '4'],
-    `command-argument value 'us-central1-a/v5litepod/cheap' is invalid for argument 'place'`,
+    `place: 'us-central1-a/v5litepod/cheap' is invalid`,
     'the tier is reserved, on-demand, spot or absent',
   ),
   'chips that are no number': ofCloud(
     ['capacity', 'us-central1-a/v5litepod', 'many'],
-    `command-argument value 'many' is invalid for argument 'chips'`,
+    `chips: 'many' is invalid`,
     'a number of chips, 0 or more, or unlimited',
   ),
   'a clock that goes back': ofCloud(

@@ -49,8 +49,19 @@ describe('where a command line talks to if nothing names a server', () => {
     assert.equal(contextWith(home).temporal.address, '127.0.0.1:1');
   });
 
-  it('without any of these it is as Temporal has it', () => {
+  it('without any of these, verbs say that no server is named, and connect to none', async () => {
     const context = contextWith({});
-    assert.deepEqual([context.missingStack, context.temporal.address], [undefined, undefined]);
+    assert.deepEqual(
+      [context.missingStack, context.temporal.address, context.place],
+      [undefined, undefined, undefined],
+    );
+    const refusal = {
+      exitCode: ExitCode.Usage,
+      message: /^no Temporal server is named: .*\n {2}a team's server: jobctl context set NAME/,
+    };
+    await assert.rejects(
+      withClient(context, async () => assert.fail('it connected')),
+      refusal,
+    );
   });
 });

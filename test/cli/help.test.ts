@@ -32,8 +32,8 @@ describe('help', () => {
       program.commands.map((command) => command.name()),
       [
         ...['init', 'submit', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
-        ...['stop', 'resume', 'restart', 'requeue', 'delete'],
-        ...['ssh', 'exec', 'cp', 'port-forward', 'secret', 'quota'],
+        ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
+        ...['ssh', 'exec', 'cp', 'port-forward', 'context', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
       ],
     );

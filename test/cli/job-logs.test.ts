@@ -3,7 +3,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createStoreReader } from '../../cloud/store/reader.js';
 import type { StoreReader } from '../../cloud/store/port.js';
-import { contiguous, JobLogReader, storedAttempts } from '../../client/job-logs.js';
+import { contiguous, JobLogReader, type LogStretch, storedAttempts } from '../../client/job-logs.js';
 import { LogFollower } from '../../client/cli/watch/log-follower.js';
 import { logChunkObject, logPrefix, lostTailObject } from '../../domain/store-layout.js';
 import { eventually } from '../cloud/eventually.js';
@@ -36,7 +36,12 @@ describe("a job's logs, read from a real store", () => {
     for await (const { host, bytes } of logs.unread()) byHost[host] = (byHost[host] ?? '') + bytes.toString();
     return byHost;
   }
-  const open = (host?: number): JobLogReader => new JobLogReader(reader, job, { attempt: 1, stream: 'command', host });
+  const open = (host?: number): JobLogReader =>
+    new JobLogReader(reader, job, {
+      attempt: 1,
+      stream: 'command',
+      ...(host === undefined ? {} : { hosts: [host] }),
+    });
 
   it('of a job without logs there is nothing', async () => {
     assert.deepEqual(await read(open()), {});
@@ -110,7 +115,7 @@ describe("a job's logs, read from a real store", () => {
       reader,
       { job, stream: 'command', firstAttempt: 1 },
       {
-        stretch: async (host, bytes) => void told.push(`${host}:${bytes.toString()}`),
+        stretch: async ({ host, bytes }) => void told.push(`${host}:${bytes.toString()}`),
         attemptEnd: async (attempt) => void told.push(`end ${attempt}`),
       },
     );
@@ -138,7 +143,7 @@ describe("a job's logs, read from a real store", () => {
   it('of a job that closed unseen between two looks the attempts left are read too', async () => {
     const told: string[] = [];
     const sink = {
-      stretch: async (host: number, bytes: Buffer) => void told.push(`${host}:${bytes.toString()}`),
+      stretch: async ({ host, bytes }: LogStretch) => void told.push(`${host}:${bytes.toString()}`),
       attemptEnd: async () => undefined,
     };
     for (const attempt of [1, 2, 3]) await put(0, 0, `a${attempt}`, attempt);

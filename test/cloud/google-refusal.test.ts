@@ -73,7 +73,7 @@ const cases: Record<string, { error: GoogleError; want: string }> = {
   },
   'a zone that is none': {
     error: { code: 7, message: "Permission denied on 'locations/us-centra1-a' (or it may not exist)." },
-    want: "zone us-centra1-a is none, or is forbidden to this project: see 'gcloud compute tpus locations list'",
+    want: "zone us-centra1-a does not exist, or this project may not use it: see 'gcloud compute tpus locations list'",
   },
   'a permission on a project, by its text': {
     error: {

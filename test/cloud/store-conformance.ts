@@ -130,10 +130,12 @@ function readCases(under: () => StoreUnderTest, half: 'store' | 'reader'): void 
   });
 
   it('lists in order of names, from a name on', async () => {
-    const names = async (startOffset?: string): Promise<string[]> =>
-      (await under()[half].list(at('list/'), startOffset)).map(({ name }) => name);
+    const names = async (startOffset?: string, most?: number): Promise<string[]> =>
+      (await under()[half].list(at('list/'), startOffset, most)).map(({ name }) => name);
     assert.deepEqual(await names(), [at('list/a'), at('list/b'), at('list/c')]);
     assert.deepEqual(await names(at('list/b')), [at('list/b'), at('list/c')]);
+    assert.deepEqual(await names(at('list/b'), 1), [at('list/b')]);
+    assert.deepEqual(await names(undefined, 2), [at('list/a'), at('list/b')]);
   });
 
   it('says size, generation and time of an object, the same in a listing', async () => {

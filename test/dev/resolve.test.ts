@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -166,10 +167,19 @@ describe('the resolver of the Temporal CLI', () => {
       return readFileSync(join(folder, 'packed.tgz'));
     };
 
+    /** Whatever this computer is. */
+    const hashesOf = (archive: Buffer): Record<string, string> => {
+      const hash = createHash('sha256').update(archive).digest('hex');
+      return Object.fromEntries(
+        ['linux', 'darwin'].flatMap((os) => [`${os}_amd64`, `${os}_arm64`].map((name) => [name, hash])),
+      );
+    };
+
     it('the archive that the service names, once: the next time the cache has it', async () => {
-      const downloadUrl = await archiveServer(archiveOf(GOOD));
+      const archive = archiveOf(GOOD);
+      const options = { downloadUrl: await archiveServer(archive), hashes: hashesOf(archive) };
       const path = cachedCliPath(environment());
-      assert.deepEqual(await resolveIn(environment(), { downloadUrl }).then(({ how, path: at }) => [how, at]), [
+      assert.deepEqual(await resolveIn(environment(), options).then(({ how, path: at }) => [how, at]), [
         'download',
         path,
       ]);
@@ -181,8 +191,19 @@ describe('the resolver of the Temporal CLI', () => {
       const archive = archiveOf(GOOD);
       const cut = await reasonsIn(environment(), { downloadUrl: await archiveServer(archive, archive.length - 10) });
       assert.match(cut.reasons.download, /terminated|aborted|premature/i);
-      const bad = await reasonsIn(environment(), { downloadUrl: await archiveServer(archiveOf(prints('hello'))) });
+      const hello = archiveOf(prints('hello'));
+      const bad = await reasonsIn(environment(), {
+        downloadUrl: await archiveServer(hello),
+        hashes: hashesOf(hello),
+      });
       assert.match(bad.reasons.download, /does not print a version/);
+      assert.deepEqual(leftBesideCache(), []);
+    });
+
+    it('nothing whose hash is not the one that jobctl knows', async () => {
+      const archive = archiveOf(GOOD);
+      const { reasons } = await reasonsIn(environment(), { downloadUrl: await archiveServer(archive) });
+      assert.match(reasons.download, /\/archive has SHA-256 [0-9a-f]{64}, expected [0-9a-f]{64}: it was not unpacked/);
       assert.deepEqual(leftBesideCache(), []);
     });
 

@@ -99,7 +99,7 @@ describe("jobctl and a Google project, over TLS with the rehearsal's tokens and 
       },
       'a zone that is forbidden': {
         arrange: () => cloud.project({ deniedLocations: [ZONE] }),
-        says: "failed us-central1-a type: zone us-central1-a is none, or is forbidden to this project; see 'gcloud compute tpus locations list'",
+        says: "failed us-central1-a type: zone us-central1-a does not exist, or this project may not use it; see 'gcloud compute tpus locations list'",
       },
       'a policy against external addresses': {
         arrange: () => cloud.project({ policies: { 'compute.vmExternalIpAccess': { denyAll: true } } }),

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { askAgainMs, type HostSilence, quietMsOf, silenceOf, type SilenceVerdict } from '../../domain/silence.js';
+import {
+  askAgainMs,
+  type FirstSilent,
+  type HostSilence,
+  quietMsOf,
+  silenceOf,
+  type SilenceVerdict,
+} from '../../domain/silence.js';
 
 const MINUTE = 60_000;
 const LIMIT_MS = 30 * MINUTE;
@@ -19,15 +26,20 @@ describe('when a command counts as silent', () => {
     what: 'output' | 'start' | 'end',
     index: number,
     slice = 0,
+    first?: FirstSilent,
   ): SilenceVerdict => ({
     kind: 'silent',
     quietMs: quietMinutes * MINUTE,
     last: { what, slice, host: index },
+    ...(first && { first }),
+  });
+  const firstOf = (index: number, quietMinutes: number, hasPrinted = true): FirstSilent => ({
+    ...{ slice: 0, host: index, quietMs: quietMinutes * MINUTE, hasPrinted },
   });
   const cases: Record<string, { hosts: readonly HostSilence[]; want: SilenceVerdict }> = {
     'when none of its hosts printed for that long, by the one that printed last': {
       hosts: [host(0, 45), host(1, 31), host(2, 50)],
-      want: silent(31, 'output', 1),
+      want: silent(31, 'output', 1, 0, firstOf(2, 50)),
     },
     'to the very moment': { hosts: [host(0, 30)], want: silent(30, 'output', 0) },
     'not while one host of many prints': {
@@ -36,7 +48,7 @@ describe('when a command counts as silent', () => {
     },
     'also when nothing was ever printed, since its start on the last host': {
       hosts: [host(0, 33, { hasPrinted: false }), host(1, 32, { hasPrinted: false, slice: 3 })],
-      want: silent(32, 'start', 1, 3),
+      want: silent(32, 'start', 1, 3, firstOf(0, 33, false)),
     },
     'not while a host is not known of, however long the others are silent': {
       hosts: [host(0, 5000), UNKNOWN, host(2, 5000)],
@@ -49,7 +61,7 @@ describe('when a command counts as silent', () => {
     },
     'when a host was done that long ago, and the others wait in vain': {
       hosts: [host(0, 30, { kind: 'ended' }), host(1, 90)],
-      want: silent(30, 'end', 0),
+      want: silent(30, 'end', 0, 0, firstOf(1, 90)),
     },
     'not when all hosts are done': {
       hosts: [host(0, 90, { kind: 'ended' }), host(1, 90, { kind: 'ended' })],

@@ -68,8 +68,17 @@ export class JobctlUser {
   }
 
   start(...args: string[]): Started {
-    const child = spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, JOBCTL_HOME: this.home, ...this.#env },
+    return this.#start(process.execPath, [MAIN, ...args]);
+  }
+
+  /** A line of bash in which `$JOBCTL` is the command. */
+  shell(line: string): Started {
+    return this.#start('bash', ['-c', line]);
+  }
+
+  #start(program: string, args: readonly string[]): Started {
+    const child = spawn(program, args, {
+      env: { ...process.env, JOBCTL: `${process.execPath} ${MAIN}`, JOBCTL_HOME: this.home, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let stdout = '';

@@ -24,7 +24,7 @@ describe('a job whose command falls silent', function () {
     assert.deepEqual([result, attempts], ['succeeded', 2], stack.tail());
 
     const why =
-      /its command printed nothing for 5 s on any of its hosts \(timeouts\.no_output\); the last output was host \d's, at \d{4}-[^;]+ UTC/;
+      /its command printed nothing for 5 s on any of its hosts \(timeouts\.no_output\); host \d was silent first, since \d{4}-[^;]+ UTC; the last output was host \d's, at \d{4}-[^;]+ UTC/;
     const events = (await stack.jobs.describe(id)).events.map(({ text }) => text);
     const told = events.filter((text) => why.test(text));
     assert.equal(told.length, 2, events.join('\n'));

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { resolveTemporalCli } from '../../client/cli/dev/temporal-server/resolve.js';
 import type { RehearsalEndpoints } from '../../rehearsal/index.js';
 import { Gcloud, gcloudVersion } from '../../rehearsal/test/conformance/gcloud/gcloud.js';
 import type { Target } from '../../rehearsal/test/conformance/gcloud/target.js';
@@ -55,8 +56,20 @@ describe('the packages from a registry', function () {
   describe('jobctl alone, installed globally', () => {
     const prefix = folder('global');
     const home = folder('home');
-    const jobctl = (...args: readonly string[]): Promise<Ran> =>
-      registry.run(home, 'env', `JOBCTL_HOME=${home}`, join(prefix, 'bin/jobctl'), ...args);
+    /** A new user: nothing but Temporal's CLI, whose ways test/dev/resolve.test.ts tries. */
+    let inEmptyHome: readonly string[];
+    before(async () => {
+      const { path } = await resolveTemporalCli();
+      const places = [`HOME=${home}`, `XDG_CACHE_HOME=${home}/.cache`, `XDG_STATE_HOME=${home}/.state`];
+      const temporal = `JOBCTL_TEMPORAL_CLI=${path}`;
+      inEmptyHome = ['-u', 'JOBCTL_HOME', ...places, temporal, join(prefix, 'bin/jobctl')];
+    });
+    const jobctl = (...args: readonly string[]): Promise<Ran> => registry.run(home, 'env', ...inEmptyHome, ...args);
+    const installed = (): readonly string[] => {
+      const cache = join(home, '.cache/jobctl/packages');
+      return existsSync(cache) ? readdirSync(cache).toSorted() : [];
+    };
+    after(() => registry.run(home, 'env', ...inEmptyHome, 'dev', 'down', '--yes'));
 
     it(`takes ${MOST_MEGABYTES} MB or less`, async () => {
       await done(registry.npm(scratch, 'install', '--global', '--prefix', prefix, 'jobctl'));
@@ -89,15 +102,50 @@ describe('the packages from a registry', function () {
         assert.deepEqual(each, { name, ...(await registry.published(name)) });
     });
 
-    it('names the package that is missing and the command, which installs it', async () => {
-      const { code, stderr } = await jobctl('dev', 'up');
+    it('offline, says which package it needs, why it has none, and what to do', async () => {
+      const closed = ['npm_config_registry=http://127.0.0.1:1/', 'npm_config_fetch_retries=0'];
+      const { code, stderr } = await registry.run(home, 'env', ...closed, 'env', ...inEmptyHome, 'dev', 'up');
       assert.equal(code, 5, stderr);
-      assert.match(stderr, new RegExp(`needs a Temporal worker, the package @jobctl/worker ${version}, which is not`));
-      const command = /install it beside jobctl: (.*)$/m.exec(stderr)?.[1] ?? '';
-      assert.equal(command, `npm install --global --prefix ${prefix} @jobctl/worker@${version}`);
-      await done(registry.run(home, 'bash', '-c', command));
-      // The next one that is missing.
-      assert.match((await jobctl('dev', 'up')).stderr, /the package @jobctl\/cloud-tpu-rehearsal .* is not installed/);
+      const what = `this needs a Temporal worker, the package @jobctl/worker ${version}, which cannot be fetched: the npm registry does not answer \\(ECONNREFUSED\\)`;
+      assert.match(stderr, new RegExp(`${what}\n {2}connect this computer`));
+      const beside = /to install it beside jobctl: (.*)$/m.exec(stderr)?.[1];
+      assert.equal(beside, `npm install --global --prefix ${prefix} @jobctl/worker@${version}`);
+      assert.deepEqual(installed(), []);
+    });
+
+    it('takes no package with another content than the one it was packed with', async () => {
+      const file = join(prefix, 'lib/node_modules/jobctl/dist/packages.json');
+      const right = readFileSync(file, 'utf8');
+      writeFileSync(file, right.replaceAll(/"sha512-[^"]*"/g, `"sha512-${'A'.repeat(86)}=="`));
+      const { code, stderr } = await jobctl('worker');
+      writeFileSync(file, right);
+      assert.equal(code, 5, stderr);
+      assert.match(
+        stderr,
+        /has another content in the npm registry, so nothing was installed\n {2}this jobctl was packed/,
+      );
+      assert.deepEqual(installed(), []);
+    });
+
+    it('runs one’s own program on the local stack, and brings each package once', async () => {
+      const own = folder('my-training');
+      writeFileSync(join(own, 'train.py'), "print('step 1 of', __name__)\n");
+      const inFolder = (...args: readonly string[]): Promise<Ran> => registry.run(own, 'env', ...inEmptyHome, ...args);
+      assert.match((await done(inFolder('init'))).stdout, /\n {2}jobctl submit --local --wait job\.yaml /);
+      const { stdout, stderr } = await done(inFolder('submit', '--local', '--wait', 'job.yaml'));
+      assert.match(stdout, /step 1 of __main__/);
+      for (const name of ['@jobctl/worker', '@jobctl/cloud-tpu-rehearsal']) {
+        const [began, ended] = [`Installing ${name} ${version} `, `${name} ${version} is installed (`];
+        assert.ok(stderr.split(began).length === 2 && stderr.includes(ended), stderr);
+      }
+      assert.match(stderr, /succeeded/);
+      assert.deepEqual(
+        installed().map((each) => each.replace(/-[^-]+-[^-]+$/, '')),
+        ['cloud-tpu-rehearsal', 'worker'],
+      );
+      const again = await done(inFolder('dev', 'up'));
+      assert.doesNotMatch(again.stderr, /Installing/);
+      await done(inFolder('dev', 'down'));
     });
 
     it('then checks a worker’s configuration, and starts one as far as Temporal', async () => {

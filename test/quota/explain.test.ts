@@ -54,7 +54,7 @@ describe('quota: why a job waits (rule 9)', () => {
       want: [
         `the pool: ${full}: 16 short`,
         'x borrows its chips and may run until 14:08 at least (minimum runtime)',
-        'x can be preempted for it from 14:08, and leaves within its grace',
+        'job x can be preempted for it from 14:08, and leaves within its grace',
       ],
     },
     'best effort behind in-quota demand': {
@@ -148,7 +148,7 @@ describe('quota: why a job waits (rule 9)', () => {
       want: [
         "a's quota: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'the pool: 32 units (16 chips), 16 in use, 16 free: 8 short',
-        'x has no chips yet and gives its place back at 14:12',
+        'job x has no chips yet and gives its place back at 14:12',
         'it can have a reservation from 14:55, if no older job has one',
       ],
     },
@@ -162,7 +162,7 @@ describe('quota: why a job waits (rule 9)', () => {
         "a's quota in tier 2: 16 nominal, less than it asks, so all 24 units (12 chips) would be borrowed",
         'tier 1 of the pool is bought as reserved, the job wants spot',
         'tier 2 of the pool: 32 units (16 chips), 24 in use, 8 free: 16 short',
-        'none uses 24 borrowed in tier 2; a borrower is not preempted for a borrower',
+        'jobs without a project use 24 borrowed in tier 2; a borrower is not preempted for a borrower',
         'it can have a reservation from 14:55, if no older job has one',
       ],
     },

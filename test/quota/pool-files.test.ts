@@ -93,7 +93,8 @@ allocation_mode = "queued-resources"
       want: [
         'p.toml:2:1: agin: no such key in quota',
         '  did you mean aging?',
-        '  known here: min_runtime, aging, max_guarantee_delay, asking_timeout, cool_down, cool_down_max, require_project, admins',
+        '  known here: min_runtime, aging, max_guarantee_delay, asking_timeout, cool_down, cool_down_max,',
+        '    require_project, admins',
       ],
     },
     'times that are none': {
@@ -173,7 +174,7 @@ describe('a pool file beside its quota file', () => {
   it('problems of both are shown together', () => {
     assert.deepEqual(
       problemsOf('zone = 1\n', 'x = \n').filter((line) => !line.startsWith(' ')),
-      ['q.toml:1:5: not TOML: Unspecified values are invalid', 'p.toml:1:1: zone: no such key in a pool file'],
+      ['q.toml:1:5: not TOML: a value is missing, or text is not in quotes: key = "value"', 'p.toml:1:1: zone: no such key in a pool file'],
     );
   });
   it('names that the quota file lacks are warnings, with their place', () => {

@@ -78,7 +78,7 @@ describe('quota fmt', () => {
     const refused = formatToml('a = \n', 'q.toml');
     assert.equal(
       refused.ok ? '' : formatProblems(refused.problems),
-      'q.toml:1:5: not TOML: Unspecified values are invalid',
+      'q.toml:1:5: not TOML: a value is missing, or text is not in quotes: key = "value"',
     );
   });
   for (const name of ['quota.toml', 'pool.toml']) {

@@ -57,7 +57,7 @@ describe("the pools of a worker's configuration", () => {
     },
     'a misspelt field': {
       extra: { pools: { a: { quotafile: 'q' } } },
-      want: /^ {2}pools\.a: Unrecognized key: "quotafile"/m,
+      want: /^ {2}pools\.a: no such key: quotafile/m,
     },
   };
   for (const [name, { extra, want }] of Object.entries(wrong)) {

@@ -78,15 +78,22 @@ export const hostCount = ({ slices }: AttemptInput): string =>
 export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
   slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;
 
-/** `its command printed nothing for 30 min on any of its hosts (timeouts.no_output); the last output was host 2's, at 2026-11-22 07:14:20 UTC`. */
+/** `its command printed nothing for 30 min on any of its hosts (timeouts.no_output); host 1 was silent first, since 2026-11-22 07:02:10 UTC; the last output was host 2's, at 2026-11-22 07:14:20 UTC`. */
 export function silenceText(
-  { last }: Extract<AttemptEnd, { kind: 'no-output' }>,
+  { last, first }: Extract<AttemptEnd, { kind: 'no-output' }>,
   { timeouts, slices }: Pick<JobSpec, 'timeouts' | 'slices'>,
 ): string {
   const sign = { output: 'the last output was', start: 'the last to begin was', end: 'the last to end was' }[last.what];
   const whose = `${placeName(last, slices)}${last.what === 'output' ? "'s" : ''}`;
   const silence = `its command printed nothing for ${durationText(timeouts?.noOutput ?? 0)} on any of its hosts`;
-  return `${silence} (timeouts.no_output); ${sign} ${whose}, at ${utc(last.at)}`;
+  return `${silence} (timeouts.no_output); ${firstSilentText(first, slices)}${sign} ${whose}, at ${utc(last.at)}`;
+}
+
+/** `host 1 was silent first, since 2026-11-22 07:02:10 UTC; `: a command that hangs often hangs there. */
+function firstSilentText(first: Extract<AttemptEnd, { kind: 'no-output' }>['first'], slices: number): string {
+  if (first === undefined) return '';
+  const since = `since ${first.hasPrinted ? '' : 'its start, '}${utc(first.at)}`;
+  return `${placeName(first, slices)} was silent first, ${since}; `;
 }
 
 /** `host 2 has not answered since 2026-11-22 07:14:20 UTC; a slice is kept until ..`. */

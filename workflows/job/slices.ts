@@ -108,7 +108,7 @@ export class Slices {
     if (!member || member.state === 'gone') return;
     switch (news.kind) {
       case 'progress':
-        member.detail = news.detail;
+        if (member.state === 'starting') member.detail = news.detail;
         return;
       case 'ready':
         if (member.state !== 'starting') return;

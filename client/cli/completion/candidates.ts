@@ -28,12 +28,14 @@ async function inPlace(
   current: string,
 ): Promise<readonly string[]> {
   const option = last?.startsWith('-') === true ? optionOf(command, last) : undefined;
-  if (option !== undefined && takesValue(option)) return option.argChoices ?? [];
+  if (option !== undefined && takesValue(option))
+    return option.long === '--context' ? contextNames() : (option.argChoices ?? []);
   if (current.startsWith('-')) return [...command.options.flatMap(({ long }) => long ?? []), '--help'];
   if (command.commands.length > 0) return positionals === 0 ? command.commands.map((each) => each.name()) : [];
   const final = command.registeredArguments.at(-1);
-  const argument = command.registeredArguments[positionals] ?? (final?.variadic === true ? final : undefined);
-  return argument?.name() === 'job' ? jobIds() : [];
+  const argument = (command.registeredArguments[positionals] ?? (final?.variadic === true ? final : undefined))?.name();
+  if (argument === 'context') return contextNames();
+  return argument === 'job' ? jobIds() : [];
 }
 
 /** The command that is meant, and how many of its arguments are there. */
@@ -57,6 +59,15 @@ function walk(program: Command, words: readonly string[]): { readonly command: C
 const optionOf = (command: Command, word: string): Option | undefined =>
   command.options.find(({ short, long }) => word === short || word === long);
 const takesValue = ({ required, optional }: Option): boolean => required || optional;
+
+async function contextNames(): Promise<readonly string[]> {
+  const { LOCAL_CONTEXT, readContexts } = await import('../contexts/contexts-file.js');
+  try {
+    return [...readContexts(process.env).byName.keys(), LOCAL_CONTEXT];
+  } catch {
+    return [LOCAL_CONTEXT];
+  }
+}
 
 /** Jobs that are open come first. Nothing if no server answers in time. */
 async function jobIds(): Promise<readonly string[]> {

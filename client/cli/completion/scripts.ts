@@ -22,8 +22,13 @@ compdef _jobctl jobctl
 `,
   fish: `function __jobctl_complete
     set -l words (commandline -opc) (commandline -ct)
-    jobctl ${COMPLETE_VERB} $words[2..-1] 2>/dev/null
+    set -l found (jobctl ${COMPLETE_VERB} $words[2..-1] 2>/dev/null)
+    if test (count $found) -gt 0
+        printf '%s\\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c jobctl -a '(__jobctl_complete)'
+complete -c jobctl -f -a '(__jobctl_complete)'
 `,
 };

@@ -49,3 +49,10 @@ function xdgStateHome(env: Environment): string {
   const configured = env['XDG_STATE_HOME'];
   return configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.local', 'state') : configured;
 }
+
+/** What jobctl fetched and can fetch again, over all state folders of this user: `jobctl` in the XDG cache folder. */
+export function cacheFolder(env: Environment = process.env): string {
+  const configured = env['XDG_CACHE_HOME'];
+  const root = configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.cache') : configured;
+  return join(root, 'jobctl');
+}

@@ -4,6 +4,7 @@ import { ExitCode } from '../exit-codes.js';
 import { temporalAddressOf } from './context.js';
 import type { StackRecord } from './stack-record.js';
 import { DEV_NAMESPACE } from './temporal-server/start-dev.js';
+import { asTyped } from '../typed-command.js';
 
 /** What would go on costing money with nobody to look after it. */
 export interface OpenWork {
@@ -63,8 +64,9 @@ export async function refuseToLeave(work: OpenWork | undefined, leaving: Leaving
   );
 }
 
-const CONSEQUENCE =
-  'Slices cost until they are deleted, and while the stack is down nobody watches or deletes them; the next `jobctl dev up` goes on';
+const CONSEQUENCE = asTyped(
+  'Slices cost until they are deleted, and while the stack is down nobody watches or deletes them; the next `jobctl dev up` goes on',
+);
 const UNKNOWN = 'it is not known what is open, since the Temporal server does not answer';
 const PURGE_REASON = 'a purge forgets what they hold: jobctl could not even name it afterwards';
 

@@ -1,19 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { ownVersion } from '../verbs/version.js';
+import { cacheFolder, type Environment } from './home.js';
 
 /**
  * The packages that the `jobctl` package leaves out, because most users' computers need neither (docs/adr/0031): what a
- * Temporal worker needs, and the rehearsed cloud. Both have exactly the version of this jobctl. A checkout has both.
+ * Temporal worker needs, and the rehearsed cloud. Both have exactly the version of this jobctl. A checkout has both. An
+ * installed jobctl finds them beside itself, else in its cache, where it puts them when they are first needed
+ * (fetch-packages.ts, docs/adr/0061).
  */
 export type SeparatePackage = '@jobctl/worker' | '@jobctl/cloud-tpu-rehearsal';
 
-const PURPOSE: Readonly<Record<SeparatePackage, string>> = {
+export const PURPOSE: Readonly<Record<SeparatePackage, string>> = {
   '@jobctl/worker': 'a Temporal worker',
   '@jobctl/cloud-tpu-rehearsal': 'the rehearsed cloud',
 };
@@ -40,48 +43,84 @@ export function packageToFetch(name: SeparatePackage): PackageToFetch {
   return packed[name] ?? { name, version };
 }
 
-/** @throws CliError naming each package that is not installed, or is of another version, and the command that installs it */
-export function requirePackages(...names: readonly SeparatePackage[]): void {
-  if (IS_SOURCE) return;
-  for (const name of names) checkInstalled(name);
+/** The folder of the package's own npm tree in the cache. It is complete if it exists: one rename puts it there. */
+export function cachedTree({ name, version, integrity = '' }: PackageToFetch, env: Environment = process.env): string {
+  // Base64 has `/`; 12 characters of a hash tell two builds of one version apart.
+  const build = integrity.replace(/^sha512-/, '').replaceAll(/[^a-zA-Z0-9]/g, '');
+  return join(cacheFolder(env), 'packages', `${basename(name)}-${version}-${build.slice(0, 12)}`);
 }
 
-/** Runs `load`, which imports a module of the package. @throws CliError as `requirePackages` does */
-export async function loadFrom<Module>(name: SeparatePackage, load: () => Promise<Module>): Promise<Module> {
-  requirePackages(name);
-  return load();
+/** Where an installed package is. */
+export interface PackagePlace {
+  /** The folder with its package.json. */
+  readonly folder: string;
+  /** The jobctl of exactly this version that the package imports: this one, unless the package is in the cache. */
+  readonly jobctl: string;
 }
 
-/** The file of a program that the package offers. @throws CliError as `requirePackages` does */
-export function programIn(name: SeparatePackage, module: string): string {
-  requirePackages(name);
-  return require.resolve(`${name}/internal/${module}`);
+/** Undefined if the package is neither beside this jobctl, in its version, nor in the cache. */
+export function packagePlace(name: SeparatePackage, env: Environment = process.env): PackagePlace | undefined {
+  const wanted = packageToFetch(name);
+  const beside = folderBeside(wanted);
+  if (beside !== undefined) return { folder: beside, jobctl: ownFolder() };
+  const modules = join(cachedTree(wanted, env), 'node_modules');
+  return existsSync(modules) ? { folder: join(modules, name), jobctl: join(modules, 'jobctl') } : undefined;
 }
 
-function checkInstalled(name: SeparatePackage): void {
-  const { version } = packageToFetch(name);
-  const installed = installedVersion(name);
-  if (installed === version) return;
-  const what = `this needs ${PURPOSE[name]}, the package ${name} ${version}`;
-  throw new CliError(
-    ExitCode.Unavailable,
-    installed === undefined ? `${what}, which is not installed` : `${what}; installed is ${installed}`,
-    `install it beside jobctl: ${installCommand(name, version)}`,
-  );
+/** @throws CliError if the package was not brought */
+export function placeOf(name: SeparatePackage, env?: Environment): PackagePlace {
+  const place = packagePlace(name, env);
+  if (place === undefined) throw notInstalled(packageToFetch(name));
+  return place;
 }
 
-function installedVersion(name: SeparatePackage): string | undefined {
+/**
+ * The file of a module of the package, in whatever form this jobctl runs: source or built.
+ * @param module without its ending, from the package's folder of sources; an entry of scripts/packages.ts
+ * @throws CliError if the package was not brought
+ */
+export function moduleFile(name: SeparatePackage, module: string, env?: Environment): string {
+  const isWorker = name === '@jobctl/worker';
+  if (IS_SOURCE) return join(ownFolder(), isWorker ? 'worker' : 'rehearsal', `${module}.ts`);
+  // The worker's modules keep their folder in dist/, which carries other folders too.
+  return join(placeOf(name, env).folder, 'dist', isWorker ? 'worker' : '', `${module}.js`);
+}
+
+/** A checkout has both packages: they are its folders. */
+export const hasAllPackages = IS_SOURCE;
+
+/** Of this jobctl, with its package.json. From source this file lies three folders below it, built one more. */
+export const ownFolder = (): string =>
+  fileURLToPath(new URL(IS_SOURCE ? '../../../' : '../../../../', import.meta.url)).replace(/\/$/, '');
+
+function folderBeside({ name, version }: PackageToFetch): string | undefined {
   try {
-    return (require(`${name}/package.json`) as { version: string }).version;
+    const file = require.resolve(`${name}/package.json`);
+    return (require(file) as { version: string }).version === version ? dirname(file) : undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined;
     throw error;
   }
 }
 
+/** @param why the package is not there, and could not be brought */
+export function notInstalled(
+  wanted: PackageToFetch,
+  why = 'is not installed',
+  ...remedies: readonly string[]
+): CliError {
+  const { name, version } = wanted;
+  return new CliError(
+    ExitCode.Unavailable,
+    `this needs ${PURPOSE[name]}, the package ${name} ${version}, which ${why}`,
+    ...remedies,
+    `to install it beside jobctl: ${installCommand(wanted)}`,
+  );
+}
+
 /** It installs the package where Node looks for it from here: into the folder that holds this jobctl. */
-function installCommand(name: SeparatePackage, version: string): string {
-  const own = dirname(fileURLToPath(new URL('../../../../package.json', import.meta.url)));
+function installCommand({ name, version }: PackageToFetch): string {
+  const own = ownFolder();
   const folder = dirname(own);
   const isGlobal = basename(folder) === 'node_modules' && basename(dirname(folder)) === 'lib';
   const prefix = isGlobal ? dirname(dirname(folder)) : basename(folder) === 'node_modules' ? dirname(folder) : own;

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Environment } from './home.js';
-import { programIn } from './packages.js';
+import { moduleFile, placeOf } from './packages.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const IS_SOURCE = import.meta.url.endsWith('.ts');
@@ -12,17 +12,17 @@ const LOADER = IS_SOURCE ? ['--import', pathToFileURL(createRequire(import.meta.
 /** What runs these programs. */
 export const nodePath = (): Promise<string> => Promise.resolve(process.execPath);
 
-/** Node's arguments that run this same jobctl. */
-export function jobctlProgram(args: readonly string[]): readonly string[] {
-  return [...LOADER, fileURLToPath(new URL(`client/cli/main.${IS_SOURCE ? 'ts' : 'js'}`, ROOT)), ...args];
+/** Node's arguments that run a worker: this same jobctl, or the one beside the worker's package. @throws CliError if it is not installed */
+export function workerProgram(args: readonly string[], env: Environment): readonly string[] {
+  const main = IS_SOURCE
+    ? fileURLToPath(new URL('client/cli/main.ts', ROOT))
+    : join(placeOf('@jobctl/worker', env).jobctl, 'dist/client/cli/main.js');
+  return [...LOADER, main, 'worker', ...args];
 }
 
 /** Node's arguments that run the rehearsed cloud. @throws CliError if its package is not installed */
-export function rehearsalProgram(args: readonly string[]): readonly string[] {
-  const file = IS_SOURCE
-    ? fileURLToPath(new URL('rehearsal/main.ts', ROOT))
-    : programIn('@jobctl/cloud-tpu-rehearsal', 'main.js');
-  return [...LOADER, file, ...args];
+export function rehearsalProgram(args: readonly string[], env: Environment): readonly string[] {
+  return [...LOADER, moduleFile('@jobctl/cloud-tpu-rehearsal', 'main', env), ...args];
 }
 
 const CREDENTIALS = 'GOOGLE_APPLICATION_CREDENTIALS';

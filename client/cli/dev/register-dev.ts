@@ -9,6 +9,7 @@ import type { CloudWish } from './real-cloud.js';
 import type { DevStatus } from './status.js';
 import { PART_NAMES } from './stack-record.js';
 import type { PartName } from './stack-record.js';
+import { asTyped } from '../typed-command.js';
 
 /** `jobctl dev status` of a stack that is not wholly up. */
 const EXIT_NOT_UP = 3;
@@ -139,7 +140,7 @@ function registerDown(dev: Command): void {
       const purge = flags.purge === true;
       const isSure = flags.yes === true;
       if (purge && !isSure && !(await isPurgeConfirmed())) {
-        progress('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes');
+        progress(asTyped('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes'));
         process.exitCode = EXIT_REFUSED;
         return;
       }
@@ -180,7 +181,7 @@ function registerStatus(dev: Command): void {
 
 /** One row a part, then where the Web UI is. */
 export function statusText(status: DevStatus, now: number): string {
-  if (status.parts.length === 0) return `No stack in ${status.home}: start one with \`jobctl dev up\`\n`;
+  if (status.parts.length === 0) return asTyped(`No stack in ${status.home}: start one with \`jobctl dev up\`\n`);
   const rows = status.parts.map(({ name, state, pid, address, since }) => [
     name,
     state,

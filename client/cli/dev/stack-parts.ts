@@ -4,7 +4,7 @@ import { adminUrlOf, readyUrlOf, temporalAddressOf, workerConfigOf } from './con
 import type { Environment, StackHome } from './home.js';
 import type { Part, PartSlot } from './part.js';
 import { isAlive } from './process-identity.js';
-import { jobctlProgram, nodePath, partEnvironment, rehearsalProgram } from './program.js';
+import { nodePath, partEnvironment, rehearsalProgram, workerProgram } from './program.js';
 import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js';
 import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
@@ -75,7 +75,7 @@ export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: 
   return {
     title: PART_TITLES.rehearsal,
     command: nodePath,
-    args: rehearsalProgram(rehearsalArguments(home, addresses)),
+    args: rehearsalProgram(rehearsalArguments(home, addresses), env),
     env: partEnvironment(env),
     cwd: home.root,
     isReady: async () => (await answersHttp(`${adminUrlOf(addresses)}/admin/status`)) && (await accepts(addresses.tpu)),
@@ -97,7 +97,7 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
 }
 
 export function workerPart(home: StackHome, record: StackRecord, env: Environment): Part {
-  const args = jobctlProgram(['worker', '--config', home.workerConfigFile]);
+  const args = workerProgram(['--config', home.workerConfigFile], env);
   return {
     title: PART_TITLES.worker,
     command: nodePath,

@@ -3,8 +3,8 @@ import { contextOf, readDevContext, temporalAddressOf, workerConfigOf } from './
 import type { DevContext } from './context.js';
 import { stackHome } from './home.js';
 import type { Environment, StackHome } from './home.js';
+import { bringPackages } from './fetch-packages.js';
 import { openReservations } from './loopback.js';
-import { requirePackages } from './packages.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
 import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
@@ -25,6 +25,7 @@ import {
 } from './stack-parts.js';
 import { readStackRecord, writeJson } from './stack-record.js';
 import type { PartName, RealCloud, StackRecord } from './stack-record.js';
+import { asTyped } from '../typed-command.js';
 
 export type { DevUpOptions } from './settle-record.js';
 
@@ -89,7 +90,8 @@ async function bringUp(
 ): Promise<DevContext> {
   const known = readStackRecord(home);
   const realCloud = await settleCloud({ home, known, wish: options.cloud, env, onProgress, confirm: options.confirm });
-  requirePackages('@jobctl/worker', ...(realCloud === undefined ? ['@jobctl/cloud-tpu-rehearsal' as const] : []));
+  const rehearsal = realCloud === undefined ? (['@jobctl/cloud-tpu-rehearsal'] as const) : [];
+  await bringPackages(['@jobctl/worker', ...rehearsal], { env, onProgress });
   const reservations = openReservations();
   try {
     const record = await settleRecord(home, options, reservations, realCloud, onProgress);
@@ -119,7 +121,9 @@ async function bringUp(
   }
 }
 
-const ENCRYPTED = 'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)';
+const ENCRYPTED = asTyped(
+  'Payloads are encrypted; for the Web UI to show them: jobctl codec serve (docs/encryption.md)',
+);
 
 const REACHES_HOSTS =
   'The worker here logs in to hosts on port 22 of their external addresses; with tpu.external_ips: false it has to run inside their network';

@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { CliError } from '../cli-error.js';
@@ -25,7 +26,7 @@ export async function localFiles(sources: readonly string[]): Promise<readonly L
 
 async function filesAt(path: string, name: string): Promise<readonly LocalFile[]> {
   const found = await stat(path).catch((error: unknown) => {
-    throw new CliError(ExitCode.Usage, `${path}: cannot be read: ${(error as Error).message}`);
+    throw new CliError(ExitCode.Usage, `${path}: cannot be read: ${fileErrorWords(error)}`);
   });
   if (!found.isDirectory()) {
     if (!found.isFile()) throw new CliError(ExitCode.Usage, `${path}: is neither a file nor a folder`);

@@ -5,7 +5,8 @@ import type { JobRow } from '../../job-rows.js';
 import { nothingChanged } from '../ask.js';
 import { asker } from '../asker.js';
 import { withClient } from '../connect.js';
-import { type ContextFlags, resolveContext } from '../context.js';
+import type { ContextFlags } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
 import { type FilterFlags, ownFilter } from '../job-filter.js';
 import { type ChosenJobs, chooseJobs, refuseUnclear } from './chosen-jobs.js';
 import { type ConsentFlags, isAgreed } from './consent.js';
@@ -37,12 +38,13 @@ export interface Deed {
 /** Does something to the jobs that are named or described, once somebody agreed. @returns the exit code */
 export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: Deed): Promise<number> {
   refuseUnclear({ verb: deed.verb, ids, flags });
-  return withClient(resolveContext(flags), async (client) => {
+  const context = contextToChange(flags);
+  return withClient(context, async (client) => {
     const { verb, act, among, isMeant, check, warning, before, width, answer } = deed;
-    const filter = { ...ownFilter(flags, Date.now()), ...among };
+    const filter = { ...ownFilter(flags, Date.now(), context), ...among };
     const chosen = await chooseJobs(client, { verb, ids, flags, filter, ...(isMeant && { isMeant }) });
     await check?.(client, chosen);
-    const by = asker(flags.by);
+    const by = asker(flags.by, context);
     const intent = { verb, act, by: by.by, warning: warning?.(chosen) };
     if (!(await isAgreed(chosen, flags, intent))) return nothingChanged();
     await before?.(client, chosen.rows, by);

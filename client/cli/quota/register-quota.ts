@@ -9,6 +9,8 @@ import type { QuotaPlanFlags } from '../verbs/quota-plan.js';
 import type { QuotaShowFlags } from '../verbs/quota-show.js';
 
 const GROUP_NOTES = `
+Google's own quota, zone by zone, is looked at by \`jobctl doctor --gcp\`.
+
 A pool is what one quota file divides; who gets chips by which rule: docs/quota.md
 
 Example:

@@ -3,6 +3,7 @@ import { count } from '../render/job-header.js';
 import { oneLine, renderTable } from '../render/columns.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import type { LostWork } from './lost-work.js';
+import { asTyped } from '../typed-command.js';
 
 /**
  * What `jobctl rehearse` prints.
@@ -95,7 +96,7 @@ function measured({ measure }: Certificate): string {
 const BLIND_SECOND = 'what a host printed in the last second before a preemption without notice may be missing';
 
 function leaksOf({ leaks, leases }: Certificate['leaks']): string {
-  if (leaks.length + leases.length === 0) return '0, by an independent listing (`jobctl audit leaks`)';
+  if (leaks.length + leases.length === 0) return asTyped('0, by an independent listing (`jobctl audit leaks`)');
   return `${leaks.length + leases.length}: ${[...leaks.map(({ name, why }) => `${name} (${why})`), ...leases.map(({ lease, why }) => `lease of ${lease.job} (${why})`)].join(', ')}`;
 }
 

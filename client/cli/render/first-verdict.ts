@@ -1,7 +1,9 @@
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { FirstVerdict } from '../submitting/first-verdict.js';
 import { oneLine } from './columns.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { formatDuration } from './quantities.js';
+import { asTyped } from '../typed-command.js';
 
 /** While it is waited for. */
 export const VERDICT_IS_WAITED_FOR = 'waiting for the first answer of its pool ..';
@@ -16,20 +18,17 @@ export function verdictLines(id: string, verdict: FirstVerdict, now: number): re
     }
     case 'queued':
       return queuedLines(id, verdict);
-    case 'no-worker': {
-      const { taskQueue, namespace, lastAt } = verdict;
-      const last = lastAt === undefined ? '' : `; it was polled last ${formatDuration(now - lastAt)} ago`;
+    case 'no-worker':
       return [
-        `queued: no worker polls task queue '${taskQueue}' of namespace '${namespace}'${last}`,
-        '  the job is kept and starts when a worker comes up: `jobctl worker` (docs/worker.md), or `jobctl dev up` for a local stack',
+        `queued: ${noWorkerText(verdict, now)}`,
+        `  ${noWorkerRemedy('starts')}`,
         '  if your workers poll another queue, name it: --task-queue or JOBCTL_TASK_QUEUE',
       ];
-    }
     case 'unknown': {
       const { waitedMs, why } = verdict;
       return [
         `not known yet: no worker has answered for it within ${formatDuration(waitedMs)}${why === undefined ? '' : ` (${oneLine(why)})`}`,
-        `  the job is kept; \`jobctl status ${id}\` tells when one has`,
+        asTyped(`  the job is kept; \`jobctl status ${id}\` tells when one has`),
       ];
     }
     case 'refused':
@@ -39,10 +38,10 @@ export function verdictLines(id: string, verdict: FirstVerdict, now: number): re
 
 function queuedLines(id: string, { why, position, of }: Extract<FirstVerdict, { kind: 'queued' }>): readonly string[] {
   if (position === undefined || of === undefined)
-    return [`queued: ${oneLine(why)}`, `  its place in line is not known yet; \`jobctl why ${id}\` tells it`];
+    return [`queued: ${oneLine(why)}`, asTyped(`  its place in line is not known yet; \`jobctl why ${id}\` tells it`)];
   return [
     `queued, ${ordinal(position)} of ${of} in line: ${oneLine(why)}`,
-    `  \`jobctl why ${id}\` tells every reason, and what would help`,
+    asTyped(`  \`jobctl why ${id}\` tells every reason, and what would help`),
   ];
 }
 

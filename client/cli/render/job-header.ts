@@ -2,6 +2,7 @@ import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../dom
 import type { JobSpec } from '../../../domain/job-spec.js';
 import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './columns.js';
+import { asTyped } from '../typed-command.js';
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
@@ -23,7 +24,7 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
 
 /** Why a job is where it is. What it said last is no reason for an end that came over its head. */
 export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
-  return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : oneLine(why ?? '');
+  return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : asTyped(oneLine(why ?? ''));
 }
 
 export function count(number: number, noun: string): string {
@@ -41,9 +42,9 @@ export function commandSummary(command: JobSpec['command']): string {
 /** What one can do next with a job; the way back after Ctrl-C. */
 export function nextCommands(id: string): readonly string[] {
   return [
-    `  jobctl status ${id}    where it stands`,
-    `  jobctl logs -f ${id}   its output`,
-    `  jobctl wait ${id}      until its end`,
-    `  jobctl cancel ${id}    stop it`,
+    asTyped(`  jobctl status ${id}    where it stands`),
+    asTyped(`  jobctl logs -f ${id}   its output`),
+    asTyped(`  jobctl wait ${id}      until its end`),
+    asTyped(`  jobctl cancel ${id}    stop it`),
   ];
 }

@@ -9,6 +9,7 @@ import { failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, count, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
+import { asTyped } from '../typed-command.js';
 
 export interface StatusPlace {
   readonly bucket: string | undefined;
@@ -55,7 +56,7 @@ function rowFacts(row: JobRow & Partial<PlaceInLine>, now: EpochMs): Fact[] {
   return [
     ['phase', `${phase} ${since}${place}${reason === '' ? '' : `: ${reason}`}`],
     ...(failingTask === undefined ? [] : [['WORKFLOW', failingText(failingTask, now)] as const]),
-    ...(place === '' ? [] : [['why', `jobctl why ${row.id}   every reason, and the earliest time`] as const]),
+    ...(place === '' ? [] : [['why', asTyped(`jobctl why ${row.id}   every reason, and the earliest time`)] as const]),
     ['project', `${project} (pool ${pool}), user ${user}`],
     ['slice', slice],
     ['submitted', `${new Date(submittedAt).toISOString()}, ${formatDuration(now - submittedAt)} ago`],
@@ -100,7 +101,7 @@ function viewFacts({ spec, preemptions, quotaPreemptions, requestedRestarts, att
 
 function placeFacts({ id }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {
   return [
-    ['logs', `jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`],
+    ['logs', asTyped(`jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`)],
     ...(uiUrl === undefined ? [] : [['web', `${uiUrl}/namespaces/${namespace ?? 'default'}/workflows/${id}`] as const]),
   ];
 }
@@ -124,7 +125,7 @@ function events({ events: all }: JobView, id: string): readonly string[] {
   const rest = all.length - shown.length;
   return [
     '',
-    ...(rest > 0 ? [`  .. ${count(rest, 'event')} before: jobctl logs ${id} --job`] : []),
+    ...(rest > 0 ? [asTyped(`  .. ${count(rest, 'event')} before: jobctl logs ${id} --job`)] : []),
     ...shown.map(({ at, text }) => `  ${new Date(at).toISOString().slice(0, 19)}Z  ${oneLine(text)}`),
   ];
 }
@@ -134,7 +135,7 @@ function missing(row: JobRow, reason: string): readonly string[] {
 }
 
 function hintFor({ id, endedAt, failingTask }: JobRow): string {
-  if (failingTask !== undefined) return `what to do: \`jobctl why ${id}\``;
-  if (endedAt !== undefined) return `\`jobctl logs ${id} --job\` has what was stored`;
-  return 'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)';
+  if (failingTask !== undefined) return asTyped(`what to do: \`jobctl why ${id}\``);
+  if (endedAt !== undefined) return asTyped(`\`jobctl logs ${id} --job\` has what was stored`);
+  return asTyped('is a worker up? (`jobctl dev status`, or start one with `jobctl worker`)');
 }

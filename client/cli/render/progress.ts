@@ -4,6 +4,7 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import { count } from './job-header.js';
 import type { Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
+import { asTyped } from '../typed-command.js';
 
 /** A line for a terminal, for a pipe, or for both. */
 export interface ProgressLine {
@@ -108,8 +109,10 @@ export function summaryLines(row: JobRow, bucket: string | undefined, look: Look
   const why = isGood ? undefined : (outcome?.cause?.message ?? row.why);
   return [
     ` ${mark} ${phase} ${facts.join(', ')}`,
-    ...(row.phase === 'holding' ? [`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`] : []),
+    ...(row.phase === 'holding'
+      ? [asTyped(`   its slices are kept: jobctl ssh ${id}, and jobctl delete ${id} when done`)]
+      : []),
     ...(why === undefined ? [] : [`   ${why.trimEnd().replaceAll('\n', '\n   ')}`]),
-    `   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`,
+    asTyped(`   logs: jobctl logs ${id}${bucket === undefined ? '' : `      files: gs://${bucket}/jobs/${id}/`}`),
   ];
 }

@@ -15,10 +15,12 @@ import type { Remedy } from '../../../quota/explanation/remedies.js';
 import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
 import type { JobView, SliceView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
+import type { TaskQueuePolls } from '../../task-queue-polls.js';
 import type { WhyWaiting } from '../quota/why-waiting.js';
 import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
 import { count, reasonOf } from './job-header.js';
+import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { oneLine, wrapToWidth } from './columns.js';
 
 /** Jobs by their ids, times of today by the clock of who looks, others with their date. */
@@ -71,6 +73,18 @@ export function renderFailing({ failingTask }: JobRow, now: EpochMs, width?: num
     ...wrapped(`Its workflow ${withStop(failingText(failingTask, now))}`, width, ''),
     ...wrapped(FAILING_REMEDY, width, ''),
   ];
+}
+
+/** The first reason of all: without a worker nothing else holds for long. Nothing if one polls. */
+export function renderUnattended(
+  { id }: JobRow,
+  polls: TaskQueuePolls | undefined,
+  now: EpochMs,
+  width?: number,
+): readonly string[] {
+  if (polls === undefined) return [];
+  const text = `${id} stands still: ${noWorkerText(polls, now)}.`;
+  return [...wrapped(text, width, ''), ...wrapped(asSentence(noWorkerRemedy()), width, '')];
 }
 
 /** What would help, and what happens by itself. */

@@ -2,10 +2,12 @@ import type { Submitted } from '../../submissions.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
+import { shortPlace } from '../contexts/told-place.js';
 import { ExitCode } from '../exit-codes.js';
 import { jobHeader, nextCommands } from '../render/job-header.js';
 import type { ProgressLine } from '../render/progress.js';
 import type { Screen } from '../watch/screen.js';
+import type { ShownLines } from '../watch/follow-to-end.js';
 import type { VerdictQuestion } from './first-verdict.js';
 
 /** A job that was handed over, and where it is told. */
@@ -45,12 +47,19 @@ export async function answer(
 }
 
 /** Follows it to its end. @returns the job's exit code */
-export async function follow(question: Watched, isJson: boolean, withVerdict: boolean): Promise<number> {
+export async function follow(
+  question: Watched,
+  lines: ShownLines,
+  isJson: boolean,
+  withVerdict: boolean,
+): Promise<number> {
   const { followToEnd } = await import('../watch/follow-to-end.js');
   const over = new AbortController();
   question.signal.addEventListener('abort', () => over.abort());
   if (withVerdict) void tellVerdict({ ...question, signal: over.signal });
-  const { exitCode, row } = await followToEnd({ ...question, withLogs: true }).finally(() => over.abort());
+  const { exitCode, row } = await followToEnd({ ...question, lines, isVerdictTold: withVerdict }).finally(() =>
+    over.abort(),
+  );
   if (isJson && row) printJson({ id: question.id, phase: row.phase, exitCode, outcome: row.outcome });
   return exitCode;
 }
@@ -85,7 +94,8 @@ export function announce(submitted: Announced, context: CliContext, isJson: bool
   if (!isJson) process.stdout.write(`${submitted.id}\n`);
 }
 
-export function header({ id, spec, isNew, isPricingSaid }: Announced, { label }: CliContext): readonly string[] {
+export function header({ id, spec, isNew, isPricingSaid }: Announced, context: CliContext): readonly string[] {
   const again = isNew ? [] : [`${id} was submitted before with the same content: it is that job`];
-  return [jobHeader(id, spec, label, isPricingSaid), ...again];
+  const parts = [jobHeader(id, spec, context.label, isPricingSaid), shortPlace(context)];
+  return [parts.filter((part) => part !== undefined).join('   '), ...again];
 }

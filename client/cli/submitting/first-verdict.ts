@@ -1,7 +1,7 @@
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow } from '../../job-rows.js';
-import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import { isPolled, type TaskQueuePolls } from '../../task-queue-polls.js';
 import type { CliContext } from '../context.js';
 import { placesOf } from '../quota/places.js';
 import { isOutage, pause } from '../watch/interruptions.js';
@@ -35,8 +35,6 @@ const BEFORE_POLLS_MS = 1_000;
 const ACCEPT_MS = 5_000;
 /** For its place in line, once it is accepted: a busy pool is published every 2 s. */
 const PLACE_MS = 3_000;
-/** A poll lasts a minute: a worker that asked longer ago than this asks no more. */
-const POLL_IS_OLD_MS = 90_000;
 
 /** Looks at a job until its pool has said something of it: about a second, 8 s at most (docs/adr/0056). Undefined: the signal came first. */
 export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerdict | undefined> {
@@ -54,7 +52,7 @@ export async function firstVerdict(question: VerdictQuestion): Promise<FirstVerd
     last = row.why;
     if (acceptedAt === undefined && polls === undefined && now - since >= BEFORE_POLLS_MS) {
       polls = await pollsOf(question);
-      if (polls && now - (polls.lastAt ?? 0) > POLL_IS_OLD_MS) return { kind: 'no-worker', ...polls };
+      if (polls && !isPolled(polls, now)) return { kind: 'no-worker', ...polls };
     }
     const place = acceptedAt === undefined ? undefined : await placeOf(question, row);
     if (place) return { kind: 'queued', ...place };

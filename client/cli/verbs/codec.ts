@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { fchmodSync, fstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { newCodecKey } from '../../../cloud/codec/codec-key.js';
 import { CliError } from '../cli-error.js';
@@ -24,7 +25,7 @@ export function newKey({ file, id }: NewKeyFlags): number {
     writeFileSync(file, line, { mode: OWNER_ALONE, flag: 'wx' });
   } catch (error) {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    const why = isThere ? 'is there already, and a key that is lost cannot be had back' : (error as Error).message;
+    const why = isThere ? 'is there already, and a key that is lost cannot be had back' : fileErrorWords(error);
     throw new CliError(isThere ? ExitCode.Refused : ExitCode.Usage, `${file}: ${why}`, 'name another file');
   }
   process.stderr.write(`${file}: key ${line.split(':')[0]}; keep a copy in another place\n`);
@@ -91,7 +92,7 @@ function tokenOf({ tokenFile, host }: ServeFlags): string | undefined {
   try {
     token = readFileSync(tokenFile, 'utf8').trim();
   } catch (error) {
-    throw new CliError(ExitCode.Usage, `--token-file ${tokenFile}: ${(error as Error).message}`);
+    throw new CliError(ExitCode.Usage, `--token-file ${tokenFile}: ${fileErrorWords(error)}`);
   }
   if (token.length >= SHORTEST_TOKEN) return token;
   const short = `--token-file ${tokenFile}: the token has ${token.length} characters, fewer than ${SHORTEST_TOKEN}`;

@@ -54,7 +54,7 @@ function commandLine(job: string, words: readonly string[] | undefined): string 
     throw new CliError(
       ExitCode.Usage,
       `jobctl exec ${job}: no command after --`,
-      "such as -- nvidia-smi, or -- 'ls ~ | wc -l'",
+      "such as -- df -h, or -- 'ls ~ | wc -l'",
     );
   return more.length === 0 ? first : shellWords([first, ...more]);
 }

@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -67,7 +68,7 @@ async function toFile(job: string, sources: ExportSources, file: string): Promis
   } catch (error) {
     await rm(draft, { force: true });
     if (!isOfFile(error)) throw error;
-    throw new CliError(ExitCode.Failed, `export: ${file} cannot be written: ${error.message}`);
+    throw new CliError(ExitCode.Failed, `export: ${file} cannot be written: ${fileErrorWords(error)}`);
   }
 }
 

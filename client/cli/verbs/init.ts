@@ -11,7 +11,7 @@ import { ExitCode } from '../exit-codes.js';
 import { findProgram, type FoundProgram } from '../init/found-program.js';
 import { type Answers, DEFAULT_TPU, defaultZone, writtenJob } from '../init/written-job.js';
 import { commandSummary, count } from '../render/job-header.js';
-import { typedCommand } from '../typed-command.js';
+import { asTyped, typedCommand } from '../typed-command.js';
 
 export interface InitFlags {
   readonly run?: string;
@@ -59,7 +59,7 @@ function whatIsThere(file: string): string {
     const parsed = parseJobFile(readFileSync(file, 'utf8'), { file, env: process.env });
     if (parsed.ok)
       return `job ${parsed.spec.name} on ${formatSlices(parsed.spec)}, command ${commandSummary(parsed.spec.command)}`;
-    return `it is no good job file (jobctl validate ${shellQuote(file)} says why)`;
+    return asTyped(`it is no good job file (jobctl validate ${shellQuote(file)} says why)`);
   } catch {
     return 'it cannot be read as a file';
   }

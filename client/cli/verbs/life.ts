@@ -3,6 +3,7 @@ import type { EditFlags } from '../job-edit.js';
 import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { CliError } from '../cli-error.js';
+import { asTyped } from '../typed-command.js';
 
 /** The verbs that ask open jobs for something. Each prints the job's answer and returns at once. */
 
@@ -56,7 +57,7 @@ export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<numbe
       // Of many, another call for each would tell nothing that helps.
       const { phase } = isOne || state === 'done' ? await client.row(id) : row;
       const cancelling = `${id} is being cancelled: its command is stopped, its slices are deleted.`;
-      const next = isOne ? `\n  jobctl wait ${id}   until it has ended` : '';
+      const next = isOne ? asTyped(`\n  jobctl wait ${id}   until it has ended`) : '';
       const done = `${id} has ended already: ${phase}. Nothing was changed.`;
       return { text: state === 'done' ? done : `${cancelling}${next}`, json: { state, phase } };
     },

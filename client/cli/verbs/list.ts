@@ -35,7 +35,7 @@ export function list(flags: ListFlags): Promise<number> {
 }
 
 async function boardOf(client: JobClient, context: CliContext, flags: ListFlags): Promise<ShownBoard> {
-  const { filter, endedWithin } = boardFilter(flags, Date.now());
+  const { filter, endedWithin } = boardFilter(flags, Date.now(), context);
   let published: PublishedLines = { lines: [] };
   const linesOf = async (pools: readonly string[]): Promise<Board['lines']> =>
     (published = await publishedLines(pools, context)).lines;

@@ -1,17 +1,23 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { HOOKS } from '../../../domain/hooks.js';
-import type { SetUpRecord } from '../../../domain/setup-record.js';
-import { setUpObject } from '../../../domain/store-layout.js';
+import { logPrefix } from '../../../domain/store-layout.js';
+import type { EpochMs } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
-import { JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
+import { inTurns, JobLogReader, storedAttempts, storedJobLog } from '../../job-logs.js';
+import { hostsWithChunks } from '../../log-chunks.js';
+import { logStart, type LogStart } from '../../log-starts.js';
+import { failedSteps, newestSetUp, readSetUp, type StoredSetUp } from '../../set-up-records.js';
 import { openReader, withClient } from '../connect.js';
 import { resolveContext, storeOf } from '../context.js';
 import type { ContextFlags } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { prefixedSink, rawSink } from '../watch/host-lines.js';
+import type { HostChoice } from '../hosts/host-options.js';
+import { lineMatcher } from '../log-window.js';
+import type { OutputFlag } from '../options.js';
+import { lineSink, prefixedSink, rawSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { followJobLog, jobLogText } from '../watch/job-log.js';
 import type { LogSink } from '../watch/log-follower.js';
@@ -20,28 +26,53 @@ import type { Screen } from '../watch/screen.js';
 import { PlainScreen } from '../watch/screen.js';
 import { lookOf } from '../render/look.js';
 import { watchJob } from '../watch/watch-job.js';
+import { asTyped } from '../typed-command.js';
 
-export interface LogsFlags extends ContextFlags {
+export interface LogsFlags extends ContextFlags, Partial<OutputFlag> {
   readonly follow?: true;
-  readonly host?: number;
+  readonly host?: HostChoice;
   readonly attempt?: number;
   readonly job?: true;
   readonly module?: string;
+  readonly tail?: number;
+  readonly since?: EpochMs;
+  readonly grep?: string;
+  readonly timestamps?: true;
+}
+
+/** What is shown of a job. */
+interface Selection {
+  readonly row: JobRow;
+  readonly stream: string;
+  /** Absent: all. */
+  readonly hosts?: readonly number[];
+  /** How many the job has. Absent: not known. */
+  readonly hostCount?: number;
+  readonly isWanted?: (line: Buffer) => boolean;
+  readonly flags: LogsFlags;
 }
 
 export async function logs(job: string, flags: LogsFlags): Promise<number> {
   const context = resolveContext(flags);
+  const isWanted = flags.grep === undefined ? undefined : await lineMatcher(flags.grep);
   const store = await openReader(storeOf(context, `the logs of ${job} cannot be read`));
   return withClient(context, async (client) => {
     const row = await client.row(job);
     if (flags.job === true) return printJobLog(client, store, row, flags);
-    const stream = flags.module ?? 'command';
-    await refuseUnknown(store, row, flags);
+    const { attempt } = flags;
+    const setUp = await (attempt === undefined ? newestSetUp(store, row) : readSetUp(store, row.id, attempt));
+    if (setUp) refuseUnknown(row, setUp, flags);
     const screen = new PlainScreen(process.stdout, process.stderr, lookOf(process.stdout, process.env));
-    const sink = isRaw(row, flags) ? rawSink(screen) : prefixedSink(screen);
-    if (flags.follow === true && row.endedAt === undefined)
-      return follow(client, store, row, stream, flags, screen, sink);
-    return printStored(store, row, stream, flags, sink);
+    const selection: Selection = {
+      row,
+      stream: flags.module ?? 'command',
+      flags,
+      ...(flags.host === undefined || flags.host === 'all' ? {} : { hosts: flags.host }),
+      ...(setUp && { hostCount: setUp.record.hosts }),
+      ...(isWanted && { isWanted }),
+    };
+    if (flags.follow === true && row.endedAt === undefined) return follow(client, store, selection, screen);
+    return printStored(store, selection, setUp, screen);
   });
 }
 
@@ -49,15 +80,12 @@ export async function logs(job: string, flags: LogsFlags): Promise<number> {
 const HOOK_STREAMS = HOOKS.filter((name) => name !== 'preemption').map((name) => `hook-${name}`);
 
 /** By what the set-up of the attempt noted. @throws CliError for a host or a module that the job has not */
-async function refuseUnknown(store: StoreReader, { id, attempts }: JobRow, flags: LogsFlags): Promise<void> {
-  const { host, module, attempt = attempts } = flags;
-  if (attempt === 0 || (host === undefined && module === undefined)) return;
-  const stored = await store.read(setUpObject(id, attempt));
-  if (stored === undefined) return;
-  const { hosts, modules } = JSON.parse(stored.toString()) as SetUpRecord;
-  if (host !== undefined && host >= hosts) {
+function refuseUnknown({ id }: JobRow, { record: { hosts, modules } }: StoredSetUp, flags: LogsFlags): void {
+  const { host = 'all', module } = flags;
+  const absent = host === 'all' ? undefined : host.find((index) => index >= hosts);
+  if (absent !== undefined) {
     const has = hosts === 1 ? 'it has one, with index 0' : `it has ${hosts}: 0 to ${hosts - 1}`;
-    throw new CliError(ExitCode.NotFound, `--host ${host}: ${id} has no such host`, has);
+    throw new CliError(ExitCode.NotFound, `--host ${absent}: ${id} has no such host`, has);
   }
   const streams = [...modules, ...HOOK_STREAMS];
   if (module !== undefined && !streams.includes(module)) {
@@ -66,32 +94,91 @@ async function refuseUnknown(store: StoreReader, { id, attempts }: JobRow, flags
   }
 }
 
-/** One host's output is given byte for byte. */
-function isRaw({ slice }: JobRow, { host }: LogsFlags): boolean {
-  return host !== undefined || findAccelerator(slice)?.hosts === 1;
+function sinkOf({ row, stream, hosts, isWanted, flags }: Selection, screen: Screen): LogSink {
+  const isOneHost = hosts === undefined ? findAccelerator(row.slice)?.hosts === 1 : hosts.length === 1;
+  const isJson = flags.output === 'json';
+  const hasTimes = flags.timestamps === true;
+  if (isJson || hasTimes || isWanted !== undefined)
+    return lineSink(screen, { isJson, hasTimes, isOneHost, stream, isWanted });
+  // One host's output is given byte for byte.
+  return isOneHost ? rawSink(screen) : prefixedSink(screen);
+}
+
+/** Where the output of each host begins that is shown. Undefined: at its beginning. */
+async function startsOf(
+  store: StoreReader,
+  { row, stream, hosts, hostCount, isWanted, flags: { tail, since } }: Selection,
+  attempt: number,
+): Promise<{ readonly hosts: readonly number[]; readonly starts: ReadonlyMap<number, LogStart> } | undefined> {
+  if (tail === undefined && since === undefined) return undefined;
+  const prefix = logPrefix(row.id, attempt, stream);
+  const all = hostCount === undefined ? undefined : Array.from({ length: hostCount }, (_, at) => at);
+  const chosen = hosts ?? all ?? (await hostsWithChunks(store, prefix));
+  const starts = await inTurns(
+    chosen.map((host) => async () => [host, await logStart(store, prefix, host, { tail, since, isWanted })] as const),
+  );
+  return { hosts: chosen, starts: new Map(starts) };
 }
 
 async function printStored(
   store: StoreReader,
-  row: JobRow,
-  stream: string,
-  flags: LogsFlags,
-  sink: LogSink,
+  asked: Selection,
+  setUp: StoredSetUp | undefined,
+  screen: Screen,
 ): Promise<number> {
-  const attempts = await storedAttempts(store, row.id, stream);
+  const { flags, row } = asked;
+  const attempts = await storedAttempts(store, row.id, asked.stream);
+  const failed = flags.module === undefined && setUp && failedSetUp(setUp, attempts);
+  if (failed) {
+    process.stderr.write(`${failed.note}\n`);
+    if (failed.module === 'connect') return ExitCode.Done;
+    const selection = { ...asked, stream: failed.module, hosts: asked.hosts ?? failed.hosts };
+    return printAttempt(store, selection, setUp.attempt, screen);
+  }
   const attempt = flags.attempt ?? attempts.at(-1);
   if (attempt === undefined || !attempts.includes(attempt)) {
-    return nothingStored(row, stream, flags.attempt, attempts);
+    return nothingStored(row, asked.stream, flags.attempt, attempts);
   }
-  const place = { attempt, stream, host: flags.host };
+  return printAttempt(store, asked, attempt, screen);
+}
+
+async function printAttempt(
+  store: StoreReader,
+  selection: Selection,
+  attempt: number,
+  screen: Screen,
+): Promise<number> {
+  const { row, stream, flags } = selection;
+  const sink = sinkOf(selection, screen);
+  const place = { attempt, stream, hosts: selection.hosts, ...(await startsOf(store, selection, attempt)) };
   let isEmpty = true;
-  for await (const { host, bytes } of new JobLogReader(store, row.id, place).unread()) {
+  for await (const stretch of new JobLogReader(store, row.id, place).unread()) {
     isEmpty = false;
-    await sink.stretch(host, bytes);
+    await sink.stretch(stretch);
   }
   await sink.attemptEnd(attempt);
-  if (isEmpty) process.stderr.write(`attempt ${attempt} of ${row.id} has no output of host ${flags.host ?? '?'} yet\n`);
+  if (isEmpty && flags.tail !== 0)
+    process.stderr.write(`attempt ${attempt} of ${row.id} has no output${emptyText(selection)}\n`);
   return ExitCode.Done;
+}
+
+function emptyText({ hosts, flags: { since } }: Selection): string {
+  const of = hosts === undefined ? '' : ` of host${hosts.length === 1 ? '' : 's'} ${hosts.join(', ')}`;
+  return `${of}${since === undefined ? ' yet' : ` that was stored since ${new Date(since).toISOString()}`}`;
+}
+
+/** Whose command did not start: which module failed, where, and what to say of it. Undefined: it started. */
+function failedSetUp(
+  { attempt, record }: StoredSetUp,
+  started: readonly number[],
+): { readonly module: string; readonly hosts: readonly number[]; readonly note: string } | undefined {
+  const failed = started.some((number) => number >= attempt) ? undefined : failedSteps(record);
+  if (failed === undefined) return undefined;
+  const [{ module, step, host, code }] = failed;
+  const hosts = [...new Set(failed.map((each) => each.host))].toSorted((a, b) => a - b);
+  const how = module === 'connect' ? '' : `, step ${step}${code === undefined ? '' : `, code ${code}`}`;
+  const note = `the command did not start in attempt ${attempt}: the set-up of ${module} failed on host ${host}${how}`;
+  return { module, hosts, note: hosts.length === 1 ? note : `${note}, as on hosts ${hosts.join(', ')}` };
 }
 
 /** Nothing yet is no error; an attempt that never was is. */
@@ -107,28 +194,23 @@ function nothingStored(
   }
   const what = stream === 'command' ? 'its command has written nothing' : `module ${stream} has written nothing`;
   process.stderr.write(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
-  process.stderr.write(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`);
+  process.stderr.write(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
   return ExitCode.Done;
 }
 
-async function follow(
-  client: JobClient,
-  store: StoreReader,
-  row: JobRow,
-  stream: string,
-  flags: LogsFlags,
-  screen: Screen,
-  sink: LogSink,
-): Promise<number> {
+async function follow(client: JobClient, store: StoreReader, asked: Selection, screen: Screen): Promise<number> {
+  const { row, stream, hosts, flags } = asked;
+  const firstAttempt = flags.attempt ?? Math.max(1, row.attempts);
   const selection = {
     job: row.id,
     stream,
-    host: flags.host,
-    firstAttempt: flags.attempt ?? Math.max(1, row.attempts),
+    hosts,
+    firstAttempt,
     ...(flags.attempt === undefined ? {} : { lastAttempt: flags.attempt }),
+    ...(await startsOf(store, asked, firstAttempt)),
   };
   const signal = watchEnd();
-  const follower = new LogFollower(store, selection, noting(sink, row.id));
+  const follower = new LogFollower(store, selection, noting(sinkOf(asked, screen), row.id));
   const last = await watchJob({ client, id: row.id, screen, logs: follower, signal, isQuiet: true });
   return last === undefined ? ExitCode.Interrupted : ExitCode.Done;
 }

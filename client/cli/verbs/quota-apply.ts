@@ -8,7 +8,8 @@ import { readPoolState } from '../../pool-state.js';
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
-import { type ContextFlags, resolveContext, storeOf } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import { type ContextFlags, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type ApplyEffect, applyEffect } from '../quota/apply-effect.js';
@@ -38,7 +39,7 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   const files = readFiles(file, flags.poolFile, WANTED);
   // Each for itself, before anything is asked of anybody; `preview` checks them with what stays in force.
   goodFiles(files, pool, UNCHANGED);
-  const context = resolveContext(flags);
+  const context = contextToChange(flags);
   const store = await openReader(storeOf(context, 'what a file changes cannot be known'));
   const state = await readPoolState(store, pool);
   refuseElsewhere(pool, files, state?.source);
@@ -50,7 +51,7 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
     process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
-  const by = flags.user ?? userInfo().username;
+  const by = flags.user ?? context.user ?? userInfo().username;
   const message = await withClient(context, (client) => client.quota(pool).apply(files, by));
   process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;

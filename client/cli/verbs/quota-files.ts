@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { writeFileSync } from 'node:fs';
 import { printVerdict, type Verdict } from '../file-verdict.js';
 import type { OutputFlag } from '../options.js';
@@ -61,6 +62,6 @@ function save(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new CliError(ExitCode.Usage, `${file}: cannot be written: ${(error as Error).message}`);
+    throw new CliError(ExitCode.Usage, `${file}: cannot be written: ${fileErrorWords(error)}`);
   }
 }

@@ -3,7 +3,8 @@ import type { Admission } from '../../pool-client.js';
 import { ask, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
-import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
@@ -21,9 +22,9 @@ export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
 /** `quota freeze`, `quota drain` and `quota thaw`. Draining evicts running jobs, so it asks for confirmation first. */
 export async function quotaAdmission(admission: Admission, flags: QuotaAdmissionFlags): Promise<number> {
   const { pool, reason, output } = flags;
-  const context = resolveContext(flags);
+  const context = contextToChange(flags);
   if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
-  const by = flags.user ?? userInfo().username;
+  const by = flags.user ?? context.user ?? userInfo().username;
   const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
   process.stdout.write(`${text}\n`);
@@ -49,8 +50,9 @@ export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
 
 /** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
 export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
-  const by = flags.user ?? userInfo().username;
-  return withClient(resolveContext(flags), async (client) => {
+  const context = contextToChange(flags);
+  const by = flags.user ?? context.user ?? userInfo().username;
+  return withClient(context, async (client) => {
     const { pool, phase, endedAt } = await client.row(job);
     if (endedAt !== undefined) {
       throw new CliError(ExitCode.Refused, `${job} has ended already: ${phase}`, 'nothing was changed');

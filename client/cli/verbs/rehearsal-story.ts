@@ -1,6 +1,7 @@
+import type * as ReadScript from '../../../rehearsal/script/read-script.js';
 import type { ScriptProgress } from '../../../rehearsal/script/progress.js';
 import { CliError } from '../cli-error.js';
-import { loadFrom } from '../dev/packages.js';
+import { loadFrom } from '../dev/fetch-packages.js';
 import { ExitCode } from '../exit-codes.js';
 import { readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
@@ -8,6 +9,7 @@ import { localRehearsal } from '../rehearsal/local-rehearsal.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
 import { pause, watchEnd } from '../watch/interruptions.js';
+import { asTyped } from '../typed-command.js';
 
 /** The verbs of `jobctl rehearsal` about what happened and what is to happen. */
 
@@ -67,9 +69,9 @@ export async function startScript(admin: RehearsalAdmin, file: string): Promise<
 /** The text of a fault script that can be run. @throws CliError with file, line and column of each problem */
 export async function checkedScript(file: string): Promise<string> {
   const text = readText(file, 'a fault script is YAML: docs/rehearsal.md, "Fault scripts"');
-  const { readScript, ScriptError } = await loadFrom(
+  const { readScript, ScriptError } = await loadFrom<typeof ReadScript>(
     '@jobctl/cloud-tpu-rehearsal',
-    () => import('../../../rehearsal/script/read-script.js'),
+    'script/read-script',
   );
   try {
     readScript(text);
@@ -81,7 +83,7 @@ export async function checkedScript(file: string): Promise<string> {
 }
 
 function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
-  if (done.length + toCome.length === 0) return ['no script runs; `jobctl rehearsal script FILE` starts one'];
+  if (done.length + toCome.length === 0) return [asTyped('no script runs; `jobctl rehearsal script FILE` starts one')];
   return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
 }
 

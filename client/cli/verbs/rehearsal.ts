@@ -1,13 +1,15 @@
+import type * as ClientEnvironment from '../../../rehearsal/client-environment.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { stackHome } from '../dev/home.js';
-import { loadFrom } from '../dev/packages.js';
+import { loadFrom } from '../dev/fetch-packages.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type ClockState, sliceNamed } from '../rehearsal/admin-answers.js';
 import { endpointsOf, localRehearsal } from '../rehearsal/local-rehearsal.js';
 import { renderClock, renderRehearsal } from '../rehearsal/render-status.js';
 import { terminalWidth } from '../render/columns.js';
+import { asTyped } from '../typed-command.js';
 
 /** The verbs of `jobctl rehearsal` that ask or change something once. Durations are in milliseconds. */
 
@@ -110,7 +112,7 @@ export async function fail(method: string | undefined, flags: FailFlags): Promis
 function failing(method: string, { code, times, for: forMs, answerLost }: FailFlags): string {
   const many = times === undefined ? 'each call' : times === 1 ? 'the next call' : `each of the next ${times} calls`;
   const long = forMs === undefined ? '' : ` for ${forMs / 1000} s of the cloud's clock`;
-  const bounded = times === undefined && forMs === undefined ? '; `jobctl rehearsal fail --stop` ends it' : '';
+  const bounded = times === undefined && forMs === undefined ? asTyped('; `jobctl rehearsal fail --stop` ends it') : '';
   const how =
     answerLost === true ? `what it should, and its answer is lost (${code})` : `nothing and fails with ${code}`;
   return `${many} of ${method} does ${how}${long}${bounded}`;
@@ -141,9 +143,9 @@ export interface EnvFlags extends OutputFlag {
 /** Works also while the rehearsal does not run: its addresses stay the same. */
 export async function env({ project, zone, unset, output }: EnvFlags): Promise<number> {
   const { stack } = localRehearsal();
-  const { clientEnvironment } = await loadFrom(
+  const { clientEnvironment } = await loadFrom<typeof ClientEnvironment>(
     '@jobctl/cloud-tpu-rehearsal',
-    () => import('../../../rehearsal/client-environment.js'),
+    'client-environment',
   );
   const place = { project: project ?? stack.googleProject, zone, gcloudConfig: stackHome().gcloudDir };
   const variables = clientEnvironment(endpointsOf(stack), place);

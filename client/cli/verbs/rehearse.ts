@@ -35,6 +35,7 @@ import { watchJob } from '../watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
 import { terminalWidth } from '../render/columns.js';
+import { asTyped } from '../typed-command.js';
 
 export interface RehearseFlags extends OutputFlag {
   readonly preempt?: number;
@@ -190,5 +191,5 @@ async function leave(stack: PrivateStack, isKept: boolean): Promise<void> {
   if (!isKept) return stack.remove();
   stack.keep();
   toStderr(`The stack is kept, and runs: export JOBCTL_HOME=${stack.home}`);
-  toStderr(`  jobctl logs, jobctl rehearsal journal .. look at it; jobctl dev down --purge --yes removes it`);
+  toStderr(asTyped(`  jobctl logs, jobctl rehearsal journal .. look at it; jobctl dev down --purge --yes removes it`));
 }

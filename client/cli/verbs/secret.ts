@@ -1,3 +1,4 @@
+import { fileErrorWords } from '../../../domain/error-words.js';
 import { readFileSync, statSync } from 'node:fs';
 import { MOST_SECRET_BYTES, type SecretStore, type StoredSecret } from '../../../cloud/secrets/port.js';
 import { SECRET_NAME, SECRET_NAME_RULE } from '../../../domain/secret-reference.js';
@@ -8,7 +9,7 @@ import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
 import { renderTable } from '../render/columns.js';
 
-export type SecretFlags = Pick<ContextFlags, 'secretStore'> & OutputFlag;
+export type SecretFlags = Pick<ContextFlags, 'secretStore' | 'context'> & OutputFlag;
 export type SecretPutFlags = SecretFlags & { readonly fromFile?: string };
 
 /** The value comes from a file or a pipe: words of a command line are in the shell's history and in everybody's `ps`. */
@@ -109,7 +110,7 @@ function readWhole(source: string | 0, shown: string): Uint8Array {
     const bytes = size > MOST_SECRET_BYTES ? undefined : readFileSync(source);
     if (bytes !== undefined && bytes.length <= MOST_SECRET_BYTES) return bytes;
   } catch (error) {
-    throw new CliError(ExitCode.Usage, `${shown}: cannot be read: ${(error as Error).message}`);
+    throw new CliError(ExitCode.Usage, `${shown}: cannot be read: ${fileErrorWords(error)}`);
   }
   throw new CliError(ExitCode.Usage, `${shown}: is more than ${MOST_SECRET_BYTES} bytes, the most a secret holds`);
 }

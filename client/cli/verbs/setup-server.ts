@@ -4,7 +4,8 @@ import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { withTemporal } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
+import { storeOf } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
 import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
@@ -20,7 +21,7 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
 
 /** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
-  const context = resolveContext(flags);
+  const context = contextToChange(flags);
   const place = storeOf(context, 'the id of this installation cannot be kept');
   const { googleProject: projectId } = context;
   const { createStore } = await import('../../../cloud/store/gcs.js');

@@ -4,6 +4,7 @@ import { type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { CliError } from '../cli-error.js';
 import type { ForwardedPorts } from '../hosts/host-options.js';
 import { ExitCode } from '../exit-codes.js';
+import { asTyped } from '../typed-command.js';
 
 /** The verbs that run the OpenSSH client. */
 
@@ -46,7 +47,7 @@ export async function portForward(
   { local, remote }: ForwardedPorts,
   flags: PortForwardFlags,
 ): Promise<number> {
-  await mustBeFree(local, `jobctl port-forward ${job} ${local === 65_535 ? local - 1 : local + 1}:${remote}`);
+  await mustBeFree(local, asTyped(`jobctl port-forward ${job} ${local === 65_535 ? local - 1 : local + 1}:${remote}`));
   const reach = await reachHosts(job, [flags.host], flags);
   const [host] = reach.hosts;
   if (host === undefined) throw new RangeError(`${job}: no host ${flags.host} was chosen`);

@@ -1,6 +1,7 @@
 import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
+import type { TaskQueuePolls } from '../../task-queue-polls.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { shownHostKeys } from '../hosts/shown-host-keys.js';
@@ -10,6 +11,9 @@ import { forEachJob, type JobAnswer } from '../many/each-job.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
+import { noWorkerText } from '../render/no-worker.js';
+import { withSetUp } from '../set-up-reason.js';
+import { unattended } from './why.js';
 import { terminalWidth } from '../render/columns.js';
 
 export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
@@ -23,7 +27,7 @@ export async function status(ids: readonly string[], flags: StatusFlags): Promis
   refuseUnclear({ verb: 'status', ids, flags });
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
-    const { filter } = boardFilter(flags, Date.now());
+    const { filter } = boardFilter(flags, Date.now(), context);
     const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter });
     if (flags.timeline === true) return timelines(client, context, chosen, flags);
     let isFirst = true;
@@ -55,17 +59,24 @@ async function timelines(
   return forEachJob(chosen, flags, (row) => timelineAnswer(client, context, row), VIEWS_AT_ONCE);
 }
 
-async function shown(client: JobClient, context: CliContext, row: JobRow, { output }: StatusFlags): Promise<JobAnswer> {
-  const { id } = row;
-  const asking = row.failingTask === undefined ? viewOf(client, id) : { missing: 'its workflow stands still' };
-  const [view, places] = await Promise.all([asking, placesOf([row], context)]);
+async function shown(
+  client: JobClient,
+  context: CliContext,
+  found: JobRow,
+  { output }: StatusFlags,
+): Promise<JobAnswer> {
+  const { id } = found;
+  const idle = await unattended(client, found);
+  const asking =
+    found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
+  const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
   const standing = places.byJob.get(id);
   if (output === 'json') {
     const known =
       'view' in view
         ? { view: view.view, hostKeys: await shownHostKeys(view.view, context) }
         : { missing: view.missing };
-    return { text: '', json: { ...row, ...standing, ...known } };
+    return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
   }
   const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
   const lines = renderJobStatus({ ...row, ...standing }, view, place, Date.now(), terminalWidth(process.stdout));
@@ -74,6 +85,15 @@ async function shown(client: JobClient, context: CliContext, row: JobRow, { outp
 
 /** What only the job's workflow knows, or why it cannot be had. */
 export type ViewOrReason = { readonly view: JobView } | { readonly missing: string };
+
+/** A job that no worker answers for is not asked: that would take the whole timeout. */
+function viewUnless(
+  client: JobClient,
+  id: string,
+  idle: TaskQueuePolls | undefined,
+): Promise<ViewOrReason> | ViewOrReason {
+  return idle === undefined ? viewOf(client, id) : { missing: noWorkerText(idle, Date.now()) };
+}
 
 async function viewOf(client: JobClient, id: string): Promise<ViewOrReason> {
   let timer: NodeJS.Timeout | undefined;

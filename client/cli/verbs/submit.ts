@@ -17,6 +17,8 @@ import { ExitCode } from '../exit-codes.js';
 import { BY_FLAGS, jobFileText, readJobFile, readJobFlags, tellWarnings } from '../job-file.js';
 import { checkJobKeys, type JobKeys } from '../job-keys.js';
 import type { GoodJob } from '../job-file.js';
+import type { HostChoice } from '../hosts/host-options.js';
+import { hiddenText, shownLines } from '../submitting/shown-lines.js';
 import type { OutputFlag } from '../options.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { TransferLine } from '../render/transfer-line.js';
@@ -27,6 +29,8 @@ import { watchEnd } from '../watch/interruptions.js';
 export interface SubmitFlags extends ContextFlags, OutputFlag {
   readonly local?: true;
   readonly wait?: true;
+  /** Whose lines `--wait` shows. Absent: of the first host that runs the command. */
+  readonly host?: HostChoice;
   readonly name?: string;
   readonly set?: readonly string[];
   readonly project?: string;
@@ -55,6 +59,12 @@ export async function submit(
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
   refuseNoJob(file, flags, command);
+  if (flags.host !== undefined && flags.wait !== true)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --host says whose lines --wait shows, and --wait is not given',
+      '`jobctl logs JOB --host 0,2` shows the lines of a job that was submitted',
+    );
   if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
   const job = await readJob(file, flags, command);
   const named = file ?? BY_FLAGS;
@@ -141,13 +151,19 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly uploading: TransferLine;
 }
 
+/** A job file that names no quota project is of the context's. */
+function inProject(raw: unknown, { project }: CliContext): unknown {
+  const file = raw as Readonly<Record<string, unknown>>;
+  return project === undefined || file['project'] !== undefined ? raw : { ...file, project };
+}
+
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
-      job: job.raw,
+      job: inProject(job.raw, context),
       source: job.source,
-      user: userInfo().username,
+      user: context.user ?? userInfo().username,
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
@@ -170,7 +186,10 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
   if (wait === true) {
     if (isJson) printJson({ id: submitted.id });
     for (const line of header(submitted, context)) screen.line(both(line));
-    return follow(question, isJson, verdict);
+    const lines = shownLines(submitted.spec, flags.host);
+    const text = hiddenText(submitted.id, submitted.spec, lines);
+    if (text !== undefined) screen.line(both(text));
+    return follow(question, lines, isJson, verdict);
   }
   return answer(question, submitted, { isJson, isNamed: name !== undefined });
 }

@@ -25,7 +25,7 @@ export async function wait(ids: readonly string[], flags: WaitFlags): Promise<nu
   // The connecting counts too.
   const signal = watchEnd(flags.timeout);
   return withClient(context, async (client) => {
-    const filter = { ...ownFilter(flags, Date.now()), state: 'open' } as const;
+    const filter = { ...ownFilter(flags, Date.now(), context), state: 'open' } as const;
     const [only] = ids;
     // Who follows it looks at it first, and rides out an outage.
     if (only !== undefined && ids.length === 1 && !isFiltered(flags))
@@ -46,7 +46,7 @@ async function waitForOne(
   const onAbort = (): void => {
     if (signal.reason === 'timeout') throw timedOut(id, id, timeout);
   };
-  const { exitCode, row } = await followToEnd({ client, context, id, screen, withLogs: false, signal, onAbort });
+  const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
   if (output === 'json' && row) {
     process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
   }

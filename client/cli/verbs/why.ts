@@ -6,13 +6,22 @@ import { renamed } from '../../../quota/explanation/explanation.js';
 import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
+import type { TaskQueuePolls } from '../../task-queue-polls.js';
+import { withSetUp } from '../set-up-reason.js';
 import { readPoolState } from '../../pool-state.js';
 import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { whyWaiting, type WhyWaiting } from '../quota/why-waiting.js';
-import { type RebuildingPool, renderFailing, renderRebuilding, renderWaiting, renderWhy } from '../render/why.js';
+import {
+  type RebuildingPool,
+  renderFailing,
+  renderRebuilding,
+  renderUnattended,
+  renderWaiting,
+  renderWhy,
+} from '../render/why.js';
 import { terminalWidth } from '../render/columns.js';
 
 export type WhyFlags = ContextFlags & OutputFlag;
@@ -24,17 +33,23 @@ export type WhyFlags = ContextFlags & OutputFlag;
 export function why(id: string, flags: WhyFlags): Promise<number> {
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
-    const row = await client.row(id);
-    const state = row.phase === 'queued' ? await stateOf(context, row) : undefined;
-    if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags);
-    const waiting = state && whyWaiting(state, id);
-    const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined;
-    const view = isAsked ? await viewOf(client, id) : undefined;
+    const found = await client.row(id);
+    const [row, idle] = await Promise.all([withSetUp(found, context), unattended(client, found)]);
     const now = Date.now();
     const width = terminalWidth(process.stdout);
+    const idleLines = renderUnattended(row, idle, now, width);
+    const state = row.phase === 'queued' ? await stateOf(context, row) : undefined;
+    if (state?.rebuilding) return printRebuilding(row, { ...state, rebuilding: state.rebuilding }, flags, idle);
+    const waiting = state && whyWaiting(state, id);
+    const isAsked = waiting === undefined && row.endedAt === undefined && row.failingTask === undefined && !idle;
+    const view = isAsked ? await viewOf(client, id) : undefined;
     const why = waiting ? renderWaiting(row, waiting, now, width) : renderWhy(row, view, now, width);
-    const lines = [...why, ...renderFailing(row, now, width)];
-    const text = flags.output === 'json' ? JSON.stringify(asJson(row, waiting, now), null, 2) : lines.join('\n');
+    const lines = [...idleLines, ...why, ...renderFailing(row, now, width)];
+    const unpolled = idle && { noWorker: idle };
+    const text =
+      flags.output === 'json'
+        ? JSON.stringify({ ...asJson(row, waiting, now), ...unpolled }, null, 2)
+        : lines.join('\n');
     process.stdout.write(`${text}\n`);
     return ExitCode.Done;
   });
@@ -45,14 +60,32 @@ async function stateOf({ store }: CliContext, { pool }: JobRow): Promise<PoolSna
 }
 
 /** Who waits for what is known again when the rebuild ends; until then its end is all there is to say. */
-function printRebuilding(row: JobRow, state: RebuildingPool, { output }: WhyFlags): number {
+function printRebuilding(
+  row: JobRow,
+  state: RebuildingPool,
+  { output }: WhyFlags,
+  idle: TaskQueuePolls | undefined,
+): number {
   const now = Date.now();
   const { pool, at, rebuilding } = state;
-  const json = { ...row, rebuilding: { pool, ...rebuilding, asOf: at, ageMs: Math.max(0, now - at) } };
+  const json = {
+    ...row,
+    rebuilding: { pool, ...rebuilding, asOf: at, ageMs: Math.max(0, now - at) },
+    ...(idle && { noWorker: idle }),
+  };
   const width = terminalWidth(process.stdout);
-  const lines = [...renderRebuilding(row, state, now, width), ...renderFailing(row, now, width)];
+  const lines = [
+    ...renderUnattended(row, idle, now, width),
+    ...renderRebuilding(row, state, now, width),
+    ...renderFailing(row, now, width),
+  ];
   process.stdout.write(`${output === 'json' ? JSON.stringify(json, null, 2) : lines.join('\n')}\n`);
   return ExitCode.Done;
+}
+
+/** Who may look at jobs may yet not be allowed to ask about task queues. */
+export function unattended(client: Pick<JobClient, 'unattended'>, row: JobRow): Promise<TaskQueuePolls | undefined> {
+  return client.unattended(row).catch(() => undefined);
 }
 
 /** A worker that is away leaves the row, which says the most. */

@@ -1,5 +1,10 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Config from '../../../worker/config.js';
+import type * as RunWorker from '../../../worker/run-worker.js';
 import type { ContextFlags } from '../context.js';
-import { loadFrom } from '../dev/packages.js';
+import { bringPackages } from '../dev/fetch-packages.js';
+import { hasAllPackages, moduleFile, ownFolder, placeOf } from '../dev/packages.js';
 
 export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
@@ -18,7 +23,10 @@ export interface WorkerFlags extends ContextFlags {
 
 /** Runs until it is told to stop. The first signal hands the worker's jobs over; whoever sends a second one has waited enough. */
 export async function worker(flags: WorkerFlags): Promise<number> {
-  const { loadWorkerConfig } = await loadFrom('@jobctl/worker', () => import('../../../worker/config.js'));
+  await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  const elsewhere = jobctlOfTheWorker();
+  if (elsewhere !== undefined) return elsewhere(flags);
+  const { loadWorkerConfig } = await load<typeof Config>('config');
   const { config: file } = flags;
   const config = loadWorkerConfig({
     ...(file === undefined ? {} : { file }),
@@ -32,9 +40,21 @@ export async function worker(flags: WorkerFlags): Promise<number> {
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-  const { runWorker } = await import('../../../worker/run-worker.js');
+  const { runWorker } = await load<typeof RunWorker>('run-worker');
   await runWorker(config, stop.signal);
   return 0;
+}
+
+const load = async <Module>(module: string): Promise<Module> =>
+  (await import(pathToFileURL(moduleFile('@jobctl/worker', module)).href)) as Module;
+
+/** A worker in the cache has a jobctl beside it, whose modules are the ones that it imports: this verb of that jobctl. */
+function jobctlOfTheWorker(): ((flags: WorkerFlags) => Promise<number>) | undefined {
+  if (hasAllPackages) return undefined;
+  const { jobctl } = placeOf('@jobctl/worker');
+  if (jobctl === ownFolder()) return undefined;
+  const file = pathToFileURL(join(jobctl, 'dist/client/cli/verbs/worker.js')).href;
+  return async (flags) => ((await import(file)) as { worker: typeof worker }).worker(flags);
 }
 
 /** By the path that worker/config.ts gives each. */

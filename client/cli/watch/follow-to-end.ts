@@ -1,3 +1,7 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
+import { logPrefix } from '../../../domain/store-layout.js';
+import { JobLogReader } from '../../job-logs.js';
+import { logStart } from '../../log-starts.js';
 import type { JobClient } from '../../job-client.js';
 import { type JobRow, resultOf } from '../../job-rows.js';
 import type { CliContext } from '../context.js';
@@ -7,6 +11,7 @@ import { CliError } from '../cli-error.js';
 import { refusalLines } from '../render/first-verdict.js';
 import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
+import { isOutage } from './interruptions.js';
 import { prefixedSink } from './host-lines.js';
 import { LogFollower } from './log-follower.js';
 import type { Screen } from './screen.js';
@@ -17,11 +22,21 @@ export interface FollowOptions {
   readonly context: CliContext;
   readonly id: string;
   readonly screen: Screen;
-  readonly withLogs: boolean;
+  /** Whose lines are shown. Absent: nobody's. */
+  readonly lines?: ShownLines;
+  /** That no worker polls for the job was told, if it was so at first. */
+  readonly isVerdictTold?: boolean;
   /** Stops watching. The job goes on. */
   readonly signal: AbortSignal;
   /** Called after `signal` aborted. It may throw, for example on a timeout. */
   readonly onAbort?: () => void;
+}
+
+/** Of which hosts of how many the lines are shown. Hosts are counted over all slices. */
+export interface ShownLines {
+  /** Absent: of all. */
+  readonly hosts?: readonly number[];
+  readonly hostsOfSlice: number;
 }
 
 export interface Followed {
@@ -32,19 +47,54 @@ export interface Followed {
 
 /** Shows a job's phases and log lines until it ends, then its summary. `submit --wait` and `wait` do this. */
 export async function followToEnd(options: FollowOptions): Promise<Followed> {
-  const { client, context, id, screen, withLogs, signal } = options;
-  const store = withLogs && context.store ? await openReader(context.store) : undefined;
-  const selection = { job: id, stream: 'command', firstAttempt: 1 };
-  const logs = store && new LogFollower(store, selection, prefixedSink(screen));
-  if (withLogs && !store)
+  const { client, context, id, screen, lines, signal, isVerdictTold = false } = options;
+  const store = context.store && (await openReader(context.store));
+  const selection = { job: id, stream: 'command', firstAttempt: 1, hosts: lines?.hosts };
+  const logs = lines && store && new LogFollower(store, selection, prefixedSink(screen));
+  if (lines && !store)
     screen.line(both(`${screen.look.symbols.note} no bucket is configured (--bucket), so no logs are shown`));
-  const row = await watchJob({ client, id, screen, signal, ...(logs ? { logs } : {}) });
+  const row = await watchJob({
+    client,
+    id,
+    screen,
+    signal,
+    isVerdictTold,
+    ...(store && { store }),
+    ...(logs && { logs }),
+  });
   if (row === undefined) options.onAbort?.();
   if (row === undefined) return { exitCode: interrupted(id, screen) };
   // A refused or terminated job has no outcome. `client.wait` throws the reason.
   if (row.outcome === undefined) await client.wait(id).catch(throwRefusal(id));
+  if (lines && store) await showFailing(store, row, lines, screen);
   for (const line of summaryLines(row, context.store?.bucket, screen.look)) screen.line(both(line));
   return { exitCode: exitCodeOf(row), row };
+}
+
+const LAST_LINES = 20;
+
+/** The last lines of the host by which the command failed, if they were not among those that were shown. */
+async function showFailing(
+  store: StoreReader,
+  { id, outcome }: JobRow,
+  { hosts, hostsOfSlice }: ShownLines,
+  screen: Screen,
+): Promise<void> {
+  const { slice = 0, host } = outcome?.cause ?? {};
+  if (outcome === undefined || host === undefined || hosts === undefined) return;
+  const number = slice * hostsOfSlice + host;
+  if (hosts.includes(number)) return;
+  try {
+    const place = { attempt: outcome.attempts, stream: 'command' };
+    const start = await logStart(store, logPrefix(id, place.attempt, place.stream), number, { tail: LAST_LINES });
+    const reader = new JobLogReader(store, id, { ...place, hosts: [number], starts: new Map([[number, start]]) });
+    const sink = prefixedSink(screen);
+    screen.line(both(`${screen.look.symbols.note} the last lines of host ${number}, by which it failed:`));
+    for await (const stretch of reader.unread()) await sink.stretch(stretch);
+    await sink.attemptEnd(place.attempt);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+  }
 }
 
 /** A job that was never accepted: 4, as any other refusal. */

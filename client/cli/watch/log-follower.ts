@@ -1,5 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
-import { JobLogReader } from '../../job-logs.js';
+import { JobLogReader, type LogStretch } from '../../job-logs.js';
+import type { LogStart } from '../../log-starts.js';
 import { isOver, type JobRow } from '../../job-rows.js';
 import { isOutage, pause } from './interruptions.js';
 
@@ -7,15 +8,17 @@ export interface LogSelection {
   readonly job: string;
   /** A module's name or `command`. */
   readonly stream: string;
-  readonly host?: number | undefined;
+  readonly hosts?: readonly number[] | undefined;
   readonly firstAttempt: number;
   /** Absent: to the last one. */
   readonly lastAttempt?: number;
+  /** Where each of `hosts` begins in the first attempt. */
+  readonly starts?: ReadonlyMap<number, LogStart> | undefined;
 }
 
 /** Called with what comes, in order; the end of an attempt is told, since lines do not go on over it. */
 export interface LogSink {
-  stretch(host: number, bytes: Buffer): Promise<void>;
+  stretch(stretch: LogStretch): Promise<void>;
   attemptEnd(attempt: number): Promise<void>;
 }
 
@@ -88,7 +91,7 @@ export class LogFollower {
   /** False: the store is away; nothing is lost, the next reading goes on behind what was given. */
   async #read(): Promise<boolean> {
     try {
-      for await (const { host, bytes } of this.#reader.unread()) await this.#sink.stretch(host, bytes);
+      for await (const stretch of this.#reader.unread()) await this.#sink.stretch(stretch);
       this.#awaySince = undefined;
       return true;
     } catch (error) {
@@ -105,8 +108,13 @@ export class LogFollower {
   }
 
   #readerOf(attempt: number): JobLogReader {
-    const { job, stream, host } = this.#selection;
-    return new JobLogReader(this.#store, job, { attempt, stream, host });
+    const { job, stream, hosts, starts, firstAttempt } = this.#selection;
+    return new JobLogReader(this.#store, job, {
+      attempt,
+      stream,
+      hosts,
+      starts: attempt === firstAttempt ? starts : undefined,
+    });
   }
 
   /** The end of the job, or somebody who waits for a reading, cuts it short. */

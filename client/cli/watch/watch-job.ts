@@ -1,3 +1,4 @@
+import type { StoreReader } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow } from '../../job-rows.js';
 import { currentLine, progressLines } from '../render/progress.js';
@@ -5,13 +6,19 @@ import { oneLine } from '../render/columns.js';
 import type { LogFollower } from './log-follower.js';
 import { isOutage, pause } from './interruptions.js';
 import type { Screen } from './screen.js';
+import { SetUpSight } from './set-up-sight.js';
+import { WorkerWatch } from './worker-watch.js';
 
 export interface Watch {
-  readonly client: Pick<JobClient, 'row'>;
+  readonly client: Pick<JobClient, 'row' | 'unattended'>;
   readonly id: string;
   readonly screen: Screen;
   /** Absent: phases alone. */
   readonly logs?: LogFollower;
+  /** Of the job's bucket. Absent: its set-up is shown without how far it is. */
+  readonly store?: Pick<StoreReader, 'read'>;
+  /** That no worker polls for the job was told, if it was so at first. */
+  readonly isVerdictTold?: boolean;
   /** Ends the watching, not the job. */
   readonly signal: AbortSignal;
   /** No progress lines: the hosts' lines alone. */
@@ -32,9 +39,13 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
   const { screen, logs, signal, isQuiet = false } = watch;
   const following = new Following(logs?.run(signal), screen);
   const sight = new Sight(watch);
+  const setUp = new SetUpSight(isQuiet ? undefined : watch.store, screen);
+  const workers = new WorkerWatch(watch.client, screen, watch.isVerdictTold ?? false);
+  const current = (row: JobRow): string | undefined =>
+    isOver(row) ? undefined : currentLine(setUp.seen(row), Date.now(), screen.look);
   let before: JobRow | undefined;
   const redraw = setInterval(() => {
-    if (before && !isQuiet && !isOver(before)) screen.current(currentLine(before, Date.now(), screen.look));
+    if (before && !isQuiet && !isOver(before)) screen.current(current(before));
   }, REDRAW_MS);
   try {
     for (;;) {
@@ -42,7 +53,11 @@ export async function watchJob(watch: Watch): Promise<JobRow | undefined> {
       if (row === undefined) return undefined;
       // An attempt's lines stand before the news that it is over.
       if (before?.phase === 'running' && row.phase !== 'running') await logs?.caughtUp(signal);
-      if (!isQuiet) show(before, row, screen);
+      if (!isQuiet) {
+        for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
+        screen.current(current(row));
+      }
+      workers.seen(row);
       before = row;
       logs?.reached(row);
       following.throwIfRefused(isQuiet);
@@ -75,11 +90,6 @@ class Following {
   throwIfRefused(isAll: boolean): void {
     if (isAll && this.#refusal !== undefined) throw this.#refusal;
   }
-}
-
-function show(before: JobRow | undefined, row: JobRow, screen: Screen): void {
-  for (const line of progressLines(before, row, screen.look)) if (line.plain !== '') screen.line(line);
-  screen.current(!isOver(row) ? currentLine(row, Date.now(), screen.look) : undefined);
 }
 
 /** The job's row, asked for again while Temporal is away; a job that was never seen is not waited for. */

@@ -20,7 +20,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
   'a bracket that is not closed': {
     text: `tpu: {accelerator: v6e-1
 name: x`,
-    want: ['train.yaml:2:1: not YAML: flow map in block collection must be sufficiently indented and end with a }'],
+    want: ['train.yaml:2:1: not YAML: a bracket is not closed before this line: } is missing'],
   },
   'a tab as indentation': {
     text: `tpu:
@@ -60,29 +60,17 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
   accelerator: v6e-1
   zone: us-central1-a
 `,
-    want: [
-      'train.yaml:2:3: acelerator: no such key in tpu',
-      '  did you mean accelerator?',
-      '  known here: accelerator, allocation_mode, name, zone, zones, project, version, pricing, startup_script, tags, metadata, labels, flags, network, subnetwork, external_ips, service_account, scopes, reservation, topology, data_disks',
-    ],
+    want: ['train.yaml:2:3: acelerator: no such key in tpu', '  did you mean accelerator?'],
   },
   'an unknown key at the top': {
     text: `${TPU}commnad: {run: x}
 `,
-    want: [
-      'train.yaml:2:1: commnad: no such key in a job file',
-      '  did you mean command?',
-      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
-    ],
+    want: ['train.yaml:2:1: commnad: no such key in a job file', '  did you mean command?'],
   },
   'a key of another section': {
     text: `${TPU}zone: us-central1-a
 `,
-    want: [
-      'train.yaml:2:1: zone: no such key in a job file',
-      '  zone belongs to: tpu',
-      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
-    ],
+    want: ['train.yaml:2:1: zone: no such key in a job file', '  zone belongs to: tpu'],
   },
   'an unknown key in a list of sections': {
     text: `${TPU}ssh: {identities: [{private_key: a, pubkey: b}]}
@@ -97,7 +85,9 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
 `,
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
-      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop, timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, modules, command, secrets',
+      '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
+      '    timeouts, hooks, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda, venv, files,',
+      '    bundle, script, modules, command, secrets',
     ],
   },
   'text where a section belongs': {

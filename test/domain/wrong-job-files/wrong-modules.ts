@@ -51,7 +51,8 @@ command: {run: x}
       'train.yaml:4:63: enable_parallel_downloads: 7 is not true or false',
       'train.yaml:4:66: dirr: no such key in gcsfuse.cache',
       '  did you mean dir?',
-      '  known here: dir, metadata_ttl_secs, stat_cache_max_size_mb, type_cache_max_size_mb, file_cache_max_size_mb, cache_file_for_range_read, enable_parallel_downloads, prefix',
+      '  known here: dir, metadata_ttl_secs, stat_cache_max_size_mb, type_cache_max_size_mb,',
+      '    file_cache_max_size_mb, cache_file_for_range_read, enable_parallel_downloads, prefix',
     ],
   },
   'an image that is no reference, and what docker run cannot take': {

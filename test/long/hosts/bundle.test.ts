@@ -156,7 +156,7 @@ grace: 1
   });
 
   it('the example runs as it is', async () => {
-    const { stdout, stderr } = await done('submit', '--wait', EXAMPLE);
+    const { stdout, stderr } = await done('submit', '--wait', '--host', 'all', EXAMPLE);
     assert.match(stderr, /^bundle: 3 files of .*examples\/bundle, /);
     for (const host of [0, 1, 2, 3])
       assert.match(stdout, new RegExp(`host ${host}: done: y = 3\\.\\d\\d x \\+ 2\\.00`));

@@ -64,7 +64,7 @@ describe('jobctl on PostgreSQL', function () {
   });
 
   it('the quick start of the README ends well', async () => {
-    const { code, stdout, stderr } = await user.run('submit', '--local', '--wait', QUICK_START);
+    const { code, stdout, stderr } = await user.run('submit', '--local', '--wait', '--host', 'all', QUICK_START);
     assert.equal(code, 0, stderr);
     for (const host of [0, 1, 2, 3]) assert.match(stdout + stderr, new RegExp(`host ${host}: done: y = `));
     assert.equal(await temporal.sql('SELECT count(*) > 0 FROM executions'), 't', 'it ran on this database');

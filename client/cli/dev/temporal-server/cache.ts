@@ -1,9 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { acquireLock } from '../file-lock.js';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { cacheFolder, type Environment } from '../home.js';
 
 /** The version that jobctl gets when it has to get one: the last that `go install` can build (facts: temporal.md 7). */
 export const PINNED_CLI_VERSION = '1.5.1';
@@ -14,9 +12,7 @@ const executable = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
 /** Where the pinned Temporal CLI is kept between runs, over all state folders of this user. */
 export function cachedCliPath(env: Environment): string {
-  const cache = env['XDG_CACHE_HOME'];
-  const root = cache === undefined || cache === '' ? join(env['HOME'] ?? homedir(), '.cache') : cache;
-  return join(root, 'jobctl', 'temporal', PINNED_CLI_VERSION, executable);
+  return join(cacheFolder(env), 'temporal', PINNED_CLI_VERSION, executable);
 }
 
 /**

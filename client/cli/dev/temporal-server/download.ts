@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createWriteStream, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +11,17 @@ import { PINNED_CLI_VERSION } from './cache.js';
 /** Where Temporal's SDKs get the CLI from (sdk-core, ephemeral_server/mod.rs). */
 export const DOWNLOAD_URL = 'https://temporal.download';
 
+/**
+ * SHA-256 of the archives of the pinned version (github.com/temporalio/cli, release v1.5.1), by operating system and
+ * architecture as Temporal names them. Of others no hash is known, so they are not downloaded.
+ */
+export const ARCHIVE_SHA256: Readonly<Record<string, string>> = {
+  linux_amd64: 'ddc95e08b0b076efd4ea9733a3f488eb7d2be875f8834e616cd2a37358b4852d',
+  linux_arm64: 'bd1b0db9f18b051026de8bf6cc1505f2510f14bbb7a8b9a4a91fff46c77454f5',
+  darwin_amd64: 'bbb73e2a31135abe50a1f1cdb35030c42961df618e8ce9c60ae89f201540c5d9',
+  darwin_arm64: 'cca01b7ea35ad56e2a328d9ae596bf716bd22313ef63c7a761c88354457c2415',
+};
+
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 const PLATFORMS: Readonly<Record<string, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' };
 /** No byte for so long ends the download: another way may be faster than a dead line. */
@@ -19,6 +31,8 @@ const STALL_TIMEOUT_MS = 15_000;
 export interface CliArchive {
   readonly archiveUrl: string;
   readonly fileToExtract: string;
+  /** Hexadecimal, of the archive. */
+  readonly sha256: string;
 }
 
 export interface DownloadSource {
@@ -27,6 +41,8 @@ export interface DownloadSource {
   readonly probeTimeoutMs: number;
   readonly platform: string;
   readonly arch: string;
+  /** As `ARCHIVE_SHA256`. */
+  readonly hashes: Readonly<Record<string, string>>;
 }
 
 /**
@@ -39,6 +55,8 @@ export async function findArchive(source: DownloadSource): Promise<CliArchive> {
   if (platform === undefined || arch === undefined) {
     throw new Error(`there is no Temporal CLI for ${source.platform} on ${source.arch}`);
   }
+  const sha256 = source.hashes[`${platform}_${arch}`];
+  if (sha256 === undefined) throw new Error(`the archive of ${source.platform} on ${source.arch} has no known SHA-256`);
   const query = new URLSearchParams({ arch, platform, format: 'tar.gz' });
   const url = `${source.baseUrl}/temporal-cli/v${PINNED_CLI_VERSION}?${query.toString()}`;
   const response = await request(url, AbortSignal.timeout(source.probeTimeoutMs));
@@ -46,10 +64,10 @@ export async function findArchive(source: DownloadSource): Promise<CliArchive> {
   if (typeof info?.archiveUrl !== 'string' || typeof info.fileToExtract !== 'string') {
     throw new Error(`${url} did not answer with the place of an archive`);
   }
-  return { archiveUrl: info.archiveUrl, fileToExtract: info.fileToExtract };
+  return { archiveUrl: info.archiveUrl, fileToExtract: info.fileToExtract, sha256 };
 }
 
-/** Downloads and unpacks below `scratch`; returns the executable's path there. */
+/** Downloads, checks and unpacks below `scratch`. @returns the executable's path there @throws Error if the hash is another */
 export async function downloadCli(
   archive: CliArchive,
   scratch: string,
@@ -57,6 +75,9 @@ export async function downloadCli(
 ): Promise<string> {
   const file = join(scratch, 'archive.tar.gz');
   await fetchTo(archive.archiveUrl, file, onProgress);
+  const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
+  if (sha256 !== archive.sha256)
+    throw new Error(`${archive.archiveUrl} has SHA-256 ${sha256}, expected ${archive.sha256}: it was not unpacked`);
   // `tar` is on Linux, macOS and Windows 10; bsdtar reads zip files too, should the format be ignored one day.
   await promisify(execFile)('tar', ['-xf', file, '-C', scratch, archive.fileToExtract]);
   return join(scratch, archive.fileToExtract);

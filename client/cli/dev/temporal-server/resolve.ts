@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { cachedCliPath, fillCache } from './cache.js';
-import { DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
+import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
 import { goInstall, probeGo } from './go-install.js';
 import { checkTemporalCli } from './version.js';
 
@@ -22,6 +22,8 @@ export interface ResolveOptions {
   /** One line for a person each time something is decided or goes on for long. */
   readonly onProgress?: (line: string) => void;
   readonly downloadUrl?: string;
+  /** Of the archives there, as `ARCHIVE_SHA256`. */
+  readonly hashes?: Readonly<Record<string, string>>;
   /** How long an address may be silent before the next way is tried. */
   readonly probeTimeoutMs?: number;
   readonly platform?: string;
@@ -61,6 +63,7 @@ export async function resolveTemporalCli(options: ResolveOptions = {}): Promise<
     env: process.env,
     onProgress: () => undefined,
     downloadUrl: DOWNLOAD_URL,
+    hashes: ARCHIVE_SHA256,
     probeTimeoutMs: PROBE_TIMEOUT_MS,
     platform: process.platform,
     arch: process.arch,
@@ -91,8 +94,8 @@ const PATH_BY_WAY: Readonly<Record<Way, (context: Context) => Promise<string>>> 
   PATH: ({ env }) => settle(() => pathOnPath(env)),
   cache: ({ env }) => settle(() => existingCache(env)),
   download: async (context) => {
-    const { downloadUrl: baseUrl, probeTimeoutMs, platform, arch, onProgress } = context;
-    const archive = await findArchive({ baseUrl, probeTimeoutMs, platform, arch });
+    const { downloadUrl: baseUrl, probeTimeoutMs, platform, arch, hashes, onProgress } = context;
+    const archive = await findArchive({ baseUrl, probeTimeoutMs, platform, arch, hashes });
     return filled(context, (scratch) => downloadCli(archive, scratch, onProgress));
   },
   'go install': async (context) => {

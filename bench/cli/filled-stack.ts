@@ -1,0 +1,22 @@
+import { JobClient } from '../../client/index.js';
+import { readDevContext } from '../../client/cli/dev/context.js';
+import { stackHome } from '../../client/cli/dev/home.js';
+
+/** No worker polls it: what is submitted to it waits. */
+const QUEUE = 'bench-cli';
+const AT_ONCE = 50;
+
+/** Submits jobs that nobody takes, so that `list` has as many to show and to count. */
+export async function fill(env: NodeJS.ProcessEnv, jobs: number): Promise<void> {
+  const temporal = readDevContext(stackHome(env))?.temporal;
+  if (temporal === undefined) throw new Error('no local stack');
+  const { address, namespace } = temporal;
+  const client = await JobClient.connect({ temporal: { address, namespace }, taskQueue: QUEUE });
+  const job = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' }, command: { run: 'true' } };
+  const rest = Array.from({ length: jobs }, (_, index) => `bench-${index}`);
+  const submitter = async (): Promise<void> => {
+    for (let name = rest.pop(); name !== undefined; name = rest.pop()) await client.submit({ job, name });
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, submitter));
+  await client.close();
+}

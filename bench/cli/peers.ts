@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { performance } from 'node:perf_hooks';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A command line that people use instead. */
+export interface Peer {
+  readonly title: string;
+  readonly command: readonly string[];
+  /** Absent: it was there before. */
+  readonly installed?: { readonly seconds: number; readonly megabytes: number };
+}
+
+const FROM_PYPI: Readonly<Record<string, string>> = { skypilot: 'sky', dstack: 'dstack' };
+
+/** Google's own, if it is on the PATH, and those of PyPI, each in an environment of its own below `folder`. */
+export async function peersIn(folder: string, onProgress: (line: string) => void): Promise<readonly Peer[]> {
+  const peers: Peer[] = [];
+  const gcloud = await run('gcloud', ['--version']).catch(() => undefined);
+  if (gcloud === undefined) onProgress('gcloud is not on the PATH: left out');
+  else peers.push({ title: 'gcloud --version', command: ['gcloud', '--version'] });
+  for (const [name, program] of Object.entries(FROM_PYPI)) {
+    onProgress(`pip install ${name}`);
+    const environment = join(folder, name);
+    try {
+      await run('python3', ['-m', 'venv', environment]);
+      const began = performance.now();
+      const pip = ['install', '--quiet', '--disable-pip-version-check', name];
+      await run(join(environment, 'bin/pip'), pip, { maxBuffer: 1 << 26 });
+      const seconds = (performance.now() - began) / 1_000;
+      const installed = { seconds, megabytes: await megabytesIn(environment) };
+      peers.push({ title: `${program} --help`, command: [join(environment, 'bin', program), '--help'], installed });
+    } catch (error) {
+      onProgress(`${name} is left out: ${(error as Error).message.split('\n')[0]}`);
+    }
+  }
+  return peers;
+}
+
+/** On disk. */
+export async function megabytesIn(folder: string): Promise<number> {
+  const { stdout } = await run('du', ['-sk', folder]);
+  return Number(stdout.split('\t')[0]) / 1_024;
+}

@@ -1,0 +1,194 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type * as EnvConfig from '@temporalio/envconfig';
+import { CliError } from '../cli-error.js';
+import { type DevContext, readDevContext } from '../dev/context.js';
+import { type Environment, type StackHome, stackHome } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+import { type Contexts, contextsFile, LOCAL_CONTEXT, readContexts, unknownContext } from './contexts-file.js';
+import { propertyOf, type Setting, type Settings, SETTINGS } from './settings.js';
+
+export type LayerKind = 'flags' | 'environment' | 'context' | 'profile' | 'stack';
+
+/** One source of settings. */
+export interface Layer {
+  readonly kind: LayerKind;
+  /** For people: `context prod`, `TEMPORAL_* and JOBCTL_*`. */
+  readonly title: string;
+  readonly settings: Settings;
+  /** It says which server is meant, though its address may be only Temporal's own to know. */
+  readonly namesServer: boolean;
+}
+
+export interface Layers {
+  /** The first that has a setting gives it. */
+  readonly all: readonly Layer[];
+  /** The one that says which server is meant, if any does. */
+  readonly server?: Layer;
+  /** Those that count: flags and environment, and of the others those that mean the same server. */
+  readonly used: readonly Layer[];
+  /** The named context that is meant, `local` included. */
+  readonly contextName?: string;
+  readonly stack?: DevContext;
+  readonly home: StackHome;
+}
+
+type Flags = Readonly<Record<string, unknown>> & { readonly context?: string };
+
+/**
+ * Flags, `--context`, the environment, JOBCTL_CONTEXT or the current context, Temporal's profile, the local stack (docs/adr/0062).
+ * The first that names a server decides; contexts, profile and stack of another server are passed over as a whole: jobs of one
+ * place and a bucket of another would be a mix that nobody meant.
+ * @throws CliError (Usage) if a context is named that does not exist, or contexts.toml is wrong
+ */
+export function settingLayers(flags: Flags, env: Environment): Layers {
+  const home = stackHome(env);
+  const stack = readDevContext(home);
+  const byFlag = flags.context;
+  const byEnvironment = byFlag === undefined ? given(env['JOBCTL_CONTEXT']) : undefined;
+  const contexts = needsFile(env, byFlag ?? byEnvironment) ? readContexts(env) : undefined;
+  const contextName = byFlag ?? byEnvironment ?? contexts?.current;
+  const whence = byFlag === undefined ? (byEnvironment === undefined ? 'current' : 'JOBCTL_CONTEXT') : '--context';
+  const named = contextName === undefined ? [] : contextLayers(contexts, contextName, whence, stack);
+  const all = [
+    flagLayer(fromFlags(flags)),
+    ...(byFlag === undefined ? [] : named),
+    environmentLayer(env, byFlag !== undefined),
+    ...(byFlag === undefined ? named : []),
+    ...profileLayers(env),
+    ...(stack === undefined || contextName === LOCAL_CONTEXT ? [] : [stackLayer(stack)]),
+  ];
+  const isLocalMissing = contextName === LOCAL_CONTEXT && stack === undefined;
+  const first = all.find(({ namesServer }) => namesServer);
+  // Whoever says `local` means no server that stands behind it.
+  const server = isLocalMissing && first?.kind !== 'flags' && first?.kind !== 'environment' ? undefined : first;
+  return {
+    all,
+    ...(server === undefined ? {} : { server }),
+    used: all.filter((each) => isOfPlace(each, server)),
+    ...(contextName === undefined ? {} : { contextName }),
+    ...(stack === undefined ? {} : { stack }),
+    home,
+  };
+}
+
+const layer = (kind: LayerKind, title: string, settings: Settings): Layer => ({
+  kind,
+  title,
+  settings,
+  namesServer: settings.address !== undefined,
+});
+
+export const flagLayer = (settings: Settings): Layer => layer('flags', 'flags', settings);
+
+function isOfPlace(each: Layer, server: Layer | undefined): boolean {
+  if (each.kind === 'flags' || each.kind === 'environment' || each === server) return true;
+  return server?.settings.address !== undefined && each.settings.address === server.settings.address;
+}
+
+/** The file is read only if it can matter: each read costs a TOML parser's load. */
+function needsFile(env: Environment, name: string | undefined): boolean {
+  if (name !== undefined) return name !== LOCAL_CONTEXT;
+  return existsSync(contextsFile(env));
+}
+
+function contextLayers(
+  contexts: Contexts | undefined,
+  name: string,
+  whence: string,
+  stack: DevContext | undefined,
+): readonly Layer[] {
+  if (name === LOCAL_CONTEXT) return stack === undefined ? [] : [stackLayer(stack)];
+  const settings = contexts?.byName.get(name);
+  if (contexts === undefined || settings === undefined)
+    throw unknownContext(contexts ?? { file: '', text: '', byName: new Map() }, name, whence);
+  return [layer('context', `context ${name}`, settings)];
+}
+
+function fromFlags(flags: Flags): Settings {
+  const taken = (SETTINGS as readonly Setting[]).filter(
+    ({ kind, key }) => kind === undefined && key !== 'user' && key !== 'project',
+  );
+  return Object.fromEntries(
+    taken.flatMap(({ key, flag }) => {
+      const value = flags[propertyOf(flag)];
+      return typeof value === 'string' ? [[key, value]] : [];
+    }),
+  );
+}
+
+/** @param isServerSaid `--context` says which server is meant: Temporal's variables are of another one */
+function environmentLayer(env: Environment, isServerSaid: boolean): Layer {
+  const read = (SETTINGS as readonly Setting[]).flatMap(({ key, variable }) => {
+    const value = variable === undefined ? undefined : given(env[variable]);
+    return value === undefined || (isServerSaid && variable?.startsWith('TEMPORAL_')) ? [] : [[key, value]];
+  });
+  const plain = layer('environment', 'the environment', Object.fromEntries(read) as Settings);
+  const names = ['TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'].filter((name) => given(env[name]) !== undefined);
+  if (isServerSaid || names.length === 0 || plain.namesServer) return plain;
+  const { address, namespace } = profile(env) ?? {};
+  const own = { ...(address && { address }), ...(namespace && { namespace }), ...plain.settings };
+  return { kind: 'environment', title: `the environment (${names.join(', ')})`, settings: own, namesServer: true };
+}
+
+/** Temporal's own default profile, if its file names a server. */
+function profileLayers(env: Environment): readonly Layer[] {
+  const file = temporalFile(env);
+  if (file === undefined || !existsSync(file)) return [];
+  const found = profile({ HOME: env['HOME'], XDG_CONFIG_HOME: env['XDG_CONFIG_HOME'], APPDATA: env['APPDATA'] });
+  if (found?.address === undefined) return [];
+  const { address, namespace } = found;
+  return [layer('profile', `Temporal's profile in ${file}`, { address, ...(namespace && { namespace }) })];
+}
+
+/** As @temporalio/envconfig finds it. */
+function temporalFile(env: Environment): string | undefined {
+  const root =
+    process.platform === 'darwin'
+      ? env['HOME'] && join(env['HOME'], 'Library/Application Support')
+      : (given(env['XDG_CONFIG_HOME']) ?? (env['HOME'] && join(env['HOME'], '.config')));
+  return root ? join(root, 'temporalio', 'temporal.toml') : undefined;
+}
+
+/** Undefined if it cannot be read: whoever connects by it gets the reason (client/connect.ts). */
+function profile(env: Environment): { readonly address?: string; readonly namespace?: string } | undefined {
+  try {
+    const load = createRequire(import.meta.url)('@temporalio/envconfig') as typeof EnvConfig;
+    return load.loadClientConfigProfile({ overrideEnvVars: present(env) });
+  } catch {
+    return undefined;
+  }
+}
+
+const present = (env: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+/** What a local stack says of itself as settings. */
+export function stackLayer({ temporal, store, codec, googleProject, secretStore }: DevContext): Layer {
+  const { address, namespace } = temporal;
+  const settings: Settings = {
+    address,
+    namespace,
+    bucket: store.bucket,
+    ...(store.endpoint === undefined ? {} : { store_endpoint: store.endpoint }),
+    google_project: googleProject,
+    ...(secretStore === undefined ? {} : { secret_store: secretStore }),
+    ...(codec?.key === undefined ? {} : { codec_key: codec.key }),
+    ...(codec?.decodeKeys === undefined ? {} : { codec_decode_keys: codec.decodeKeys.join(',') }),
+  };
+  return layer('stack', 'the local stack', settings);
+}
+
+export const given = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+/** @throws CliError (Usage): nothing says which server is meant */
+export function noServer(home: StackHome): CliError {
+  return new CliError(
+    ExitCode.Usage,
+    'no Temporal server is named: there is no context, no TEMPORAL_ADDRESS, and no local stack',
+    "a team's server: jobctl context set NAME --temporal-address HOST:PORT",
+    `this computer alone: jobctl dev up, or jobctl submit --local (in ${home.root})`,
+    '`jobctl help where` shows every way',
+  );
+}

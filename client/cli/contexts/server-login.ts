@@ -1,0 +1,75 @@
+import { readFileSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { TemporalOptions } from '../../connect.js';
+import { CliError } from '../cli-error.js';
+import type { Environment } from '../dev/home.js';
+import { ExitCode } from '../exit-codes.js';
+import type { Settings } from './settings.js';
+
+/**
+ * TLS and API key of a context, read from the files and variables that it names.
+ * @param name of the context, for messages
+ * @throws CliError (Usage) if a file or variable is missing, or a private one can be read by others
+ */
+export function serverLogin(
+  login: Settings,
+  name: string,
+  env: Environment = process.env,
+): NonNullable<TemporalOptions['connection']> {
+  const file = (key: 'tls_ca_file' | 'tls_cert_file' | 'tls_key_file'): Buffer | undefined => {
+    const path = login[key];
+    return path === undefined ? undefined : readFile(path, `context ${name}: ${key}`, key === 'tls_key_file');
+  };
+  const [ca, crt, key] = [file('tls_ca_file'), file('tls_cert_file'), file('tls_key_file')];
+  if ((crt === undefined) !== (key === undefined))
+    throw new CliError(
+      ExitCode.Usage,
+      `context ${name}: tls_cert_file and tls_key_file belong together, and ${crt === undefined ? 'tls_cert_file' : 'tls_key_file'} is missing`,
+      `jobctl context set ${name} --${crt === undefined ? 'tls-cert-file' : 'tls-key-file'} FILE`,
+    );
+  const apiKey = login.api_key === undefined ? undefined : keyBehind(login.api_key, name, env);
+  const isTls = Boolean(login.tls ?? login.tls_server_name ?? ca ?? crt);
+  const pair = crt && key && { clientCertPair: { crt, key } };
+  const server = login.tls_server_name === undefined ? {} : { serverNameOverride: login.tls_server_name };
+  const tls = { ...server, ...(ca && { serverRootCACertificate: ca }), ...pair };
+  return { ...(isTls || apiKey !== undefined ? { tls } : {}), ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+function keyBehind(reference: string, name: string, env: Environment): string {
+  const place = `context ${name}: api_key`;
+  if (reference.startsWith('env:')) {
+    const variable = reference.slice('env:'.length);
+    const value = env[variable]?.trim();
+    if (value) return value;
+    throw new CliError(
+      ExitCode.Usage,
+      `${place}: the environment variable ${variable} is not set`,
+      'its value is the API key',
+    );
+  }
+  const text = readFile(fileURLToPath(reference), place, true).toString().trim();
+  if (text !== '') return text;
+  throw new CliError(ExitCode.Usage, `${place}: ${reference} is empty`, 'it holds the API key, alone');
+}
+
+function readFile(path: string, place: string, isPrivate: boolean): Buffer {
+  try {
+    const { mode } = statSync(path);
+    if (isPrivate && (mode & 0o077) !== 0)
+      throw new CliError(
+        ExitCode.Usage,
+        `${place}: ${path}: others can read it (mode ${(mode & 0o777).toString(8).padStart(4, '0')})`,
+        `chmod 600 ${path}`,
+      );
+    return readFileSync(path);
+  } catch (error) {
+    if (error instanceof CliError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${message}`;
+    throw new CliError(
+      ExitCode.Usage,
+      `${place}: ${path}: ${why}`,
+      '`jobctl context show` shows where each setting comes from',
+    );
+  }
+}

@@ -1,0 +1,133 @@
+/** What a context says of a place where jobs run: each setting's key in contexts.toml, its flag, and its environment variable. */
+export interface Setting {
+  /** In contexts.toml. */
+  readonly key: string;
+  /** Of `jobctl context set`, without `--`; the same that verbs take where `isFlag`. */
+  readonly flag: string;
+  readonly value: string;
+  readonly what: string;
+  readonly variable?: string;
+  /** Verbs that talk to a server take it as a flag. */
+  readonly isFlag?: true;
+  readonly kind?: 'boolean' | 'file' | 'reference';
+}
+
+/** In the order of `context show`. */
+export const SETTINGS = [
+  {
+    key: 'address',
+    flag: 'temporal-address',
+    value: '<host:port>',
+    variable: 'TEMPORAL_ADDRESS',
+    isFlag: true,
+    what: 'the Temporal server',
+  },
+  {
+    key: 'namespace',
+    flag: 'namespace',
+    value: '<name>',
+    variable: 'TEMPORAL_NAMESPACE',
+    isFlag: true,
+    what: 'its namespace',
+  },
+  {
+    key: 'tls',
+    flag: 'tls',
+    value: '',
+    kind: 'boolean',
+    what: 'connect with TLS; the other tls keys and api_key imply it',
+  },
+  {
+    key: 'tls_ca_file',
+    flag: 'tls-ca-file',
+    value: '<file>',
+    kind: 'file',
+    what: "the authority of the server's certificate",
+  },
+  { key: 'tls_cert_file', flag: 'tls-cert-file', value: '<file>', kind: 'file', what: "the client's certificate" },
+  { key: 'tls_key_file', flag: 'tls-key-file', value: '<file>', kind: 'file', what: 'its private key' },
+  {
+    key: 'tls_server_name',
+    flag: 'tls-server-name',
+    value: '<name>',
+    what: 'the name in the certificate, if it is not the host',
+  },
+  {
+    key: 'api_key',
+    flag: 'api-key',
+    value: '<reference>',
+    kind: 'reference',
+    what: 'file:///PATH or env:NAME of an API key, never the key',
+  },
+  {
+    key: 'task_queue',
+    flag: 'task-queue',
+    value: '<name>',
+    variable: 'JOBCTL_TASK_QUEUE',
+    isFlag: true,
+    what: "the workers' queue",
+  },
+  {
+    key: 'bucket',
+    flag: 'bucket',
+    value: '<name>',
+    variable: 'JOBCTL_BUCKET',
+    isFlag: true,
+    what: 'the bucket of logs and files',
+  },
+  {
+    key: 'store_endpoint',
+    flag: 'store-endpoint',
+    value: '<url>',
+    variable: 'JOBCTL_STORE_ENDPOINT',
+    isFlag: true,
+    what: "another object store than Google's",
+  },
+  {
+    key: 'google_project',
+    flag: 'google-project',
+    value: '<id>',
+    variable: 'JOBCTL_GOOGLE_PROJECT',
+    what: 'the Google Cloud project of the slices',
+  },
+  {
+    key: 'secret_store',
+    flag: 'secret-store',
+    value: '<place>',
+    variable: 'JOBCTL_SECRET_STORE',
+    what: 'where secrets are: projects/P or file:///FOLDER',
+  },
+  {
+    key: 'codec_key',
+    flag: 'codec-key',
+    value: '<reference>',
+    variable: 'JOBCTL_CODEC_KEY',
+    isFlag: true,
+    what: 'the key that payloads are encrypted with',
+  },
+  {
+    key: 'codec_decode_keys',
+    flag: 'codec-decode-keys',
+    value: '<references>',
+    variable: 'JOBCTL_CODEC_DECODE_KEYS',
+    isFlag: true,
+    what: 'older keys, with commas',
+  },
+  { key: 'user', flag: 'user', value: '<user>', what: 'who submits and asks, instead of the login name' },
+  { key: 'project', flag: 'project', value: '<project>', what: 'the quota project of job files that name none' },
+  {
+    key: 'rehearsal',
+    flag: 'rehearsal',
+    value: '',
+    kind: 'boolean',
+    what: 'its cloud is a rehearsal: headers say so, and no price',
+  },
+] as const satisfies readonly Setting[];
+
+export type SettingKey = (typeof SETTINGS)[number]['key'];
+/** Values as they stand in a file or variable; `true` of the two that are switches. */
+export type Settings = Partial<Readonly<Record<SettingKey, string>>>;
+
+/** A flag's name as commander has it: `temporalAddress`. */
+export const propertyOf = (flag: string): string =>
+  flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,0 +1,42 @@
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
+import { lookOf } from '../render/look.js';
+
+/** `context prod`, `context local`, or `server 10.0.0.1:7233` if no context was named. For headers. */
+export function shortPlace({ place }: CliContext): string | undefined {
+  if (place === undefined) return undefined;
+  if (place.name !== undefined) return `context ${place.name}`;
+  return `server ${place.address ?? "of Temporal's profile"}`;
+}
+
+/** `context prod: temporal.example.com:7233, namespace ml`. */
+function placeLine(context: CliContext): string | undefined {
+  const short = shortPlace(context);
+  if (short === undefined) return undefined;
+  const { place, temporal, label } = context;
+  const details = [
+    ...(place?.name === undefined || place.address === undefined ? [] : [place.address]),
+    ...(temporal.namespace === undefined ? [] : [`namespace ${temporal.namespace}`]),
+    ...(label === undefined ? [] : [label]),
+  ];
+  return details.length === 0 ? short : `${short}: ${details.join(', ')}`;
+}
+
+/** Contexts whose place was printed. */
+const told = new WeakSet<CliContext>();
+
+/** The place of a verb that changes something there: it is told on stderr, before anything is asked or done. */
+export function contextToChange(flags: ContextFlags & { readonly output?: string }): CliContext {
+  const context = resolveContext(flags);
+  told.add(context);
+  const line = placeLine(context);
+  if (flags.output !== 'json' && line !== undefined) process.stderr.write(`${line}\n`);
+  return context;
+}
+
+/** For verbs that only read: on a terminal, and only if a context of the file is used. */
+export function tellReadPlace(context: CliContext): void {
+  if (!process.stderr.isTTY || context.place?.kind !== 'context' || told.has(context)) return;
+  told.add(context);
+  const line = placeLine(context);
+  if (line !== undefined) process.stderr.write(`${lookOf(process.stderr, process.env).paint('dim', line)}\n`);
+}

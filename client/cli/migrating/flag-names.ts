@@ -1,0 +1,10 @@
+/** Flags of Astera's `launch submit` that no flag of `jobctl submit` is called. */
+export const ASTERA_FLAG_NAMES: readonly string[] = [
+  '--build',
+  '--execution',
+  '--workers',
+  '--gpus',
+  '--allow-dirty',
+  '--allow-unpushed',
+  '--name-prefix',
+];

@@ -1,0 +1,293 @@
+import { userInfo } from 'node:os';
+import { shellWords } from '../../../domain/shell-quote.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { DEFAULT_TPU } from '../init/written-job.js';
+import { typedCommand } from '../typed-command.js';
+import type { Draft } from './draft.js';
+import { readLaunch } from './import-launch.js';
+import { submitLine } from './submit-line.js';
+
+/** What jobctl makes of a command line of another tool. */
+export interface Answer {
+  /** Whose line it is, as a sentence begins: `JobMan's`. */
+  readonly whose: string;
+  /** The words of jobctl that do exactly the same: they run. */
+  readonly runs?: readonly string[];
+  /** Else the command lines that do the same, ready to paste. */
+  readonly lines?: readonly string[];
+  /** What is different, or lost. */
+  readonly notes?: readonly string[];
+}
+
+/**
+ * @param own the words before `--`, as `isForeign` accepts them
+ * @param command the words behind `--`
+ * @returns undefined if it is no line of another tool after all
+ */
+export function answerTo(own: readonly string[], command: readonly string[] | undefined): Answer | undefined {
+  const [first = '', ...rest] = own;
+  if (['jobman', 'axlearn', 'gcp', 'sky'].includes(first))
+    return rest.length === 0 ? undefined : behindName(first, rest, command);
+  if (first === 'launch') return launchAnswer(rest, command);
+  if (first === 'submit') return submitAnswer(readLaunch(['submit', ...rest, ...behind(command)]).draft, ASTERAS, []);
+  if (first === 'bastion') return bastionAnswer(rest);
+  if (first === 'history') return bastionAnswer(['history', ...rest]);
+  return JOBMAN[first]?.(rest, command) ?? OTHERS[first]?.(rest, command);
+}
+
+/** The refusal that shows the answer's lines. */
+export function refusalOf(own: readonly string[], { whose, lines = [], notes = [] }: Answer): CliError {
+  const what = `jobctl ${own.slice(0, own[1]?.startsWith('-') === false && GROUPS.has(own[0] ?? '') ? 2 : 1).join(' ')}`;
+  const head =
+    lines.length === 0
+      ? `${what}: this is ${whose} command line, and jobctl has none that does the same`
+      : `${what}: this is ${whose} command line; with jobctl it is`;
+  return new CliError(ExitCode.Usage, head, ...lines, ...notes);
+}
+
+const GROUPS: ReadonlySet<string> = new Set(['jobman', 'axlearn', 'gcp', 'launch', 'bastion', 'queue', 'sky']);
+
+const JOBMANS = "JobMan's";
+const AXLEARNS = "AXLearn's";
+const ASTERAS = "Astera launch's";
+
+type Reader = (args: readonly string[], command: readonly string[] | undefined) => Answer | undefined;
+
+/** `jobman create X`, `axlearn gcp launch ..`: what stands behind the tool's name. */
+function behindName(name: string, rest: readonly string[], command: readonly string[] | undefined): Answer {
+  const known = answerTo(rest, command);
+  if (known !== undefined) return known;
+  const whose = name === 'jobman' ? JOBMANS : name === 'sky' ? "SkyPilot's" : AXLEARNS;
+  return { whose, lines: [line(...rest, ...behind(command))] };
+}
+
+const behind = (command: readonly string[] | undefined): readonly string[] =>
+  command === undefined ? [] : ['--', ...command];
+const line = (...words: readonly string[]): string => `${typedCommand()} ${shellWords(words)}`;
+const plain = (args: readonly string[]): readonly string[] => args.filter((word) => !word.startsWith('-'));
+
+/** The value of `--name VALUE` or `--name=VALUE`. */
+function valueOf(args: readonly string[], name: string): string | undefined {
+  const at = args.findIndex((word) => word === name || word.startsWith(`${name}=`));
+  const word = args[at];
+  if (word === undefined) return undefined;
+  return word === name ? args[at + 1] : word.slice(name.length + 1);
+}
+
+// JobMan -------------------------------------------------------------------------------------------------------------
+
+const module_ =
+  (module: string): Reader =>
+  ([job = 'JOB']) => ({ whose: JOBMANS, lines: [line('setup', job, '--module', module)] });
+
+const JOBMAN: Readonly<Record<string, Reader>> = {
+  create: (args) => {
+    const config = valueOf(args, '--config');
+    const rest =
+      config === undefined
+        ? args
+        : args.filter((word) => word !== '--config' && word !== `--config=${config}` && word !== config);
+    return { whose: JOBMANS, runs: ['submit', ...(config === undefined ? [] : [config]), ...rest] };
+  },
+  start: (args) => ({ whose: JOBMANS, runs: ['resume', ...args] }),
+  reboot: (args) => ({ whose: JOBMANS, runs: ['restart', ...args] }),
+  run: readRun,
+  clean: readClean,
+  gcsfuse: module_('gcsfuse'),
+  docker: module_('docker'),
+  conda: module_('conda'),
+  venv: module_('venv'),
+  tpu: ([job = 'JOB']) => ({
+    whose: JOBMANS,
+    lines: [line('requeue', job)],
+    notes: ['a job asks for its slice by itself; requeue gives it back and asks again'],
+  }),
+  ssh: (args) => ({
+    whose: JOBMANS,
+    lines: [line('ssh', plain(args)[0] ?? 'JOB', '--host', valueOf(args, '--i') ?? '0')],
+  }),
+  queue: ([action = '', job = 'JOB']) => ({
+    whose: JOBMANS,
+    lines: [['requeue', 'reset'].includes(action) ? line('requeue', job) : line('list')],
+    notes: ['jobctl has no list of tasks: each task is a job, and its pool queues them by quota'],
+  }),
+  billing: () => ({
+    whose: JOBMANS,
+    lines: [line('quota', 'history', '--since', '30d')],
+    notes: ["it shows chip-hours; money is in Google's billing export, where each slice has the label jobctl-job"],
+  }),
+  analytics: () => ({ whose: JOBMANS, lines: [line('quota', 'history', '--since', '30d')] }),
+  storage: () => ({
+    whose: JOBMANS,
+    notes: ["Google's own: gcloud storage du --summarize --readable-sizes gs://BUCKET"],
+  }),
+  availability: () => ({
+    whose: JOBMANS,
+    lines: [line('doctor', '--gcp')],
+    notes: ['it looks at quota and types by zone; a job that names several in tpu.zones asks them in turn'],
+  }),
+};
+
+function readRun(args: readonly string[], command: readonly string[] | undefined): Answer {
+  const [job] = plain(args);
+  if (command !== undefined || job === undefined)
+    return {
+      whose: "another tool's",
+      lines: [line('submit', '--tpu', DEFAULT_TPU, ...behind(command ?? ['python3', 'train.py']))],
+      notes: ['--tpu says which TPU slice'],
+    };
+  if (/\.ya?ml$/.test(job)) return { whose: "another tool's", lines: [line('submit', ...args, ...behind(command))] };
+  if (args.includes('--force-prefix'))
+    return { whose: JOBMANS, lines: [line('setup', job, '--module', 'gcsfuse', '--force'), line('restart', job)] };
+  if (args.includes('--force')) return { whose: JOBMANS, lines: [line('setup', job, '--force'), line('restart', job)] };
+  return {
+    whose: JOBMANS,
+    lines: [line('restart', job)],
+    notes: ['modules whose content is unchanged are not set up again'],
+  };
+}
+
+function readClean(args: readonly string[]): Answer {
+  const [job] = plain(args);
+  if (!args.includes('--all') && job !== undefined)
+    return {
+      whose: JOBMANS,
+      lines: [line('delete', job), line('delete', job, '--purge')],
+      notes: ['the first ends the job and deletes its slices, the second removes its record and logs'],
+    };
+  const jobs = `${line('list', '--user', userInfo().username, '--limit', '1000', '--output', 'json')} | jq -r '.jobs[].id'`;
+  return {
+    whose: JOBMANS,
+    lines: [`${jobs} | xargs -n1 ${typedCommand()} delete --yes`],
+    notes: [
+      'it ends your jobs, one after another; --purge behind --yes then removes the records of those that have ended',
+    ],
+  };
+}
+
+// AXLearn, Astera ----------------------------------------------------------------------------------------------------
+
+function launchAnswer(args: readonly string[], command: readonly string[] | undefined): Answer {
+  const [file] = plain(args);
+  if (file !== undefined && /\.ya?ml$/.test(file)) return { whose: "SkyPilot's", lines: [line('submit', file)] };
+  const { tool, action, draft } = readLaunch([...args, ...behind(command)]);
+  const whose = tool === "Astera's launch" ? ASTERAS : AXLEARNS;
+  const named = valueOf(args, '--name') ?? valueOf(args, '--job_name') ?? plain(args)[1] ?? 'JOB';
+  switch (action) {
+    case 'list':
+      return { whose, runs: ['list'] };
+    case 'stop':
+      return { whose, lines: [line('cancel', named)] };
+    case 'logs':
+      return { whose, lines: [line('logs', named, '--follow')] };
+    case 'update': {
+      const run = (draft.get('command.run') as string | undefined) ?? '';
+      const set = run === '' ? [] : ['--set', `command.run=${JSON.stringify(run)}`];
+      return {
+        whose,
+        lines: [line('restart', named, '--bundle', '.', ...set)],
+        notes: ['it begins a new attempt on the slices that the job has'],
+      };
+    }
+    default: {
+      const more = [
+        ...(args.includes('--dry_run') ? ['--dry-run'] : []),
+        ...(action === 'run' ? ['--local', '--wait'] : []),
+      ];
+      return submitAnswer(draft, whose, more);
+    }
+  }
+}
+
+function submitAnswer(draft: Draft, whose: string, more: readonly string[]): Answer {
+  const { command, name, ...rest } = draft.tree;
+  const tree = { ...rest, command: command ?? { run: 'python3 train.py' } };
+  // Bastion's name is the job, launch's prefix is not: it is the same for many jobs.
+  const isId = whose === AXLEARNS && name !== undefined;
+  const named = isId || name === undefined ? tree : { name, ...tree };
+  const line = submitLine(named, [...(isId ? ['--name', String(name)] : []), ...more]);
+  const notes = [
+    ...(command === undefined ? ['the command goes behind --'] : []),
+    ...(draft.get('tpu.accelerator') === undefined
+      ? ['the line has no type of TPU: add --tpu, such as --tpu v4-32']
+      : []),
+    ...draft.told.filter(({ fate }) => fate !== 'kept').map(({ key, fate, text }) => `${fate}: ${key}: ${text}`),
+  ];
+  return { whose, lines: [line], notes };
+}
+
+function bastionAnswer(args: readonly string[]): Answer {
+  const whose = AXLEARNS;
+  const [action = '', project] = plain(args);
+  const job = valueOf(args, '--job_name');
+  switch (action) {
+    case 'history':
+      if (job !== undefined) return { whose, lines: [line('status', job, '--timeline'), line('logs', job, '--job')] };
+      return { whose, lines: [line('quota', 'history', ...(project === undefined ? [] : ['--project', project]))] };
+    case 'submit': {
+      const spec = valueOf(args, '--spec') ?? 'SPEC';
+      return { whose, lines: [line('import', 'bastion-jobspec', spec, '-o', 'job.yaml'), line('submit', 'job.yaml')] };
+    }
+    case 'cancel':
+      return { whose, lines: [line('cancel', job ?? project ?? 'JOB')] };
+    case 'create':
+    case 'start':
+      return {
+        whose,
+        lines: [line('setup', 'server'), line('worker', '--config', 'worker.json')],
+        notes: ['docs/deployment.md takes it from an empty computer to a first job'],
+      };
+    case 'stop':
+    case 'delete':
+      return { whose, notes: ['a worker ends at SIGTERM, and its jobs go on with another one; docs/operations.md'] };
+    case 'set':
+      return {
+        whose,
+        lines: [line('quota', 'freeze')],
+        notes: ['freeze is the dry run of the scheduler: running jobs go on and nothing is granted'],
+      };
+    default:
+      return { whose, lines: [line('list')] };
+  }
+}
+
+// Tools that are not replaced, whose words people type anyway ----------------------------------------------------------
+
+const as =
+  (whose: string, ...verb: readonly string[]): Reader =>
+  (args, command) => ({ whose, lines: [line(...verb, ...plain(args), ...behind(command))] });
+
+const OTHERS: Readonly<Record<string, Reader>> = {
+  logs: (args) => {
+    const [job = 'JOB'] = plain(args.filter((_, at) => !['--replica', '--worker'].includes(args[at - 1] ?? '')));
+    const [replica, worker] = [valueOf(args, '--replica') ?? '0', valueOf(args, '--worker') ?? '0'];
+    if (replica === '0') return { whose: AXLEARNS, lines: [line('logs', job, '--host', worker)] };
+    const notes = [
+      `hosts are numbered over all slices: worker ${worker} of replica ${replica} is ${replica} x (hosts of a slice) + ${worker}; without --host the lines of all come as HOST | line`,
+    ];
+    return { whose: AXLEARNS, lines: [line('logs', job)], notes };
+  },
+  sshvm: as(AXLEARNS, 'ssh'),
+  bundle: () => ({
+    whose: AXLEARNS,
+    notes: [
+      'jobctl builds no images: `bundle` in a job file brings a folder to every host, docker.image names a pushed image',
+    ],
+  }),
+  sbatch: as("Slurm's", 'submit'),
+  srun: (args, command) => readRun([], command ?? args),
+  squeue: () => ({ whose: "Slurm's", runs: ['list'] }),
+  scancel: as("Slurm's", 'cancel'),
+  sinfo: () => ({ whose: "Slurm's", lines: [line('quota', 'show')] }),
+  apply: (args) => ({
+    whose: "kubectl's",
+    lines: [line('submit', valueOf(args, '-f') ?? plain(args)[0] ?? 'job.yaml')],
+  }),
+  down: as("SkyPilot's", 'delete'),
+  rm: as("another tool's", 'delete'),
+  kill: as("another tool's", 'cancel'),
+  attach: (args) => ({ whose: "another tool's", lines: [line('logs', plain(args)[0] ?? 'JOB', '--follow')] }),
+  shell: as("another tool's", 'ssh'),
+  events: (args) => ({ whose: "another tool's", lines: [line('logs', plain(args)[0] ?? 'JOB', '--job')] }),
+};

@@ -1,0 +1,70 @@
+import type { Command, CommanderError } from 'commander';
+import { nearestWord } from '../../domain/nearest-word.js';
+import { shellWords } from '../../domain/shell-quote.js';
+import { CliError } from './cli-error.js';
+import { ExitCode } from './exit-codes.js';
+import { typedCommand } from './typed-command.js';
+
+/** `error: unknown option '--wiat'\n(Did you mean --wait?)` in our form: what, why, the nearest word, what to do. */
+export function usageError({ message }: CommanderError, own: readonly string[], program: Command): CliError {
+  const [first = '', suggestion = ''] = message.split('\n');
+  const [told = '', ...why] = first
+    .replace(/^error: /, '')
+    .replace(/\.$/, '')
+    .split('. ');
+  const what = told.replace(/^command-argument value ('[^]*') is invalid for argument '(.+)'$/, '$2: $1 is invalid');
+  const verb = verbOf(own, what.startsWith('unknown command'));
+  const meant = /Did you mean (?:one of )?(.+?)\?/.exec(suggestion)?.[1] ?? nearestChoice(first);
+  return new CliError(
+    ExitCode.Usage,
+    `${verb}: ${what}`,
+    ...why.map((reason) => reason.charAt(0).toLowerCase() + reason.slice(1)),
+    ...(meant === undefined ? [] : [`the nearest is ${meant}`]),
+    ...(verb === 'jobctl submit' && what.startsWith('too many')
+      ? ['a command goes behind --: jobctl submit FILE -- CMD..']
+      : behindDashes(own, what, program)),
+    `\`${verb} --help\` shows what there is`,
+  );
+}
+
+/** `exec JOB ls -l`: the line with the -- that is missing. */
+function behindDashes(own: readonly string[], what: string, program: Command): readonly string[] {
+  const [verb = '', ...rest] = own;
+  if (!['exec', 'ssh'].includes(verb) || !/^(too many arguments|unknown option)/.test(what)) return [];
+  const options = program.commands.find((command) => command.name() === verb)?.options ?? [];
+  let positionals = 0;
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at] ?? '';
+    const option = options.find(({ short, long }) => word === short || word === long);
+    if (option !== undefined && (option.required || option.optional)) at++;
+    if (word.startsWith('-') || ++positionals < 2) continue;
+    const line = shellWords([verb, ...rest.slice(0, at), '--', ...rest.slice(at)]);
+    return [`a command goes behind --: ${typedCommand()} ${line}`];
+  }
+  return [];
+}
+
+/** Of an option that takes one of a few words. */
+function nearestChoice(message: string): string | undefined {
+  const match = /argument '(.*)' is invalid\. Allowed choices are (.+)\.$/.exec(message);
+  return match?.[1] === undefined ? undefined : nearestWord(match[1], match[2]?.split(', ') ?? []);
+}
+
+const GROUPS: ReadonlySet<string> = new Set([
+  'audit',
+  'codec',
+  'context',
+  'dev',
+  'import',
+  'quota',
+  'rehearsal',
+  'secret',
+  'setup',
+]);
+
+/** `jobctl dev up`: the words that name the command, without the last where that is the one which is unknown. */
+function verbOf(own: readonly string[], isUnknown: boolean): string {
+  const words = GROUPS.has(own[0] ?? '') ? own.slice(0, 2) : own.slice(0, 1);
+  const known = words.filter((word) => !word.startsWith('-')).slice(0, isUnknown ? words.length - 1 : undefined);
+  return ['jobctl', ...known].join(' ');
+}

@@ -1,0 +1,108 @@
+import type { StoredObject, StoreReader } from '../cloud/store/port.js';
+import { logChunkObject, offsetOfChunk } from '../domain/store-layout.js';
+
+/** A stored stretch of one host's output. `updatedAt` is when it was stored: the only time that a line has. */
+export interface Chunk extends StoredObject {
+  /** Position among all hosts of all slices, from 0. */
+  readonly host: number;
+  /** Of its first byte in the host's output. */
+  readonly offset: number;
+}
+
+/** Undefined for an object that is no chunk, such as a lost tail. */
+export function asChunk(object: StoredObject): Chunk | undefined {
+  const offset = offsetOfChunk(object.name);
+  const host = /\/host-(\d+)\.\d+$/.exec(object.name)?.[1];
+  return offset === undefined || host === undefined ? undefined : { ...object, host: Number(host), offset };
+}
+
+/** Objects of one request for a listing: as many as Google gives at most. */
+export const PAGE = 1000;
+const LAST_OFFSET = 10 ** 15 - 1;
+
+interface Page {
+  readonly chunks: readonly Chunk[];
+  /** Chunks may follow. */
+  readonly isFull: boolean;
+}
+
+/** The chunks of one host in one attempt, in order. Lists what it is asked for alone: a log of weeks has 100,000 chunks. */
+export class HostChunks {
+  readonly #store: Pick<StoreReader, 'list'>;
+  readonly #prefix: string;
+  readonly #host: number;
+
+  /** @param prefix of the stream (`logPrefix`) */
+  constructor(store: Pick<StoreReader, 'list'>, prefix: string, host: number) {
+    this.#store = store;
+    this.#prefix = prefix;
+    this.#host = host;
+  }
+
+  /** All objects whose names begin at `offset` or later, lost tails among them. */
+  listFrom(offset: number): Promise<readonly StoredObject[]> {
+    return this.#store.list(`${this.#prefix}host-${this.#host}.`, this.#nameAt(offset));
+  }
+
+  /** Those that begin in [from, to). */
+  async between(from: number, to: number): Promise<readonly Chunk[]> {
+    const found: Chunk[] = [];
+    for (let at = from; ;) {
+      const { chunks, isFull } = await this.#page(at);
+      found.push(...chunks.filter(({ offset }) => offset < to));
+      const last = chunks.at(-1);
+      if (!isFull || last === undefined || last.offset >= to) return found;
+      at = last.offset + 1;
+    }
+  }
+
+  /**
+   * A page in which the first chunk of which `isBefore` does not hold is, or the last page if there is none. `isBefore` holds
+   * of no chunk behind one of which it does not hold. Looks at single chunks, first in doubled and then in halved steps, until
+   * about a page is left: twice the logarithm of the number of pages, in requests.
+   */
+  async pageOf(isBefore: (chunk: Chunk) => boolean): Promise<readonly Chunk[]> {
+    let page = await this.#page(0);
+    let low = page.chunks.at(-1);
+    if (low === undefined) return page.chunks;
+    const span = Math.max(1, low.offset - (page.chunks[0]?.offset ?? 0));
+    let step = span;
+    let high = Infinity;
+    while (page.isFull && isBefore(low)) {
+      while (high - low.offset > span) {
+        const at: number = high === Infinity ? low.offset + step : Math.floor((low.offset + high) / 2);
+        const [seen]: readonly Chunk[] = (await this.#page(Math.min(at, LAST_OFFSET), 1)).chunks;
+        if (seen === undefined || !isBefore(seen)) high = at;
+        else low = seen;
+        step *= 2;
+      }
+      page = await this.#page(low.offset);
+      low = page.chunks.at(-1) ?? low;
+    }
+    return page.chunks;
+  }
+
+  async #page(offset: number, most = PAGE): Promise<Page> {
+    const objects = await this.#store.list(`${this.#prefix}host-${this.#host}.`, this.#nameAt(offset), most);
+    return { chunks: objects.flatMap((object) => asChunk(object) ?? []), isFull: objects.length >= most };
+  }
+
+  #nameAt(offset: number): string {
+    return logChunkObject(this.#prefix, String(this.#host), offset);
+  }
+}
+
+/** The hosts that stored anything of a stream, ascending; a request for each if they have more than a page of objects. */
+export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: string): Promise<readonly number[]> {
+  const hosts = new Set<number>();
+  const page = await store.list(`${prefix}host-`, undefined, PAGE);
+  for (const object of page) hosts.add(hostOf(object));
+  for (let last = page.at(-1); page.length >= PAGE && last !== undefined;) {
+    // '/' is the character behind '.': the first name behind all of this host's.
+    [last] = await store.list(`${prefix}host-`, `${prefix}host-${hostOf(last)}/`, 1);
+    if (last) hosts.add(hostOf(last));
+  }
+  return [...hosts].filter((host) => !Number.isNaN(host)).toSorted((a, b) => a - b);
+}
+
+const hostOf = ({ name }: StoredObject): number => Number(/\/host-(\d+)\.[^/]*$/.exec(name)?.[1]);

@@ -1,0 +1,29 @@
+/** Why a file or folder could not be used, by the system's code: its own words (`ENOENT: no such file ..`) are for programmers. */
+const BY_CODE: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EEXIST: 'it is there already',
+  EISDIR: 'it is a folder',
+  ELOOP: 'its links go round in a circle',
+  EMFILE: 'too many files are open on this computer',
+  ENAMETOOLONG: 'its name is too long',
+  ENOENT: 'it does not exist',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is no folder',
+  EPERM: 'the system does not permit it',
+  EROFS: 'its disk is read-only',
+};
+
+/** Completes "FILE cannot be read: ..". */
+export function fileErrorWords(error: unknown): string {
+  const { code = '', message = String(error) } = error as { readonly code?: string; readonly message?: string };
+  return BY_CODE[code] ?? message;
+}
+
+/** Where a text stops being JSON: `not JSON at line 1, column 2`. @param error what JSON.parse threw */
+export function notJson(error: unknown, text: string): string {
+  const at = /position (\d+)/.exec((error as Error).message)?.[1];
+  if (at === undefined)
+    return text.trim() === '' ? 'not JSON: it is empty' : 'not JSON: it ends too early, or a value is missing';
+  const before = text.slice(0, Number(at)).split('\n');
+  return `not JSON at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}

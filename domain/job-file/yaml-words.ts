@@ -1,0 +1,38 @@
+import type { ErrorCode, YAMLError } from 'yaml';
+
+const QUOTES = "put the text in quotes if it is meant as text: 'a: b'";
+
+const WORDS: Readonly<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'an alias (*name) takes neither an anchor nor a tag',
+  BAD_ALIAS: 'an alias (*name) without the anchor (&name) that it names',
+  BAD_COLLECTION_TYPE: 'a tag (!) that does not fit a list or a section',
+  BAD_DIRECTIVE: `a line that begins with % is for YAML itself; ${QUOTES}`,
+  BAD_DQ_ESCAPE: String.raw`a backslash that YAML does not know in double quotes; write \\ for one, or use single quotes`,
+  BAD_INDENT: 'this line is not indented as the lines around it',
+  BAD_PROP_ORDER: 'an anchor (&) or tag (!) stands in the wrong place',
+  BAD_SCALAR_START: `a text may not begin with this character; ${QUOTES}`,
+  BLOCK_AS_IMPLICIT_KEY: `a second key in one line; ${QUOTES}`,
+  BLOCK_IN_FLOW: 'lines of key: value or of a list inside brackets; write {key: value} or [a, b] there',
+  DUPLICATE_KEY: 'the key is there twice',
+  IMPOSSIBLE: 'a character that YAML does not expect here',
+  KEY_OVER_1024_CHARS: 'a key of more than 1024 characters; is a colon or a quote missing?',
+  MISSING_CHAR: 'a bracket, quote, comma or colon is missing here or before',
+  MULTILINE_IMPLICIT_KEY: 'a key that goes on over several lines; is a colon missing, or a quote not closed?',
+  MULTIPLE_ANCHORS: 'two anchors (&) at one value',
+  MULTIPLE_DOCS: 'more than one document (---); one file is one job',
+  MULTIPLE_TAGS: 'two tags (!) at one value',
+  NON_STRING_KEY: 'a key must be a text',
+  RESOURCE_EXHAUSTION: 'it is nested too deeply, or its aliases (*) multiply beyond measure',
+  TAB_AS_INDENT: 'a tab as indentation; YAML takes spaces',
+  TAG_RESOLVE_FAILED: 'a tag (!) that plain YAML does not have',
+  UNEXPECTED_TOKEN: `this does not belong here: is the line indented as it should be? ${QUOTES}`,
+};
+
+/** What is wrong with a text that is not YAML, in words for people who write job files: the parser's own are for programmers. */
+export function yamlWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): string {
+  const bracket = code === 'BAD_INDENT' ? /^Flow .* end with an? ([\]}])/.exec(message)?.[1] : undefined;
+  return bracket === undefined ? WORDS[code] : `a bracket is not closed before this line: ${bracket} is missing`;
+}
+
+/** Problems that stand for themselves. Any other is often the cause of those behind it, so only the first is shown. */
+export const INDEPENDENT: ReadonlySet<ErrorCode> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);

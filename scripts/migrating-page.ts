@@ -1,0 +1,105 @@
+import { BASTION_VARIABLES, JOBSPEC_KEYS, LAUNCH_FLAGS } from '../client/cli/migrating/bastion-keys.js';
+import type { KeyRule } from '../client/cli/migrating/draft.js';
+import {
+  ASTERA_LINES,
+  BASTION_LINES,
+  type Example,
+  JOBMAN_LINES,
+  typedWords,
+} from '../client/cli/migrating/examples.js';
+import { isForeign } from '../client/cli/migrating/foreign-words.js';
+import {
+  JOBMAN_DIFFERENT,
+  JOBMAN_LOST,
+  JOBMAN_RENAMED,
+  JOBMAN_VARIABLES,
+} from '../client/cli/migrating/jobman-keys.js';
+import { ASTERA_FLAGS } from '../client/cli/migrating/launch-keys.js';
+import { type Answer, answerTo } from '../client/cli/migrating/typed-line.js';
+import { splitShellWords } from '../domain/shell-quote.js';
+import { userInfo } from 'node:os';
+
+const HEAD = `# Coming from JobMan, AXLearn or launch
+
+This page is for users of JobMan v2, of AXLearn's Bastion and of Astera's launch: what each command line, key and variable is called in jobctl, and what is lost.
+It is written by \`npx tsx scripts/write-migrating.ts\` from \`client/cli/migrating\`, which is the code that answers these command lines; each row is a test.
+
+Type what you are used to, with \`jobctl\` in place of the old name. The line runs, or the message holds the line that does the same, with your own values in it:
+\`\`\`
+$ jobctl run exp-1 --force
+jobctl run: this is JobMan's command line; with jobctl it is
+  jobctl setup exp-1 --force
+  jobctl restart exp-1
+\`\`\`
+\`jobctl import\` makes a job file of what you have, and tells of each key whether it was kept, changed or lost:
+\`\`\`sh
+jobctl import jobman configs/quick_start.yaml -o job.yaml
+jobctl import bastion-jobspec spec.json -o job.yaml
+jobctl import launch -- --instance_type=tpu-v4-32 --max_tries=3 -- python3 train.py
+\`\`\`
+The file goes to stdout without \`-o\`; a file that is there is not overwritten without asking. What is lost also stands in the file, as comments. A quota file of Bastion is read unchanged ([quota.md](quota.md)).
+`;
+
+const JOBMAN = `## JobMan v2
+
+Its job files run as they are: \`jobctl create configs/quick_start.yaml\`. A relative path in one is looked up beside the file, and if it is not there, in the current folder, where JobMan looks. If both exist and differ, the one beside the file is taken, and a warning names both.`;
+
+/** docs/migrating.md. */
+export function migratingPage(): string {
+  return [
+    HEAD,
+    JOBMAN,
+    linesTable(JOBMAN_LINES),
+    '| key of a JobMan file | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
+    ...[...JOBMAN_RENAMED, ...JOBMAN_DIFFERENT, ...JOBMAN_LOST, ...JOBMAN_VARIABLES].map(keyRow),
+    "\n## AXLearn's Bastion\n\nA `launch` line becomes a `jobctl submit` line; a job spec (JSON) becomes a job file by `jobctl import bastion-jobspec`. A spec whose command is a `launch run` line is read as that line.",
+    linesTable(BASTION_LINES),
+    '| flag of `launch`, or variable | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
+    ...[...LAUNCH_FLAGS, ...BASTION_VARIABLES].map(keyRow),
+    '\n| key of a job spec | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
+    ...JOBSPEC_KEYS.map(keyRow),
+    "\n## Astera's launch\n\njobctl builds no images and runs on Cloud TPU VMs, neither on Kubernetes nor on Ray. What a TPU can run becomes a `jobctl submit` line; choose the slice with `--tpu`.",
+    linesTable(ASTERA_LINES),
+    '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
+    ...ASTERA_FLAGS.map(keyRow),
+    '',
+  ].join('\n');
+}
+
+function linesTable(examples: readonly Example[]): string {
+  return ['\n| command line | with jobctl | |', '| --- | --- | --- |', ...examples.map(lineRow), ''].join('\n');
+}
+
+function lineRow(example: Example): string {
+  const words = splitShellWords(typedWords(example)) ?? [];
+  const end = words.indexOf('--');
+  const own = end === -1 ? words : words.slice(0, end);
+  const answer = isForeign(own) ? answerTo(own, end === -1 ? undefined : words.slice(end + 1)) : undefined;
+  if (answer === undefined)
+    return row(code(example.theirs), code(`jobctl ${typedWords(example)}`), example.note ?? 'runs');
+  const lines = answer.runs === undefined ? (answer.lines ?? []) : [`jobctl ${answer.runs.join(' ')}`];
+  const notes = [
+    said(answer),
+    ...(answer.notes ?? []).filter((note) => !/^(lost|changed): /.test(note)),
+    ...(example.note === undefined ? [] : [example.note]),
+  ];
+  return row(code(example.theirs), lines.map(neutral).map(code).join('<br>'), notes.map(inCell).join('<br>'));
+}
+
+function said({ runs, lines = [], notes = [] }: Answer): string {
+  if (runs !== undefined) return 'runs';
+  if (lines.length === 0) return 'the message says that jobctl has none';
+  return notes.some((note) => note.startsWith('lost: '))
+    ? 'the message holds the line, and names what is lost'
+    : 'the message holds the line';
+}
+
+/** The page is the same whoever writes it, and wherever. */
+const neutral = (line: string): string =>
+  line.replaceAll(` --user ${userInfo().username} `, ' --user me ').replaceAll('npx jobctl', 'jobctl');
+
+const keyRow = ({ key, to, note }: KeyRule): string =>
+  row(code(key), to === undefined ? '' : code(to), inCell(note ?? 'the same'));
+const row = (...cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const code = (text: string): string => (text.startsWith('(') ? text : `\`${text.replaceAll('|', '\\|')}\``);
+const inCell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

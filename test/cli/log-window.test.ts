@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { JobLogReader, storedAttempts } from '../../client/job-logs.js';
+import { hostsWithChunks } from '../../client/log-chunks.js';
+import { logStart, type LogWindow } from '../../client/log-starts.js';
+import { sinceOption, lineMatcher } from '../../client/cli/log-window.js';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import type { StorePort, StoreReader } from '../../cloud/store/port.js';
+import { createStoreReader } from '../../cloud/store/reader.js';
+import { logChunkObject, logPrefix } from '../../domain/store-layout.js';
+import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
+import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
+
+const JOB = 'train';
+const PREFIX = logPrefix(JOB, 1, 'command');
+
+describe('the window of a log', function () {
+  this.timeout(180_000);
+  let cloud: RehearsedCloud;
+  let proxy: CountingProxy;
+  let buckets = 0;
+  let store: StorePort;
+  let reader: StoreReader;
+
+  before(async () => {
+    cloud = await startRehearsedCloud(105);
+    proxy = await startCountingProxy(cloud.storeEndpoint);
+  });
+  after(async () => {
+    await proxy.close();
+    await cloud.stop();
+  });
+
+  async function emptyBucket(): Promise<void> {
+    const place = { endpoint: cloud.storeEndpoint, bucket: `window-${buckets++}` };
+    await ensureBucket({ ...place, projectId: 'p' });
+    store = createStore(place);
+    reader = createStoreReader({ ...place, endpoint: proxy.url });
+  }
+
+  /** @returns the output's length */
+  async function put(host: number, parts: readonly string[], from = 0): Promise<number> {
+    let offset = from;
+    const writes = parts.map((part) => {
+      const name = logChunkObject(PREFIX, String(host), offset);
+      offset += Buffer.byteLength(part);
+      return { name, part };
+    });
+    for (let at = 0; at < writes.length; at += 64)
+      await Promise.all(writes.slice(at, at + 64).map(({ name, part }) => store.write(name, part, 'absent')));
+    return offset;
+  }
+
+  async function shown(window: LogWindow, host = 0): Promise<string> {
+    const start = await logStart(reader, PREFIX, host, window);
+    const place = { attempt: 1, stream: 'command', hosts: [host], starts: new Map([[host, start]]) };
+    const parts: Buffer[] = [];
+    for await (const { bytes } of new JobLogReader(reader, JOB, place).unread()) parts.push(bytes);
+    return Buffer.concat(parts).toString();
+  }
+
+  it('is the last lines, however the output was cut, with lines that count and lines that do not', async () => {
+    const line = fc.string({ unit: fc.constantFrom('a', 'b', 'é', ' '), maxLength: 8 });
+    const cuts = fc.array(fc.nat(60), { maxLength: 12 });
+    let counted = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line, { maxLength: 12 }),
+        cuts,
+        fc.nat(6),
+        fc.boolean(),
+        async (lines, at, tail, ends) => {
+          await emptyBucket();
+          const whole = Buffer.from(lines.join('\n') + (ends && lines.length > 0 ? '\n' : ''));
+          const places = [...new Set([0, ...at.filter((cut) => cut < whole.length), whole.length])].toSorted(
+            (a, b) => a - b,
+          );
+          for (let i = 0; i + 1 < places.length; i++)
+            await store.write(
+              logChunkObject(PREFIX, '0', places[i] as number),
+              whole.subarray(places[i], places[i + 1]),
+              'absent',
+            );
+          const all = whole.toString().match(/[^\n]*\n|[^\n]+$/g) ?? [];
+          assert.equal(await shown({ tail }), tail === 0 ? '' : all.slice(-tail).join(''));
+          const isWanted = (text: Buffer): boolean => text.includes('a');
+          const wanted = all.flatMap((text, index) => (text.includes('a') ? [index] : []));
+          const first = wanted.length < tail ? 0 : wanted.at(-tail);
+          assert.equal(await shown({ tail, isWanted }), tail === 0 ? '' : all.slice(first).join(''));
+          if (tail > 0 && all.length > tail && places.length > 3) counted++;
+        },
+      ),
+      { numRuns: 40 },
+    );
+    assert.ok(counted > 4, `${counted} interesting cases`);
+  });
+
+  it('costs what is wanted, not what is there', async () => {
+    const cost = async (chunks: number): Promise<{ requests: number; bytes: number; hosts: number }> => {
+      await emptyBucket();
+      const parts = Array.from(
+        { length: chunks },
+        (_, at) => `line ${String(at).padStart(6, '0')} ${'x'.repeat(84)}\n`,
+      );
+      await put(0, parts);
+      await put(1, ['one\n']);
+      const [text, { requests, bytes }] = await proxy.during(() => shown({ tail: 5 }));
+      assert.equal(text, parts.slice(-5).join(''));
+      const [hosts, { requests: forHosts }] = await proxy.during(() => hostsWithChunks(reader, PREFIX));
+      assert.deepEqual(hosts, [0, 1]);
+      const [attempts, { requests: forAttempts }] = await proxy.during(() => storedAttempts(reader, JOB, 'command'));
+      assert.deepEqual([attempts, forAttempts], [[1], 3]);
+      return { requests, bytes, hosts: forHosts };
+    };
+    const small = await cost(900);
+    const large = await cost(4_100);
+    console.log(`      tail of 5 lines: of 900 chunks ${JSON.stringify(small)}, of 4,100 ${JSON.stringify(large)}`);
+    assert.equal(small.hosts, 1);
+    assert.ok(large.hosts <= 3);
+    // Five pages: to list them all are 5 requests and 0.6 MB, and to read them all 4,100 more.
+    assert.ok(large.requests <= small.requests + 8, `${small.requests} and ${large.requests} requests`);
+    assert.ok(large.bytes < small.bytes + 100_000, `${large.bytes} bytes`);
+  });
+
+  it('of large chunks no more is read than the lines need', async () => {
+    await emptyBucket();
+    const part = `${'y'.repeat(99)}\n`.repeat(10_486);
+    await put(
+      0,
+      Array.from({ length: 40 }, () => part),
+    );
+    const [text, { bytes, requests }] = await proxy.during(() => shown({ tail: 20 }));
+    assert.equal(text, part.slice(0, 2_000));
+    console.log(`      tail of 20 lines of 42 MB: ${requests} requests, ${bytes} bytes`);
+    assert.ok(bytes < 200_000, `${bytes} bytes`);
+    assert.ok(requests < 8, `${requests} requests`);
+    const [more] = await proxy.during(() => shown({ tail: 30_000 }));
+    assert.equal(more.length, 3_000_000);
+  });
+
+  it('begins with the line that ends in the first chunk stored since, and reads none before it', async () => {
+    await emptyBucket();
+    const early = Array.from({ length: 2_500 }, (_, at) => `old ${at}\n`);
+    const length = await put(0, [...early, 'half of']);
+    const [last] = (await store.list(PREFIX)).toSorted((a, b) => b.updatedAt - a.updatedAt);
+    const since = (last?.updatedAt ?? 0) + 1;
+    while (Date.now() <= since);
+    await put(0, [' a line\n', 'new 1\n', 'new 2\n'], length);
+    const [text, { requests }] = await proxy.during(() => shown({ since }));
+    assert.equal(text, 'half of a line\nnew 1\nnew 2\n');
+    assert.ok(requests < 20, `${requests} requests`);
+    assert.equal(await shown({ since, tail: 1 }), 'new 2\n');
+    assert.equal(await shown({ since, tail: 10 }), 'half of a line\nnew 1\nnew 2\n');
+    assert.equal(await shown({ since: Date.now() + 60_000 }), '');
+    assert.equal((await shown({ since: 0 })).length, length + 20);
+  });
+
+  it('goes on behind its end as the log grows', async () => {
+    await emptyBucket();
+    const length = await put(0, ['a\n', 'b\n', 'c\n']);
+    const start = await logStart(reader, PREFIX, 0, { tail: 0 });
+    const silent = await logStart(reader, PREFIX, 1, { tail: 0 });
+    const starts = new Map([
+      [0, start],
+      [1, silent],
+    ]);
+    const logs = new JobLogReader(reader, JOB, { attempt: 1, stream: 'command', hosts: [0, 1], starts });
+    const read = async (): Promise<string> => {
+      let text = '';
+      for await (const { host, bytes } of logs.unread()) text += `${host}:${bytes.toString()}`;
+      return text;
+    };
+    assert.equal(await read(), '');
+    await put(0, ['d\n'], length);
+    assert.equal(await read(), '0:d\n');
+    await put(1, ['late\n']);
+    assert.equal(await read(), '1:late\n');
+    assert.equal(await read(), '');
+  });
+});
+
+describe('what --since and --grep take', () => {
+  it('a duration or a time', () => {
+    const near = (at: number, ms: number): void => assert.ok(Math.abs(at - ms) < 5_000, `${at}, not ${ms}`);
+    near(sinceOption('10m'), Date.now() - 600_000);
+    near(sinceOption('90'), Date.now() - 90_000);
+    assert.equal(sinceOption('2026-11-23T10:00:00Z'), Date.UTC(2026, 10, 23, 10));
+    assert.equal(sinceOption('2026-11-23'), Date.UTC(2026, 10, 23));
+    for (const wrong of ['yesterday', '', '-5m', '10 m', '2026-13-45', '10:00'])
+      assert.throws(() => sinceOption(wrong), /How long ago, such as 90s, 10m or 1h30m, or a time such as 2026/, wrong);
+  });
+
+  const wrong: Readonly<Record<string, string>> = {
+    'loss (': 'missing closing ), at character 6: `(`',
+    'a[b': 'missing closing ], at character 2: `[b`',
+    '*x': 'missing argument to repetition operator, at character 1: `*x`',
+    '(?=a)b': 'invalid or unsupported Perl syntax, at character 1: `(?=a)b`',
+    'a)b': 'unexpected ), at character 2: `)b`',
+  };
+  for (const [pattern, says] of Object.entries(wrong))
+    it(`'${pattern}' is no regular expression: ${says}`, () =>
+      assert.rejects(lineMatcher(pattern), (error: Error) => {
+        assert.equal(error.message.split('\n')[0], `--grep: '${pattern}' is not a regular expression: ${says}`);
+        return true;
+      }));
+
+  it('a line that was redrawn matches by what is seen of it', async () => {
+    const isWanted = await lineMatcher('^(?i)LOSS \\d+$');
+    assert.deepEqual(
+      ['loss 3', '10%\rloss 4\r', 'loss 5\r10%'].map((line) => isWanted(Buffer.from(line))),
+      [true, true, false],
+    );
+  });
+});

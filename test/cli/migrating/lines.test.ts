@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { isForeign } from '../../../client/cli/migrating/foreign-words.js';
+import {
+  ASTERA_LINES,
+  BASTION_LINES,
+  type Example,
+  JOBMAN_LINES,
+  typedWords,
+} from '../../../client/cli/migrating/examples.js';
+import { answerTo } from '../../../client/cli/migrating/typed-line.js';
+import { createProgram, runProgram } from '../../../client/cli/program.js';
+import { splitShellWords } from '../../../domain/shell-quote.js';
+import { refusalOf } from '../command-line.js';
+
+const ALL: readonly Example[] = [...JOBMAN_LINES, ...BASTION_LINES, ...ASTERA_LINES];
+
+/** The forms of facts/predecessors.md 1.2, 2 and 3: what their users type. */
+const FORMS = readFileSync(new URL('./facts.txt', import.meta.url), 'utf8')
+  .trim()
+  .split('\n');
+
+class Reached extends Error {}
+
+/** The verb that a command line reaches, with all its arguments and flags accepted; nothing is run. */
+async function verbReached(words: readonly string[]): Promise<string> {
+  const end = words.indexOf('--');
+  const program = createProgram({ commandWords: end === -1 ? undefined : words.slice(end + 1), exitCode: 0 });
+  program.hook('preAction', (_, command) => {
+    throw new Reached(command.name());
+  });
+  try {
+    await program.parseAsync(end === -1 ? [...words] : words.slice(0, end), { from: 'user' });
+  } catch (error) {
+    if (error instanceof Reached) return error.message;
+    throw error;
+  }
+  throw new Error(`${words.join(' ')}: no verb was reached`);
+}
+
+function wordsOf(line: string): readonly string[] {
+  const words = splitShellWords(line.replace(/^(npx )?jobctl /, ''));
+  assert.ok(words, line);
+  return words;
+}
+
+const split = (words: readonly string[]): readonly [readonly string[], readonly string[] | undefined] => {
+  const end = words.indexOf('--');
+  return end === -1 ? [words, undefined] : [words.slice(0, end), words.slice(end + 1)];
+};
+
+describe('command lines of the tools that jobctl replaces', () => {
+  for (const example of ALL) {
+    const words = wordsOf(typedWords(example));
+    const [own, command] = split(words);
+    const answer = isForeign(own) ? answerTo(own, command) : undefined;
+
+    if (answer === undefined) {
+      // A group with no verb prints its help.
+      if (words.join(' ') === 'quota') continue;
+      it(`${example.theirs}: is a line of jobctl`, async () => {
+        await verbReached(words[0] === 'queue' ? ['list'] : words);
+      });
+      continue;
+    }
+
+    if (answer.runs !== undefined) {
+      it(`${example.theirs}: runs`, async () => assert.equal(await verbReached(answer.runs ?? []), answer.runs?.[0]));
+      continue;
+    }
+
+    it(`${example.theirs}: the message holds the line`, async () => {
+      const { exitCode, text } = await refusalOf(words);
+      assert.equal(exitCode, 2);
+      const lines = answer.lines ?? [];
+      for (const line of lines) assert.ok(text.includes(`\n  ${line}`), `${line} is not in\n${text}`);
+      if (lines.length === 0) assert.match(text, /jobctl has none that does the same\n {2}\w/);
+      for (const line of lines) {
+        const [first = '', ...piped] = line.split(' | ');
+        await verbReached(wordsOf(first));
+        for (const part of piped.filter((each) => each.startsWith('xargs')))
+          await verbReached([...wordsOf(part.replace(/^xargs -n1 /, '')), 'exp-1']);
+      }
+    });
+
+    it(`${example.theirs}: no value of the user's is lost in silence`, async () => {
+      const { text } = await refusalOf(words);
+      // Names of a bastion, and what is a switch, are in the account of what is lost, or said to be elsewhere.
+      const values = own
+        .slice(1)
+        .flatMap((word) => (/=(.+)$/.exec(word)?.[1] ?? '').split(/[:=]/))
+        .filter(Boolean);
+      for (const value of values.filter((each) => !SAID_ELSEWHERE.has(each)))
+        assert.ok(text.includes(value.slice(0, 40)), `${value} is not in\n${text}`);
+    });
+  }
+
+  it('every form of the facts is an example, with all its flags', () => {
+    const typed = ALL.map((example) => typedWords(example));
+    for (const form of FORMS) {
+      const [verb = '', ...rest] = form.replace(/ -- CMD$/, '').split(' ');
+      const action = rest[0] !== undefined && /^[a-z]+$/.test(rest[0]) ? `${verb} ${rest[0]}` : verb;
+      const flags = rest.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*/, ''));
+      const ofVerb = typed.filter((line) => line === action || line.startsWith(`${action} `));
+      assert.ok(ofVerb.length > 0, `${form}: no example begins with ${action}`);
+      for (const flag of flags)
+        assert.ok(
+          ofVerb.some((line) => line.includes(flag)),
+          `${form}: no example has ${flag}`,
+        );
+    }
+  });
+});
+
+/** Of `bastion ..`: the name of a server, which a context or a flag names, and what `quota freeze` and `update` say by themselves. */
+const SAID_ELSEWHERE = new Set(['shared-bastion', '{"scheduler"', ' {"dry_run"', ' true}}', 'tpu-v4-32', '0']);
+
+describe('a line of launch as `jobctl submit`', () => {
+  const lines = [...BASTION_LINES, ...ASTERA_LINES].filter(
+    ({ theirs }) => / -- /.test(theirs) && !/update/.test(theirs),
+  );
+
+  for (const example of lines)
+    it(`${example.theirs}: what is submitted is what import writes`, async () => {
+      const words = wordsOf(typedWords(example));
+      const { text } = await refusalOf(words);
+      const line = text.split('\n').find((each) => /^ {2}(npx )?jobctl submit /.test(each)) ?? '';
+      const submitted = parse(await printed(withDryRun(wordsOf(line.trim())))) as object;
+      const imported = parse(await printed(['import', 'launch', '--', ...words.slice(1)])) as {
+        readonly name?: string;
+      };
+      // The id of a job is no key of its file.
+      const { name, ...unnamed } = imported;
+      const isId = line.includes(` --name ${name} `);
+      assert.deepEqual(submitted, isId ? unnamed : imported);
+      assert.ok(isId || !line.includes(' --name '), line);
+    });
+});
+
+const withDryRun = (words: readonly string[]): readonly string[] =>
+  words.includes('--dry-run') ? words : ['submit', '--dry-run', ...words.slice(1)];
+
+/** What a line prints to stdout. */
+async function printed(args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = process;
+  const [toOut, toErr] = [stdout.write.bind(stdout), stderr.write.bind(stderr)];
+  let text = '';
+  stdout.write = (chunk: string | Uint8Array): boolean => {
+    text += String(chunk);
+    return true;
+  };
+  stderr.write = (): boolean => true;
+  try {
+    assert.equal(await runProgram(args), 0);
+  } finally {
+    stdout.write = toOut;
+    stderr.write = toErr;
+  }
+  return text;
+}
