@@ -2,7 +2,8 @@ import { log } from '@temporalio/activity';
 import type { FailingWorkflows } from '../contract/janitor.js';
 import { failingWorkflowsObject } from '../domain/store-layout.js';
 import type { ActivityDependencies } from './dependencies.js';
-import { describe, eachOf, type WorkflowClient } from './workflow-lookup.js';
+import { eachOf } from '../domain/each-of.js';
+import { describe, type WorkflowClient } from './workflow-lookup.js';
 
 /** Attempts of a workflow task. One fails when a worker is killed in the middle; a second failure is no such accident. */
 const FAILING_FROM_ATTEMPT = 3;

@@ -12,7 +12,8 @@ import type { Admission, OpenSlice, OpenWork, StrayHolders } from '../contract/q
 import type { ActivityDependencies } from './dependencies.js';
 import { listOwnedEverywhere } from './accounts.js';
 import { queryPages } from './quota-pages.js';
-import { describe, eachOf, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
+import { eachOf } from '../domain/each-of.js';
+import { describe, isChainOpen, isWorkflowOpen, type WorkflowClient } from './workflow-lookup.js';
 
 /** Calls at one time. The server's own limit per namespace is far above it. */
 const WIDTH = 20;

@@ -12,7 +12,8 @@ import { LeaseOutbox } from './lease-outbox.js';
 import { findStrays, readOpenWork } from './quota-open-work.js';
 import { PoolPublisher } from './quota-publisher.js';
 import { keepBook, readBook, writeHistory } from './quota-store.js';
-import { eachOf, type WorkflowClient } from './workflow-lookup.js';
+import type { WorkflowClient } from './workflow-lookup.js';
+import { eachOf } from '../domain/each-of.js';
 
 const client = (): WorkflowClient => Context.current().client;
 

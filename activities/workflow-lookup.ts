@@ -42,19 +42,6 @@ export async function describe(client: WorkflowClient, workflowId: string) {
   }
 }
 
-/** Calls `act` for each item, `width` at a time. */
-export async function eachOf<Item>(
-  items: readonly Item[],
-  width: number,
-  act: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = [...items];
-  const lane = async (): Promise<void> => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await act(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-}
-
 /**
  * Checks that no other task queue runs the pool's quota workflow. A namespace has one such workflow per pool, on the task
  * queue of the worker that started it. Jobs of another queue would wait for a workflow that their worker never runs, or

@@ -1,4 +1,6 @@
 import {
+  type CancelNote,
+  cancelNoteSignal,
   type EditCall,
   requeueUpdate,
   restartUpdate,
@@ -8,6 +10,7 @@ import {
   type StopCall,
   stopUpdate,
 } from '../contract/job.js';
+import type { Asker } from '../domain/job-state.js';
 import { sliceWorkflowId } from '../contract/workflow-ids.js';
 import { JobNotFound, JobRefused } from './errors.js';
 import type { TemporalAccess } from './job-executions.js';
@@ -39,8 +42,24 @@ export class JobCalls {
     this.#options = options;
   }
 
-  stop(id: string, by: string, release: boolean): Promise<string> {
-    const call: StopCall = { v: 1, by, ...(release ? { release } : {}) };
+  /** First who cancels, then Temporal's own request: it reaches a job without a worker, and carries no name (docs/adr/0060). */
+  async cancel(id: string, asker: Asker | undefined): Promise<void> {
+    const { calls } = this.#options;
+    if (asker !== undefined) {
+      const { by, from, verb } = asker;
+      const note: CancelNote = {
+        v: 1,
+        by,
+        ...(from === undefined ? {} : { from }),
+        ...(verb === undefined ? {} : { verb }),
+      };
+      await calls.bounded(() => this.#handle(id).signal(cancelNoteSignal, note));
+    }
+    await calls.bounded(() => this.#handle(id).cancel());
+  }
+
+  stop(id: string, { by, from }: Asker, release: boolean): Promise<string> {
+    const call: StopCall = { v: 1, by, ...(from === undefined ? {} : { from }), ...(release ? { release } : {}) };
     return this.#answer(id, () => this.#handle(id).executeUpdate(stopUpdate, { args: [call] }));
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import type { StorePort } from '../cloud/store/port.js';
-import { JobPhase, type Outcome } from '../domain/job-state.js';
+import { type Asker, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import { requestNameOf } from '../domain/machines.js';
 import { describeQuery, type JobMemo, type JobView, type SetUpCall } from '../contract/job.js';
@@ -11,7 +11,9 @@ import { JobEncrypted, JobInvalid, JobRefused, JobTerminated } from './errors.js
 import { JobCalls, type JobEdit } from './job-calls.js';
 import { failingTaskOf } from './failing-task.js';
 import { describeJob, isAttended, readable } from './job-executions.js';
-import { type JobFilter, type JobPage, type JobRow, queryOf, rowOf } from './job-rows.js';
+import { countJobs, findJobs, type JobCounts } from './job-finding.js';
+import type { JobFilter } from './job-query.js';
+import { type JobPage, type JobRow, rowOf } from './job-rows.js';
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
@@ -68,23 +70,20 @@ export class JobClient {
     return this.#submissions.submit(submission);
   }
 
-  /** A page of jobs, newest first, and how many there are. */
-  async list(filter: JobFilter = {}): Promise<JobPage> {
-    const query = queryOf(filter);
-    const limit = filter.limit ?? 100;
-    return this.#calls.bounded(async () => {
-      const rows: JobRow[] = [];
-      const [total, open] = await Promise.all([
-        this.#temporal.workflow.count(query),
-        this.#temporal.workflow.count(`${query} AND ExecutionStatus = 'Running'`),
-        (async () => {
-          for await (const execution of this.#temporal.workflow.list({ query, pageSize: limit })) {
-            if (rows.push(rowOf(execution)) >= limit) return;
-          }
-        })(),
-      ]);
-      return { rows, total: total.count, open: open.count };
-    });
+  /** The first `limit` jobs, 100 without it: open ones first, the newest of them first, then those that ended last. And how many there are. */
+  async list({ limit = 100, ...filter }: JobFilter & { readonly limit?: number } = {}): Promise<JobPage> {
+    const [{ total, open }, rows] = await Promise.all([this.count(filter), this.find(filter, limit)]);
+    return { rows, total, open };
+  }
+
+  /** The same without counting; @param most absent: all, in pages of 1,000 */
+  find(filter: JobFilter, most?: number): Promise<readonly JobRow[]> {
+    return findJobs({ temporal: this.#temporal, calls: this.#calls }, filter, most);
+  }
+
+  /** How many jobs match. One call of the server, whatever their number. */
+  count(filter: JobFilter = {}): Promise<JobCounts> {
+    return countJobs({ temporal: this.#temporal, calls: this.#calls }, filter);
   }
 
   /** One job's row, strongly consistent; needs no worker. @throws JobNotFound */
@@ -134,23 +133,38 @@ export class JobClient {
     }
   }
 
-  /** Asks the job to stop its command, give its slices back and end as cancelled. Returns at once; repeating is safe. */
-  async cancel(id: string): Promise<'cancelling' | 'done'> {
+  /**
+   * Asks the job to stop its command, give its slices back and end as cancelled. Returns at once, needs no worker; repeating is
+   * safe. `asker` is kept in the outcome; its word is believed.
+   */
+  async cancel(id: string, asker?: Asker): Promise<'cancelling' | 'done'> {
     const execution = await this.#describe(id);
     if (execution.status.name !== 'RUNNING') return 'done';
-    await this.#calls.bounded(() => this.#temporal.workflow.getHandle(id).cancel());
-    return 'cancelling';
+    const { WorkflowNotFoundError } = await import('@temporalio/common');
+    try {
+      await this.#people.cancel(id, asker);
+      return 'cancelling';
+    } catch (error) {
+      // It has ended in between.
+      if (error instanceof WorkflowNotFoundError) return 'done';
+      throw error;
+    }
   }
 
   /**
    * Ends the command with notice and grace, and keeps slices and lease (`timeouts.stop` bounds that), or gives them back
-   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks.
+   * (`release`). Answers with a sentence once the job has noted it, as the next three do. `by` is who asks, `from` the host name
+   * of their computer.
    * @throws JobRefused where the job has ended or its state makes no sense of it; nothing was changed then. JobNotFound,
    * TemporalUnreachable (no worker answered; it may still be done).
    */
-  async stop(id: string, by: string, { release = false }: { readonly release?: boolean } = {}): Promise<string> {
+  async stop(
+    id: string,
+    by: string,
+    { release = false, from }: { readonly release?: boolean; readonly from?: string } = {},
+  ): Promise<string> {
     await this.#mustBeOpen(id);
-    return this.#people.stop(id, by, release);
+    return this.#people.stop(id, { by, ...(from === undefined ? {} : { from }) }, release);
   }
 
   /** A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it again. */

@@ -1,10 +1,10 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { missingKeyOf } from '../cloud/codec/codec-key.js';
+import { chipsOfSlices } from '../domain/accelerators.js';
 import { isDone, JobPhase, type Outcome } from '../domain/job-state.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { EpochMs } from '../domain/units.js';
 import type { JobMemo } from '../contract/job.js';
-import { WorkflowType } from '../contract/workflow-ids.js';
 import { REMEDY_OF_MISSING_KEY } from './errors.js';
 import type { FailingTask } from './failing-task.js';
 
@@ -17,6 +17,8 @@ export interface JobRow {
   readonly project: string;
   readonly user: string;
   readonly slice: string;
+  /** Of all its slices; absent for a type that is no Cloud TPU's. */
+  readonly chips?: number;
   readonly pool: string;
   readonly phase: ShownPhase;
   readonly phaseSince: EpochMs;
@@ -45,35 +47,12 @@ export const isOver = ({ endedAt, phase }: Partial<Pick<JobRow, 'endedAt' | 'pha
 export const resultOf = ({ phase, outcome }: Pick<JobRow, 'phase' | 'outcome'>): ShownPhase =>
   phase === JobPhase.Holding ? (outcome?.result ?? phase) : phase;
 
-export interface JobFilter {
-  readonly project?: string;
-  readonly user?: string;
-  readonly phase?: string;
-  readonly pool?: string;
-  /** Rows at most; 100 if absent. */
-  readonly limit?: number;
-}
-
 export interface JobPage {
   readonly rows: readonly JobRow[];
   /** All that match, whatever the limit. */
   readonly total: number;
   /** Of these, how many are not done. */
   readonly open: number;
-}
-
-/** The visibility query of a filter. */
-export function queryOf({ project, user, phase, pool }: JobFilter): string {
-  const wanted: [JobSearchAttribute, string | undefined][] = [
-    ['JobProject', project],
-    ['JobUser', user],
-    ['JobPhase', phase],
-    ['JobPool', pool],
-  ];
-  const clauses = wanted.flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name} = '${value.replaceAll("'", "''")}'`],
-  );
-  return [`WorkflowType = '${WorkflowType.Job}'`, ...clauses].join(' AND ');
 }
 
 /** A job as Temporal lists or describes it. */
@@ -84,11 +63,14 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
   const why = memo.why ?? (encryptedWith === undefined ? undefined : whyNot(encryptedWith));
   // A job that another service started has no attributes until a worker has accepted it.
   const isAccepted = execution.searchAttributes['JobPhase'] !== undefined;
+  const slice = memo.slice ?? attribute('JobAccelerator');
+  const chips = chipsOfSlices(slice);
   return {
     id: execution.workflowId,
     project: attribute('JobProject'),
     user: attribute('JobUser'),
-    slice: memo.slice ?? attribute('JobAccelerator'),
+    slice,
+    ...(chips === undefined ? {} : { chips }),
     pool: attribute('JobPool'),
     phase: phaseOf(execution, isAccepted ? (attribute('JobPhase') as JobPhase) : JobPhase.Queued),
     phaseSince: execution.closeTime?.getTime() ?? phaseSince,

@@ -21,4 +21,6 @@ export function pagedQuery(name: string): QueryDefinition<TextPage, [page: numbe
 export interface HumanCall {
   readonly v: 1;
   readonly by: string;
+  /** Host name of the caller's computer, by the caller's own word too. */
+  readonly from?: string;
 }

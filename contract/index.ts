@@ -2,7 +2,7 @@
  * `jobctl/contract`: what clients and other services need to start jobs and to talk to them (docs/contract.md). It can be
  * imported in workflow code: nothing here runs, and all values are plain JSON.
  */
-export type { JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
+export type { Asker, JobPhase, JobResult, Outcome, OutcomeCause } from '../domain/job-state.js';
 export type { JobSpec } from '../domain/job-spec.js';
 export * from './job.js';
 export * from './quota.js';

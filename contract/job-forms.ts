@@ -4,6 +4,7 @@ import type { HumanCall } from './define.js';
 import { type Form, form } from './form.js';
 import type {
   AttemptTrouble,
+  CancelNote,
   EditCall,
   LeaseGrant,
   LeaseRevocation,
@@ -85,6 +86,7 @@ const edit = {
   files: z.record(text(), text()).exactOptional(),
   identityKeys: z.record(text(), text()).exactOptional(),
 };
+export const cancelNoteForm: Form<CancelNote> = form(z.object({ ...humanCall(), verb: text().exactOptional() }));
 export const stopForm: Form<StopCall> = form(z.object({ ...humanCall(), release: z.boolean().exactOptional() }));
 export const requeueForm: Form<HumanCall> = form(z.object(humanCall()));
 /** Of `resume` and `restart`. */

@@ -2,7 +2,7 @@
 import { type HumanCall, query, signal, update } from './define.js';
 import type { SliceNews } from './slice.js';
 import type { JobSpec } from '../domain/job-spec.js';
-import type { JobPhase, JobResult, Outcome } from '../domain/job-state.js';
+import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js';
 import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { SetUpRecord } from '../domain/setup-record.js';
 import type { MachineRef } from '../domain/machines.js';
@@ -133,6 +133,8 @@ export interface JobView {
   /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
   readonly outcome?: Outcome;
+  /** What a person asked for last, if the job is not through with it: a stop, until `resume`. */
+  readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
   /** What jobctl did for the job, oldest first; the store keeps the whole. */
   readonly events: readonly JobEvent[];
 }
@@ -215,6 +217,15 @@ export interface EditCall extends HumanCall {
   /** As in `JobInput`, of the keys that the new file names. */
   readonly identityKeys?: Readonly<Record<string, string>>;
 }
+/**
+ * Who is about to cancel the job. The cancel itself is Temporal's own request, which reaches a job without a worker and
+ * carries no name; this signal goes before it (docs/adr/0060).
+ */
+export interface CancelNote extends HumanCall {
+  readonly verb?: string;
+}
+export const cancelNoteSignal = signal<[CancelNote]>('cancelNote');
+
 /** `release`: slices and lease go back too. */
 export interface StopCall extends HumanCall {
   readonly release?: boolean;

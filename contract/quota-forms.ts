@@ -6,7 +6,8 @@ import { leaseMessage, text } from './lease-forms.js';
 import type { AdmissionCall, ApplyCall, PriorityCall, QuotaInput } from './quota.js';
 
 /** Members of every call that a person makes. */
-export const humanCall = () => ({ v: z.literal(1), by: text().min(1) }) satisfies Record<keyof HumanCall, z.ZodType>;
+export const humanCall = () =>
+  ({ v: z.literal(1), by: text().min(1), from: text().exactOptional() }) satisfies Record<keyof HumanCall, z.ZodType>;
 
 const PRIORITY = 'must be a whole number from 1 (first) to 5';
 const priority = z.int({ error: PRIORITY }).min(1, PRIORITY).max(5, PRIORITY);

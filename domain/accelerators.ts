@@ -118,6 +118,13 @@ export function findAccelerator(name: string): AcceleratorType | undefined {
   return BY_NAME.get(name);
 }
 
+/** Chips of `v5litepod-16` or `2 x v5litepod-16`, as `formatSlices` writes it; undefined for a type that is no Cloud TPU's. */
+export function chipsOfSlices(slices: string): number | undefined {
+  const [, count = '1', type = ''] = /^(?:(\d+) x )?(.+)$/.exec(slices) ?? [];
+  const chips = findAccelerator(type)?.chips;
+  return chips === undefined ? undefined : Number(count) * chips;
+}
+
 /** The number in a type's name: what quota counts (DESIGN.md 3, "Units"). `v4-8` is 8 (cores), `v5litepod-16` 16 (chips). */
 export function quotaUnitsOf(accelerator: AcceleratorType): number {
   return Number(accelerator.type.slice(accelerator.type.lastIndexOf('-') + 1));

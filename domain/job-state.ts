@@ -39,11 +39,27 @@ export function isDone(phase: JobPhase): phase is JobResult {
   return DONE.has(phase);
 }
 
+/** Who asked for something, by the caller's own word: nobody has verified it (DESIGN.md 3, "Trust"). */
+export interface Asker {
+  readonly by: string;
+  /** Host name of the computer that the call came from. */
+  readonly from?: string;
+  /** Of jobctl: `cancel`, `stop`, `delete`. Absent: a service called. */
+  readonly verb?: string;
+}
+
+/** `alice on wks-12 (jobctl delete)`. */
+export function askerText({ by, from, verb }: Asker): string {
+  return `${by}${from === undefined ? '' : ` on ${from}`}${verb === undefined ? '' : ` (jobctl ${verb})`}`;
+}
+
 /** Why the job ended; `by` says whose account it goes on (DESIGN.md 2, "Separate budgets"). */
 export interface OutcomeCause {
   readonly by: 'task' | 'infrastructure' | 'preemption' | 'user';
   /** One sentence for the user, naming host, value and place. */
   readonly message: string;
+  /** Who cancelled the job. Absent: nobody was named, as in a cancel by Temporal's own tools. */
+  readonly asker?: Asker;
   /** Slice and host of the failing process, where there is one. */
   readonly slice?: number;
   readonly host?: number;

@@ -18,6 +18,7 @@ export const OWN_SIGNALS = [
   'leaseAnswer',
   'leaseMessages',
   'wake',
+  'cancelNote',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 

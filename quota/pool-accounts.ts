@@ -54,7 +54,7 @@ export function poolAccounts({ config, requests, leases }: Pool): PoolAccounts {
   if (config.kind === 'unlimited') return { tiers: [], ...ledger.close() };
   for (const { name, nominal } of config.projects) for (const units of nominal) ledger.add(name, 'nominal', units);
   const tiers = config.tiers.flatMap((total, tier) => {
-    const there = leases.filter((lease) => Math.min(lease.tier, config.tiers.length - 1) === tier);
+    const there = leasesIn(config, tier, leases);
     enterLoans(ledger, config, tier, there);
     return tierAccounts(total, tier, there);
   });
@@ -74,8 +74,18 @@ function tierAccounts(total: QuotaUnits, tier: number, leases: readonly QuotaLea
   }));
 }
 
-/** Who borrows and who lends in one tier. */
-function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: readonly QuotaLease[]): void {
+/** Ids of the leases that do not lie on their project's nominal quota (rule 3); a lease that drains is none of them. */
+export function borrowedLeases({ config, leases }: Pool): ReadonlySet<string> {
+  if (config.kind === 'unlimited') return new Set();
+  const ids = config.tiers.flatMap((_, tier) => countedOf(config, tier, leasesIn(config, tier, leases)));
+  return new Set(ids.flatMap(({ borrowers }) => borrowers));
+}
+
+const leasesIn = ({ tiers }: LimitedQuota, tier: number, leases: readonly QuotaLease[]): readonly QuotaLease[] =>
+  leases.filter((lease) => Math.min(lease.tier, tiers.length - 1) === tier);
+
+/** Each project's leases, laid on its nominal quota of one tier. */
+function countedOf(config: LimitedQuota, tier: number, leases: readonly QuotaLease[]) {
   const byProject = new Map<string, QuotaLease[]>(config.projects.map(({ name }) => [name.toLowerCase(), []]));
   for (const lease of leases.filter((each) => !isDraining(each))) {
     const own = byProject.get(lease.project.toLowerCase());
@@ -83,13 +93,15 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: 
     else byProject.set(lease.project.toLowerCase(), [lease]);
   }
   const nominal = new Map(config.projects.map((project) => [project.name.toLowerCase(), project.nominal[tier] ?? {}]));
-  const counted = [...byProject].map(([project, own]) => ({
-    project,
-    ...countLeases(nominal.get(project) ?? {}, own),
-  }));
+  return [...byProject].map(([project, own]) => ({ project, ...countLeases(nominal.get(project) ?? {}, own) }));
+}
+
+/** Who borrows and who lends in one tier. */
+function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: readonly QuotaLease[]): void {
+  const counted = countedOf(config, tier, leases);
   for (const { project, borrowed } of counted) ledger.add(project, 'borrowed', borrowed);
   const borrowed = counted.map((each) => each.borrowed).reduce(addUnits, {});
-  const promised = [...nominal.values()].reduce(addUnits, {});
+  const promised = config.projects.map(({ nominal }) => nominal[tier] ?? {}).reduce(addUnits, {});
   for (const [type, total] of Object.entries(config.tiers[tier] ?? {})) {
     const nobodys = Math.max(0, total - unitsOf(promised, type));
     const unused = new Map(counted.map(({ project, left }) => [project, unitsOf(left, type)]));
@@ -99,15 +111,26 @@ function enterLoans(ledger: Ledger, config: LimitedQuota, tier: number, leases: 
   }
 }
 
-/** A project's leases on its nominal quota of one tier (rule 3): what is left of it, and the units that are borrowed. */
-function countLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): { left: QuotaUnits; borrowed: QuotaUnits } {
+interface CountedLeases {
+  readonly left: QuotaUnits;
+  readonly borrowed: QuotaUnits;
+  /** Ids. */
+  readonly borrowers: readonly string[];
+}
+
+/** A project's leases on its nominal quota of one tier (rule 3): what is left of it, and what is borrowed. */
+function countLeases(nominal: QuotaUnits, leases: readonly QuotaLease[]): CountedLeases {
   let left = nominal;
   let borrowed: QuotaUnits = {};
-  for (const { units } of leases.toSorted(inQuotaOrder)) {
+  const borrowers: string[] = [];
+  for (const { id, units } of leases.toSorted(inQuotaOrder)) {
     if (isWithin(units, left)) left = subtractUnits(left, units);
-    else borrowed = addUnits(borrowed, units);
+    else {
+      borrowed = addUnits(borrowed, units);
+      borrowers.push(id);
+    }
   }
-  return { left, borrowed };
+  return { left, borrowed, borrowers };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import type { JobClient, JobClientOptions } from '../job-client.js';
+import { asker } from './asker.js';
 import { withClient } from './connect.js';
 import { contextToChange } from './contexts/told-place.js';
 import type { CliContext, ContextFlags } from './context.js';
@@ -9,7 +9,8 @@ import { asTyped } from './typed-command.js';
 import { TransferLine } from './render/transfer-line.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
-  readonly user?: string;
+  /** Who asks. */
+  readonly by?: string;
 }
 
 export interface AskOptions {
@@ -26,7 +27,7 @@ export async function askJob(
   options: AskOptions = {},
 ): Promise<number> {
   const { context = contextToChange(flags), store } = options;
-  const by = flags.user ?? context.user ?? userInfo().username;
+  const { by } = asker(flags.by, context);
   const uploading = new TransferLine('uploading');
   return withClient(
     context,

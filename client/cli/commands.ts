@@ -1,16 +1,18 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { parseHostChoice } from './hosts/host-options.js';
+import { changingMany, ofMany, SORTS, withFilters } from './job-filter.js';
 import { registerLifeVerbs } from './life-commands.js';
 import { sinceOption } from './log-window.js';
 import { collect, durationOption, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { ExportFlags } from './verbs/export.js';
 import type { InitFlags } from './verbs/init.js';
-import type { CancelFlags } from './verbs/life.js';
+import type { ManyFlags } from './many/act-on-jobs.js';
 import type { ListFlags } from './verbs/list.js';
 import type { LogsFlags } from './verbs/logs.js';
 import type { StatusFlags } from './verbs/status.js';
 import type { SubmitFlags } from './verbs/submit.js';
+import type { TopFlags } from './verbs/top.js';
 import type { ValidateFlags } from './verbs/validate.js';
 import type { WaitFlags } from './verbs/wait.js';
 import type { WhyFlags } from './verbs/why.js';
@@ -21,6 +23,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
   registerSubmit(program, invocation);
   registerValidate(program, invocation);
   registerList(program, invocation);
+  registerTop(program, invocation);
   registerStatus(program, invocation);
   registerWhy(program, invocation);
   registerLogs(program, invocation);
@@ -140,58 +143,76 @@ function registerValidate(program: Command, invocation: Invocation): void {
     });
 }
 
+const LIST_NOTES = `
+First the jobs that run or are on their way, then those in line by their place, then those that ended within a day, the last first.
+--all also shows those that ended before, as long as Temporal keeps them. --sort takes board (this order), submitted, ended, name, user,
+project and chips.
+
+Examples:
+  jobctl list --mine
+  jobctl list --user alice --phase queued,running
+  jobctl list --name 'lr-*' --since 7d
+  jobctl list --watch
+`;
+
 function registerList(program: Command, invocation: Invocation): void {
   const command = program
     .command('list')
-    .summary('list jobs, newest first')
-    .description('Lists jobs, newest first: phase, for how long, starts of the command, and why.')
-    .option('--project <project>', 'of this quota project only')
-    .option('--user <user>', "this user's only")
-    .addOption(new Option('--phase <phase>', 'in this phase only').choices(PHASES))
-    .addOption(new Option('--limit <rows>', 'rows at most').argParser(wholeNumber(1, 1000)).default(100))
+    .summary('who runs, who waits, what has ended')
+    .description('Lists jobs as a board: phase, for how long, starts of the command, and why.');
+  withFilters(command, 'also those that ended more than a day ago')
+    .addOption(new Option('--sort <key>', 'the order').choices(SORTS).default('board'))
+    .addOption(new Option('--limit <rows>', 'rows at most').argParser(wholeNumber(1, 100_000)).default(100))
+    .option('--watch', 'draw it again every 2 s, until Ctrl-C')
     .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl list --user alice --phase running\n');
+    .addHelpText('after', LIST_NOTES);
   withConnection(command).action(async (flags: ListFlags) => {
     const { list } = await import('./verbs/list.js');
     invocation.exitCode = await list(flags);
   });
 }
 
-/** Spelled out, since domain's list would load what it lies with; test/cli compares the two. */
-export const PHASES = [
-  'queued',
-  'provisioning',
-  'setting-up',
-  'running',
-  'paused',
-  'released',
-  'evicting',
-  'holding',
-  'finishing',
-  'succeeded',
-  'failed',
-  'cancelled',
-] as const;
+const TOP_NOTES = `
+It reads what a worker published of the pool, and asks no server; the first line tells how old that is. Borrowed chips do not lie on the
+project's nominal quota, and go back when its owner asks for them.
+
+Example:
+  jobctl top
+`;
+
+function registerTop(program: Command, invocation: Invocation): void {
+  const command = program
+    .command('top')
+    .summary('who holds the chips')
+    .description(
+      'Shows who holds the chips of a pool: users with what they have and wait for, then jobs, the largest first.',
+    )
+    .addOption(new Option('--pool <name>', 'which pool').default('default'))
+    .addOption(new Option('--limit <rows>', 'jobs at most').argParser(wholeNumber(1, 100_000)).default(50))
+    .addOption(outputOption())
+    .addHelpText('after', TOP_NOTES);
+  withConnection(command).action(async (flags: TopFlags) => {
+    const { top } = await import('./verbs/top.js');
+    invocation.exitCode = await top(flags);
+  });
+}
+
+const STATUS_NOTES = `
+Examples:
+  jobctl status train-7f3k
+  jobctl status train-7f3k --timeline
+  jobctl status --mine --phase running
+`;
 
 function registerStatus(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('status')
-    .summary('everything about one job')
-    .description(
-      'Shows one job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.',
-    )
-    .argument('<job>', "the job's id")
+  const command = ofMany(program.command('status'), 'also those that ended more than a day ago')
+    .summary('everything about one job, or several')
+    .description('Shows a job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.')
     .option('--timeline', 'who waited for what: phases, and each module on each host')
-    .addOption(outputOption())
-    .addHelpText('after', '\nExamples:\n  jobctl status train-7f3k\n  jobctl status train-7f3k --timeline\n');
-  withConnection(command).action(async (job: string, flags: StatusFlags) => {
-    if (flags.timeline === true) {
-      const { statusTimeline } = await import('./verbs/status-timeline.js');
-      invocation.exitCode = await statusTimeline(job, flags);
-      return;
-    }
+    .addHelpText('after', STATUS_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: StatusFlags) => {
     const { status } = await import('./verbs/status.js');
-    invocation.exitCode = await status(job, flags);
+    invocation.exitCode = await status(jobs, flags);
   });
 }
 
@@ -292,31 +313,43 @@ function registerExport(program: Command, invocation: Invocation): void {
   });
 }
 
+const WAIT_NOTES = `
+Of several jobs it prints a line as each ends, and exits 0 if all succeeded, else 1.
+
+Examples:
+  jobctl wait train-7f3k --timeout 2h
+  jobctl wait --name 'lr-*'
+`;
+
 function registerWait(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('wait')
-    .summary('wait until a job has ended')
+  const command = ofMany(program.command('wait'), 'all that are open')
+    .summary('wait until jobs have ended')
     .description("Waits until a job has ended, showing its phases, and exits with the job's own exit code.")
-    .argument('<job>', "the job's id")
     .addOption(new Option('--timeout <duration>', 'give up after this time and exit 124').argParser(durationOption))
-    .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl wait train-7f3k --timeout 2h\n');
-  withConnection(command).action(async (job: string, flags: WaitFlags) => {
+    .addHelpText('after', WAIT_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: WaitFlags) => {
     const { wait } = await import('./verbs/wait.js');
-    invocation.exitCode = await wait(job, flags);
+    invocation.exitCode = await wait(jobs, flags);
   });
 }
 
+const CANCEL_NOTES = `
+It asks before it cancels jobs that a filter finds, after it has shown them, and other people's jobs; --yes cancels them unasked. Who
+cancelled a job, and on which computer, stays with its outcome.
+
+Examples:
+  jobctl cancel train-7f3k && jobctl wait train-7f3k
+  jobctl cancel train-7f3k lr-0q1d
+  jobctl cancel --name 'lr-*' --phase queued
+`;
+
 function registerCancel(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('cancel')
-    .summary('stop a job and give its slices back')
+  const command = changingMany(program.command('cancel'))
+    .summary('stop jobs and give their slices back')
     .description('Stops the command on all hosts, deletes the slices and ends the job as cancelled. Returns at once.')
-    .argument('<job>', "the job's id")
-    .addOption(outputOption())
-    .addHelpText('after', '\nExample:\n  jobctl cancel train-7f3k && jobctl wait train-7f3k\n');
-  withConnection(command).action(async (job: string, flags: CancelFlags) => {
+    .addHelpText('after', CANCEL_NOTES);
+  withConnection(command).action(async (jobs: readonly string[], flags: ManyFlags) => {
     const { cancel } = await import('./verbs/life.js');
-    invocation.exitCode = await cancel(job, flags);
+    invocation.exitCode = await cancel(jobs, flags);
   });
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AskFlags } from './ask-job.js';
+import { byOption, changingMany } from './job-filter.js';
 import { collect, type Invocation, outputOption, withConnection } from './options.js';
 import type { EditFlags } from './job-edit.js';
 import type { DeleteFlags } from './verbs/delete.js';
@@ -22,17 +23,18 @@ again only at resume, with its first submit time.
 Examples:
   jobctl stop train-7f3k
   jobctl stop train-7f3k --release
+  jobctl stop --mine --phase running
 `;
 
 function registerStop(program: Command, invocation: Invocation): void {
-  const command = asking(program.command('stop'))
+  const command = changingMany(program.command('stop'))
     .summary('end the command, keep the slices')
     .description('Ends the command on all hosts and keeps slices and lease until `jobctl resume`. Returns at once.')
     .option('--release', 'give slices and lease back too')
     .addHelpText('after', STOP_NOTES);
-  withConnection(command).action(async (job: string, flags: StopFlags) => {
+  withConnection(command).action(async (jobs: readonly string[], flags: StopFlags) => {
     const { stop } = await import('./verbs/life.js');
-    invocation.exitCode = await stop(job, flags);
+    invocation.exitCode = await stop(jobs, flags);
   });
 }
 
@@ -102,29 +104,23 @@ is asked first too.
 Examples:
   jobctl delete train-7f3k
   jobctl delete train-7f3k --purge
+  jobctl delete --name 'lr-*' --mine
 `;
 
 function registerDelete(program: Command, invocation: Invocation): void {
-  const command = program
-    .command('delete')
-    .summary('give the slices of a job back for good')
-    .description('Ends a job, if it has not ended, and waits until its slices are gone.')
-    .argument('<job>', "the job's id")
-    .option('--yes', 'do not ask')
-    .option('--purge', 'remove what the bucket keeps of a job that has ended')
-    .addOption(outputOption())
+  const command = changingMany(program.command('delete'))
+    .summary('give the slices of jobs back for good')
+    .description('Ends jobs, if they have not ended, and waits until their slices are gone.')
+    .option('--purge', 'remove what the bucket keeps of jobs that have ended')
     .addHelpText('after', DELETE_NOTES);
-  withConnection(command).action(async (job: string, flags: DeleteFlags) => {
-    const { deleteJob } = await import('./verbs/delete.js');
-    invocation.exitCode = await deleteJob(job, flags);
+  withConnection(command).action(async (jobs: readonly string[], flags: DeleteFlags) => {
+    const { deleteJobs } = await import('./verbs/delete.js');
+    invocation.exitCode = await deleteJobs(jobs, flags);
   });
 }
 
 function asking(command: Command): Command {
-  return command
-    .argument('<job>', "the job's id")
-    .option('--user <user>', 'who asks; your login name without it')
-    .addOption(outputOption());
+  return command.argument('<job>', "the job's id").addOption(byOption()).addOption(outputOption());
 }
 
 function editing(command: Command): Command {

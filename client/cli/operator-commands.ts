@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { registerCodec } from './codec/register-codec.js';
 import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js';
 import { registerDoctor } from './doctor/register-doctor.js';
+import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { SetupFlags } from './verbs/life.js';
@@ -52,7 +53,7 @@ function registerSetup(program: Command, invocation: Invocation): void {
     .argument('[job]', "the job's id")
     .option('--module <name>', 'this one alone; may be repeated', collect)
     .option('--force', 'also what is found unchanged')
-    .option('--user <user>', 'who asks; your login name without it')
+    .addOption(byOption())
     .addOption(outputOption())
     .addHelpText('after', SETUP_JOB_NOTES);
   withConnection(setup).action(async (job: string | undefined, flags: SetupFlags) => {

@@ -135,7 +135,7 @@ describe('verbs against a real Temporal server without any worker', function () 
   });
 
   it('cancel says what happens', async () => {
-    const { exitCode, stdout } = await run('cancel', name);
+    const { exitCode, stdout } = await run('cancel', name, '--yes');
     assert.equal(exitCode, 0);
     assert.match(stdout, new RegExp(`^${name} is being cancelled: .*\n {2}jobctl wait ${name} `));
   });

@@ -222,17 +222,25 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   '--phase that is no phase': {
     args: ['list', '--phase', 'runing'],
     wants: [
-      `jobctl list: option '--phase <phase>' argument 'runing' is invalid`,
-      '  allowed choices are queued, provisioning, setting-up, running, paused, released, evicting, holding, finishing, succeeded, failed, cancelled',
+      `jobctl list: option '--phase <phases>' argument 'runing' is invalid`,
+      '  allowed choices are queued, provisioning, setting-up, running, paused, released, evicting, holding, finishing, succeeded, failed, cancelled, terminated',
       '  the nearest is running',
       '  `jobctl list --help` shows what there is',
+    ].join('\n'),
+  },
+  'neither jobs nor a filter': {
+    args: ['cancel', '--yes'],
+    wants: [
+      'jobctl cancel: which jobs?',
+      "  jobctl cancel JOB.. names them; jobctl cancel --name 'lr-*' --mine describes them",
+      '  `jobctl cancel --help` shows every filter',
     ].join('\n'),
   },
   '--limit of nothing': {
     args: ['list', '--limit', '0'],
     wants: [
       `jobctl list: option '--limit <rows>' argument '0' is invalid`,
-      '  a whole number from 1 to 1000',
+      '  a whole number from 1 to 100000',
       '  `jobctl list --help` shows what there is',
     ].join('\n'),
   },

@@ -72,7 +72,8 @@ describe('completion in a real bash', function () {
       () => offered(['status', 'typed-'], temporal),
       (ids) => ids.includes(name),
     );
-    assert.deepEqual(await offered(['status', name, 'typed-'], temporal), [], 'it takes one');
+    assert.deepEqual(await offered(['logs', name, 'typed-'], temporal), [], 'it takes one');
+    assert.ok((await offered(['cancel', 'other', 'typed-'], temporal)).includes(name), 'it takes several');
   });
 
   it('no ids, no word and no long wait where a server does not answer', async () => {

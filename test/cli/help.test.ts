@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Command } from 'commander';
-import { PHASES } from '../../client/cli/commands.js';
+import { PHASES } from '../../client/cli/job-filter.js';
 import { durationOption } from '../../client/cli/options.js';
 import { createProgram } from '../../client/cli/program.js';
 import { JobPhase } from '../../domain/job-state.js';
@@ -31,7 +31,7 @@ describe('help', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
       [
-        ...['init', 'submit', 'validate', 'list', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+        ...['init', 'submit', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
         ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
         ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],

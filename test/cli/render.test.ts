@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { formatDuration, formatExactDuration } from '../../client/cli/render/quantities.js';
 import { jobHeader } from '../../client/cli/render/job-header.js';
-import { renderJobList } from '../../client/cli/render/job-list.js';
 import { renderJobStatus } from '../../client/cli/render/job-status.js';
 import { lookOf } from '../../client/cli/render/look.js';
 import {
@@ -90,48 +89,6 @@ describe('tables', () => {
   });
   it('where too little is left nothing wraps, and the id is whole', () => {
     assert.match(renderTable(rows, 30)[1] ?? '', /^a-long-id-that-stays-whole {2}it waits .* others$/);
-  });
-});
-
-describe('jobctl list', () => {
-  const NO_PLACES = { byJob: new Map() };
-
-  it('says that there are none', () => {
-    assert.deepEqual(renderJobList({ rows: [], total: 0, open: 0 }, NO_PLACES, T0), ['no jobs']);
-  });
-  it('one row a job, then how many there are', () => {
-    const rows = [
-      row(),
-      row({ id: 'sweep-0q1d', phase: 'queued', attempts: 0, why: 'waits for\nquota' }),
-      row({ id: 'gone-1', phase: 'terminated', endedAt: T0 + 9 * S }),
-      row({ id: 'eval-1', phase: 'failed', endedAt: T0 + 9 * S, why: 'the command exited with code 7 on host 2' }),
-    ];
-    assert.deepEqual(renderJobList({ rows, total: 4, open: 2 }, NO_PLACES, T0 + 190 * S), [
-      'JOB         PROJECT  USER   SLICE         PHASE       FOR     TRIES  WHY',
-      'train-7f3k  vision   alice  v5litepod-16  running     3m 10s  1      attempt 1 on 4 hosts in us-central1-a',
-      'sweep-0q1d  vision   alice  v5litepod-16  queued      3m 10s  0      waits for quota',
-      'gone-1      vision   alice  v5litepod-16  terminated  9s      1      ended in Temporal from outside, without an outcome',
-      'eval-1      vision   alice  v5litepod-16  failed      9s      1      the command exited with code 7 on host 2',
-      '4 of 4 jobs, 1 running',
-    ]);
-  });
-  it('a queued job stands somewhere in line, and waits for what the pool says', () => {
-    const rows = [row({ phase: 'queued', attempts: 0 }), row({ id: 'other-1' })];
-    const byJob = new Map([['train-7f3k', { position: 2, of: 5, why: 'the pool: 32 short' }]]);
-    const lines = renderJobList({ rows, total: 2, open: 2 }, { byJob, missing: 'the store\nis away' }, T0);
-    assert.match(lines[1] ?? '', / {2}queued \(2nd\) {2}0s {3}0 {6}the pool: 32 short$/);
-    assert.match(lines[2] ?? '', / {2}running {7}0s /);
-    assert.deepEqual(lines.slice(-1), ['places in line are not known: the store is away']);
-  });
-  it('a rehearsal is said in the first line and in its row', () => {
-    const lines = renderJobList({ rows: [row({ label: 'REHEARSAL' }), row()], total: 9, open: 4 }, NO_PLACES, T0);
-    assert.deepEqual(lines, [
-      'REHEARSAL: rows so labelled did not run on real Cloud TPUs',
-      'JOB         LABEL      PROJECT  USER   SLICE         PHASE    FOR  TRIES  WHY',
-      'train-7f3k  REHEARSAL  vision   alice  v5litepod-16  running  0s   1      attempt 1 on 4 hosts in us-central1-a',
-      'train-7f3k  -          vision   alice  v5litepod-16  running  0s   1      attempt 1 on 4 hosts in us-central1-a',
-      '2 of 9 jobs, 4 of all not ended (--limit shows more)',
-    ]);
   });
 });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { renderPlan } from '../../client/cli/render/quota-plan.js';
 import { withFailingTasks } from '../../client/cli/failing-jobs.js';
-import { renderJobList } from '../../client/cli/render/job-list.js';
+import { renderBoard } from '../../client/cli/render/job-list.js';
+import { lookOf } from '../../client/cli/render/look.js';
 import { renderFailing, renderRebuilding, renderWaiting, renderWhy, wordingFor } from '../../client/cli/render/why.js';
 import { textWidth } from '../../client/cli/render/columns.js';
 import { whyWaiting } from '../../client/cli/quota/why-waiting.js';
@@ -146,10 +147,11 @@ describe('jobctl why of a job whose workflow stands still', () => {
     const failingTask = { attempt: 3, since: ago(1), error: 'bad' };
     const places = { byJob: new Map([['q', { position: 1, of: 1, why: 'the pool' }]]) };
     const rows = [row({ failingTask }), row({ id: 'q', phase: 'queued', failingTask }), row({ id: 'well' })];
-    const lines = renderJobList({ rows, total: 3, open: 3 }, places, T0);
+    const board = { rows, total: 3, open: 3, phases: new Map(), places };
+    const { table } = renderBoard(board, T0, lookOf({}, {}));
     const text = 'stands still, attempt 3 of its workflow task after 1m 00s: bad';
     assert.deepEqual(
-      lines.slice(1, 4).map((line) => line.endsWith(text)),
+      table.slice(1).map((line) => line.endsWith(text)),
       [true, true, false],
     );
   });

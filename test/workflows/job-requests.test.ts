@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
-import { type Request, Requests } from '../../workflows/job/requests.js';
+import { cancelText, type Request, Requests, requestText } from '../../workflows/job/requests.js';
+
+const T0 = Date.UTC(2026, 10, 23);
 
 const kindOf = (request: Request | undefined): string =>
   request === undefined ? 'none' : request.kind === 'stop' && request.isRelease ? 'release' : request.kind;
 
 /** Each verb as it is noted: validators are not asked here. */
 const VERBS: Record<string, (requests: Requests) => void> = {
-  stop: (requests) => requests.stop('a', false),
-  release: (requests) => requests.stop('a', true),
-  requeue: (requests) => requests.requeue('a'),
-  restart: (requests) => requests.restart('a', undefined),
+  stop: (requests) => requests.stop({ by: 'a' }, false),
+  release: (requests) => requests.stop({ by: 'a' }, true),
+  requeue: (requests) => requests.requeue({ by: 'a' }),
+  restart: (requests) => requests.restart({ by: 'a' }, undefined),
   resume: (requests) => requests.resume(undefined),
 };
 const after = (...verbs: readonly string[]): string => {
@@ -48,12 +50,31 @@ describe('what people asked of a job, when they asked for more than one thing', 
     );
   });
 
+  it('names who asked, from which computer', () => {
+    const requests = new Requests();
+    requests.stop({ by: 'alice', from: 'wks-12', verb: 'stop' }, false);
+    assert.equal(requestText(requests.current as Request), 'alice on wks-12 stopped it');
+    assert.equal(
+      cancelText('running', { by: 'bob', from: 'login-1', verb: 'delete' }),
+      'cancelled while running by bob on login-1 (jobctl delete)',
+    );
+    assert.equal(cancelText('queued', undefined), 'cancelled while queued');
+  });
+
+  it('a cancel is by whoever announced it, and by nobody when that is more than a minute ago', () => {
+    const requests = new Requests();
+    assert.equal(requests.canceller(T0), undefined);
+    requests.noteCancel({ by: 'alice' }, T0);
+    assert.deepEqual(requests.canceller(T0 + 60_000), { by: 'alice' });
+    assert.equal(requests.canceller(T0 + 60_001), undefined);
+  });
+
   it('is done once: what was asked meanwhile stays', () => {
     const requests = new Requests();
-    requests.restart('a', undefined);
+    requests.restart({ by: 'a' }, undefined);
     const first = requests.current;
     assert.ok(first);
-    requests.stop('b', false);
+    requests.stop({ by: 'b' }, false);
     requests.fulfilled(first);
     assert.equal(kindOf(requests.current), 'stop');
   });

@@ -15,12 +15,15 @@ import { FailureType } from '../../domain/failure-types.js';
 import { isValidJobId, JOB_ID_RULE } from '../../domain/identity.js';
 import { formatProblems } from '../../domain/problem.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
-import { JobPhase, type Outcome } from '../../domain/job-state.js';
+import { type Asker, askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { AcceptedJob, AcceptJobInput } from '../../contract/job-activities.js';
 import { accepting } from '../activity-options.js';
-import type { JobInput, JobMemo, JobNotice } from '../../contract/job.js';
+import { cancelNoteForm } from '../../contract/job-forms.js';
+import { cancelNoteSignal, type JobInput, type JobMemo, type JobNotice } from '../../contract/job.js';
+import { Inbox } from '../inbox.js';
 import { NO_ATTEMPT } from './attempt.js';
 import { FIRST_LEASE } from './lease.js';
+import { askerOf } from './requests.js';
 import type { JobCarry } from './state.js';
 import { uncheckedDetails } from './details.js';
 import { inputProblems, isOfKnownVersion } from './check-input.js';
@@ -112,16 +115,28 @@ function refuseRepetition(input: JobInput): void {
 async function tellOfRefusal(input: JobInput, error: Error): Promise<void> {
   const of = { v: 1, job: workflowInfo().workflowId, run: chainRunId() } as const;
   const notice: JobNotice = isCancellation(error)
-    ? { ...of, result: 'cancelled', outcome: cancelledBeforeAccepted() }
+    ? { ...of, result: 'cancelled', outcome: cancelledBeforeAccepted(noteOfCancel()) }
     : { ...of, result: 'refused', message: error.message };
   endBeforeAccepted(notice);
   if (isOfKnownVersion(input)) await tellOfEnd(readableNotify(input.job), notice);
 }
 
-function cancelledBeforeAccepted(): Outcome {
+/** Temporal hands a signal that has waited over inside of `open`. */
+function noteOfCancel(): Asker | undefined {
+  let asker: Asker | undefined;
+  new Inbox().on(cancelNoteSignal, cancelNoteForm, (note) => (asker = askerOf(note))).open();
+  return asker;
+}
+
+function cancelledBeforeAccepted(asker: Asker | undefined): Outcome {
+  const by = asker === undefined ? '' : ` by ${askerText(asker)}`;
   return {
     result: 'cancelled',
-    cause: { by: 'user', message: 'cancelled before a worker took it' },
+    cause: {
+      by: 'user',
+      message: `cancelled before a worker took it${by}`,
+      ...(asker === undefined ? {} : { asker }),
+    },
     attempts: 0,
     preemptions: 0,
     submittedAt: workflowInfo().startTime.getTime(),

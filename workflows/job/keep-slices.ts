@@ -3,7 +3,7 @@ import type { ReadySlice } from '../../contract/job-activities.js';
 import type { JobSettings } from '../../contract/job.js';
 import { DEFAULT_STOP_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
-import { JobPhase, type Outcome } from '../../domain/job-state.js';
+import { askerText, JobPhase, type Outcome } from '../../domain/job-state.js';
 import { askedMachines, usdPerHour } from '../../domain/machines.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { TierPurchase } from '../../domain/slice.js';
@@ -49,7 +49,7 @@ export class SliceKeeper {
     if (end.kind === 'lost') gang.markLost(end.slices);
     story.note(`its slices are not kept any more: ${this.#whyNotKept(end, 'timeouts.stop')}`);
     // Somebody may have said something else in the same moment.
-    if (requests.current === request) requests.stop(request.by, true);
+    if (requests.current === request) requests.stop(request, true);
   }
 
   /** Holds nothing and asks for nothing until somebody asks for something else. */
@@ -87,7 +87,8 @@ export class SliceKeeper {
       story.note(`its slices go: ${this.#whyNotKept(end, 'the time of keep')}`);
     } catch (error) {
       if (!isCancellation(error)) throw error;
-      story.note('its slices go: somebody asked for it');
+      const canceller = this.#parts.requests.canceller(Date.now());
+      story.note(`its slices go: ${canceller === undefined ? 'somebody' : askerText(canceller)} asked for it`);
     }
   }
 

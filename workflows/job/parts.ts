@@ -1,6 +1,7 @@
 import { setHandler, workflowInfo } from '@temporalio/workflow';
-import { priorityNewsForm } from '../../contract/job-forms.js';
+import { cancelNoteForm, priorityNewsForm } from '../../contract/job-forms.js';
 import {
+  cancelNoteSignal,
   describeQuery,
   type JobInput,
   type JobSettings,
@@ -22,7 +23,7 @@ import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
 import { LeaseHold } from './lease.js';
 import { Recovery } from './recovery.js';
-import { Requests } from './requests.js';
+import { askerOf, Requests } from './requests.js';
 import { RequestedSetUp } from './set-up.js';
 import { Slices } from './slices.js';
 import { demandOf, type JobCarry } from './state.js';
@@ -110,6 +111,7 @@ function listen(job: Job): void {
   const { inbox } = job;
   setHandler(describeQuery, () => jobView(job));
   takeUpdates(job);
+  inbox.on(cancelNoteSignal, cancelNoteForm, (note) => job.requests.noteCancel(askerOf(note), Date.now()));
   inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
   job.lease.listen(inbox);
   job.gang.listen(inbox);

@@ -19,7 +19,7 @@ import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import { REFUSALS } from '../../domain/recovery/slice-loss.js';
 import { Refusals } from './refusals.js';
-import type { Requests } from './requests.js';
+import { cancelText, type Requests } from './requests.js';
 import type { SliceLoss, Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
@@ -181,7 +181,10 @@ export class Recovery {
   }
 
   cancelledOutcome(): Outcome {
-    return this.outcome('cancelled', { by: 'user', message: `cancelled while ${this.#parts.story.phase}` });
+    const { story, requests } = this.#parts;
+    const asker = requests.canceller(Date.now());
+    const message = cancelText(story.phase, asker);
+    return this.outcome('cancelled', { by: 'user', message, ...(asker === undefined ? {} : { asker }) });
   }
 
   /** Left out of a job that quota never preempted. */

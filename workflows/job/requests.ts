@@ -1,13 +1,17 @@
+import type { CancelNote } from '../../contract/job.js';
+import { type Asker, askerText } from '../../domain/job-state.js';
+import type { EpochMs } from '../../domain/units.js';
 import type { JobEdit } from './job-file.js';
 
-/** A person's request to an open job that is not fulfilled yet. Plain JSON. `by`: who, by the caller's own word. */
-export type Request =
+/** A person's request to an open job that is not fulfilled yet. Plain JSON. */
+export type Request = Asker & Wanted;
+type Wanted =
   /** The command ends; the slices stay, or go (`isRelease`), until somebody says `resume`. */
-  | { readonly kind: 'stop'; readonly by: string; readonly isRelease: boolean }
+  | { readonly kind: 'stop'; readonly isRelease: boolean }
   /** Slices and lease go, and the job asks again. */
-  | { readonly kind: 'requeue'; readonly by: string }
+  | { readonly kind: 'requeue' }
   /** A new attempt on the same slices. */
-  | { readonly kind: 'restart'; readonly by: string };
+  | { readonly kind: 'restart' };
 
 export interface RequestsCarry {
   readonly request?: Request;
@@ -22,6 +26,7 @@ export interface RequestsCarry {
 export class Requests {
   #request: Request | undefined;
   #edit: JobEdit | undefined;
+  #cancelNote: { readonly asker: Asker; readonly at: EpochMs } | undefined;
 
   constructor(carry: RequestsCarry = {}) {
     this.#request = carry.request;
@@ -32,18 +37,18 @@ export class Requests {
     return this.#request;
   }
 
-  stop(by: string, isRelease: boolean): void {
+  stop(asker: Asker, isRelease: boolean): void {
     const before = this.#request;
     const isGivenBack = before?.kind === 'requeue' || (before?.kind === 'stop' && before.isRelease);
-    this.#request = { kind: 'stop', by, isRelease: isRelease || isGivenBack };
+    this.#request = { kind: 'stop', ...personOf(asker), isRelease: isRelease || isGivenBack };
   }
 
-  requeue(by: string): void {
-    this.#request = { kind: 'requeue', by };
+  requeue(asker: Asker): void {
+    this.#request = { kind: 'requeue', ...personOf(asker) };
   }
 
-  restart(by: string, edit: JobEdit | undefined): void {
-    if (this.#request?.kind !== 'requeue') this.#request = { kind: 'restart', by };
+  restart(asker: Asker, edit: JobEdit | undefined): void {
+    if (this.#request?.kind !== 'requeue') this.#request = { kind: 'restart', ...personOf(asker) };
     this.#edit = edit ?? this.#edit;
   }
 
@@ -51,6 +56,17 @@ export class Requests {
   resume(edit: JobEdit | undefined): void {
     this.#request = undefined;
     this.#edit = edit ?? this.#edit;
+  }
+
+  /** A cancel by this person follows. */
+  noteCancel(asker: Asker, now: EpochMs): void {
+    this.#cancelNote = { asker, at: now };
+  }
+
+  /** Who a cancel at this moment is by. A note whose own cancel never came does not name somebody else's. */
+  canceller(now: EpochMs): Asker | undefined {
+    const note = this.#cancelNote;
+    return note !== undefined && now - note.at <= CANCEL_FOLLOWS_MS ? note.asker : undefined;
   }
 
   /** It was fulfilled. Another request that came meanwhile stays. */
@@ -80,14 +96,29 @@ export class Requests {
   }
 }
 
+/** `JobClient.cancel` sends the cancel right behind its note. */
+const CANCEL_FOLLOWS_MS = 60_000;
+
+const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
+
+/** @param note as it crossed the border, with keys of its own */
+export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({
+  ...personOf(note),
+  ...(verb === undefined ? {} : { verb }),
+});
+
+/** Why a job was cancelled in what it did then. */
+export const cancelText = (doing: string, canceller: Asker | undefined): string =>
+  `cancelled while ${doing}${canceller === undefined ? '' : ` by ${askerText(canceller)}`}`;
+
 /** As people read it: in the job's story, its row, and as the reason for which its slices go. */
 export function requestText(request: Request): string {
   switch (request.kind) {
     case 'stop':
-      return `${request.by} stopped it${request.isRelease ? ' and gives its slices back' : ''}`;
+      return `${askerText(request)} stopped it${request.isRelease ? ' and gives its slices back' : ''}`;
     case 'requeue':
-      return `${request.by} requeued it`;
+      return `${askerText(request)} requeued it`;
     case 'restart':
-      return `${request.by} restarted it`;
+      return `${askerText(request)} restarted it`;
   }
 }

@@ -95,7 +95,7 @@ function stop(job: UpdatedParts, call: StopCall): Answer {
   const before = requests.current;
   if (before?.kind === 'stop' && (before.isRelease || call.release !== true))
     return { message: `job ${id} is ${stoppedPhase(story.phase)} already; \`jobctl resume ${id}\` goes on with it` };
-  requests.stop(call.by, call.release === true);
+  requests.stop(call, call.release === true);
   const { graceSeconds, command, timeouts } = file.spec;
   const grace = attempt.isRunning && command !== undefined ? `its command has ${graceSeconds} s to save, then ` : '';
   const isKept = holdsSlices(job) && requests.current?.kind === 'stop' && !requests.current.isRelease;
@@ -112,15 +112,15 @@ function resume(job: UpdatedParts, call: EditCall): Answer {
   return { message: `job ${job.job.id} goes on ${where}${changedText(edit)}` };
 }
 
-function requeue({ job: { id }, requests }: UpdatedParts, { by }: HumanCall): Answer {
+function requeue({ job: { id }, requests }: UpdatedParts, call: HumanCall): Answer {
   if (requests.current?.kind === 'requeue') return { message: `job ${id} is being requeued already` };
-  requests.requeue(by);
+  requests.requeue(call);
   return { message: `job ${id} gives slices and lease back and asks again, with its first submit time` };
 }
 
 function restart(job: UpdatedParts, call: EditCall): Answer {
   const edit = editOf(job, call);
-  job.requests.restart(call.by, edit);
+  job.requests.restart(call, edit);
   const { graceSeconds, command } = job.file.spec;
   const how =
     job.attempt.isRunning && command !== undefined

@@ -7,6 +7,7 @@ import type { Attempt } from './attempt.js';
 import type { JobFacts } from './details.js';
 import type { JobFile } from './job-file.js';
 import type { Recovery } from './recovery.js';
+import type { Request, Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
@@ -16,14 +17,16 @@ export interface ShownParts {
   readonly carried: JobCarry;
   readonly file: JobFile;
   readonly story: JobStory;
+  readonly requests: Requests;
   readonly slices: Slices;
   readonly attempt: Attempt;
   readonly recovery: Recovery;
 }
 
 /** What the query `describe` answers. */
-export function jobView({ carried, file, story, slices, attempt, recovery }: ShownParts): JobView {
+export function jobView({ carried, file, story, requests, slices, attempt, recovery }: ShownParts): JobView {
   const { settings, submittedAt } = carried;
+  const request = requests.current;
   return {
     id: workflowInfo().workflowId,
     spec: file.spec,
@@ -36,9 +39,16 @@ export function jobView({ carried, file, story, slices, attempt, recovery }: Sho
     ...recovery.askedForByCommand,
     slices: slices.views,
     login: { user: settings.loginUser, publicKey: settings.publicKey },
+    ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),
   };
 }
+
+const requestView = ({ kind, by, from }: Request): NonNullable<JobView['request']> => ({
+  kind,
+  by,
+  ...(from === undefined ? {} : { from }),
+});
 
 /**
  * What `describe` answers before a worker has accepted the job.

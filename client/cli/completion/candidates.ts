@@ -32,7 +32,8 @@ async function inPlace(
     return option.long === '--context' ? contextNames() : (option.argChoices ?? []);
   if (current.startsWith('-')) return [...command.options.flatMap(({ long }) => long ?? []), '--help'];
   if (command.commands.length > 0) return positionals === 0 ? command.commands.map((each) => each.name()) : [];
-  const argument = command.registeredArguments[positionals]?.name();
+  const final = command.registeredArguments.at(-1);
+  const argument = (command.registeredArguments[positionals] ?? (final?.variadic === true ? final : undefined))?.name();
   if (argument === 'context') return contextNames();
   return argument === 'job' ? jobIds() : [];
 }

@@ -1,6 +1,6 @@
 import type { JobRow } from '../../job-rows.js';
 import { JobPhase } from '../../../domain/job-state.js';
-import type { PlaceInLine } from '../../../quota/waiting-line.js';
+import type { PlaceInLine, WaitingLine } from '../../../quota/waiting-line.js';
 import { openReader } from '../connect.js';
 import type { CliContext } from '../context.js';
 import { clockTime } from '../render/quantities.js';
@@ -12,27 +12,46 @@ export interface Places {
   readonly missing?: string;
 }
 
-const NONE: Places = { byJob: new Map() };
+/** The lines of some pools, those that were published; or why they are not known. */
+export interface PublishedLines {
+  readonly lines: readonly WaitingLine[];
+  readonly missing?: string;
+}
 
-/** Where the queued ones of these jobs stand: one read for each of their pools, none where nobody is queued. */
-export async function placesOf(rows: readonly JobRow[], { store }: CliContext): Promise<Places> {
-  const queued = rows.filter(({ phase }) => phase === JobPhase.Queued);
-  if (queued.length === 0 || store === undefined) return NONE;
-  const [{ readWaitingLine }, { placesInLine }] = await Promise.all([
-    import('../../pool-state.js'),
-    import('../../../quota/waiting-line.js'),
-  ]);
+/** One read for each pool. It never throws: a list without positions is better than none. */
+export async function publishedLines(pools: readonly string[], { store }: CliContext): Promise<PublishedLines> {
+  if (pools.length === 0 || store === undefined) return { lines: [] };
+  const { readWaitingLine } = await import('../../pool-state.js');
   try {
     const reader = await openReader(store);
-    const pools = [...new Set(queued.map(({ pool }) => pool))];
     const lines = await Promise.all(pools.map((pool) => readWaitingLine(reader, pool)));
-    const entries = lines.flatMap((line) => {
-      const jobs = queued.filter(({ pool }) => pool === line?.pool).map(({ id }) => id);
-      return line === undefined ? [] : [...placesInLine(line, jobs, (at) => clockTime(at))];
-    });
-    return { byJob: new Map(entries) };
+    return { lines: lines.filter((line) => line !== undefined) };
   } catch (error) {
-    // A list without positions is better than none.
-    return { ...NONE, missing: (error as Error).message };
+    return { lines: [], missing: (error as Error).message };
   }
+}
+
+/** Where the queued ones of these jobs stand. */
+export async function placesIn(
+  { lines, missing }: PublishedLines,
+  rows: readonly Pick<JobRow, 'id' | 'pool' | 'phase'>[],
+): Promise<Places> {
+  const { placesInLine } = await import('../../../quota/waiting-line.js');
+  const queued = rows.filter(({ phase }) => phase === JobPhase.Queued);
+  const unknown = missing === undefined ? {} : { missing };
+  try {
+    const entries = lines.flatMap((line) => {
+      const jobs = queued.filter(({ pool }) => pool === line.pool).map(({ id }) => id);
+      return [...placesInLine(line, jobs, (at) => clockTime(at))];
+    });
+    return { byJob: new Map(entries), ...unknown };
+  } catch (error) {
+    return { byJob: new Map(), missing: (error as Error).message };
+  }
+}
+
+/** The same, read now: none where nobody is queued. */
+export async function placesOf(rows: readonly JobRow[], context: CliContext): Promise<Places> {
+  const pools = rows.filter(({ phase }) => phase === JobPhase.Queued).map(({ pool }) => pool);
+  return placesIn(await publishedLines([...new Set(pools)], context), rows);
 }

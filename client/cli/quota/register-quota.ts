@@ -43,6 +43,7 @@ among those who leave some unused. A lease that drains counts in its tier until 
 
 Examples:
   jobctl quota show
+  jobctl quota show --jobs
   jobctl quota show --pool research --output json
 `;
 
@@ -54,6 +55,7 @@ function registerShow(group: Command, invocation: Invocation): void {
       'Shows a pool: its tiers, and per project and type what is nominal, used, borrowed, lent and waited for.',
     )
     .addOption(poolOption())
+    .option('--jobs', 'also each job that has chips, or asks for them with a lease')
     .addOption(outputOption())
     .addHelpText('after', SHOW_NOTES);
   withConnection(command).action(async (flags: QuotaShowFlags) => {

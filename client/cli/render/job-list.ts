@@ -1,56 +1,135 @@
-import type { JobPage, JobRow } from '../../job-rows.js';
+import type { Board, PhaseTotal } from '../../job-board.js';
+import type { JobRow, ShownPhase } from '../../job-rows.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { failingText } from './failing-task.js';
-import { formatDuration } from './quantities.js';
-import { count, reasonOf } from './job-header.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Places } from '../quota/places.js';
-import { oneLine, renderTable } from './columns.js';
+import { oneLine, wrapToWidth } from './columns.js';
+import { failingText } from './failing-task.js';
+import { count, reasonOf } from './job-header.js';
+import type { Colour, Look } from './look.js';
+import { type Column, renderOneLineTable } from './one-line-table.js';
+import { formatDuration } from './quantities.js';
 
-const TITLES = ['JOB', 'PROJECT', 'USER', 'SLICE', 'PHASE', 'FOR', 'TRIES', 'WHY'];
+export interface ShownBoard extends Omit<Board, 'lines'> {
+  readonly places: Places;
+  /** How long ago the oldest of those that ended may have ended, in words; absent: whenever. */
+  readonly endedWithin?: string;
+}
+
+export interface RenderedBoard {
+  /** What holds for all rows: a label such as REHEARSAL. */
+  readonly heading: readonly string[];
+  /** Titles, then one line a job. */
+  readonly table: readonly string[];
+  /** How many there are of each phase, and what is missing. */
+  readonly summary: readonly string[];
+}
 
 /**
- * `jobctl list`. Rows with a label (REHEARSAL) have it in a column of its own, and a first line that says what it means:
- * nobody is to take them for real.
- * @param places of those that are queued
- * @param width of the terminal; absent in a pipe
+ * The board of `jobctl list`. Where all rows have the same label (REHEARSAL) the heading alone has it: nobody is to take them for
+ * real.
  */
-export function renderJobList(
-  { rows, total, open }: JobPage,
-  { byJob, missing }: Places,
-  now: EpochMs,
-  width?: number,
-): readonly string[] {
-  if (rows.length === 0) return ['no jobs'];
-  const labels = [...new Set(rows.flatMap(({ label }) => label ?? []))];
-  const isLabelled = labels.length > 0;
-  const titles = isLabelled ? TITLES.toSpliced(1, 0, 'LABEL') : TITLES;
-  const cells = rows.map((row) => {
-    const own = rowCells(row, byJob.get(row.id), now);
-    return isLabelled ? own.toSpliced(1, 0, row.label ?? '-') : own;
-  });
+export function renderBoard(board: ShownBoard, now: EpochMs, look: Look): RenderedBoard {
+  const { rows, endedWithin } = board;
+  if (rows.length === 0) {
+    const why = endedWithin === undefined ? 'no jobs' : `no jobs that are open or ended ${endedWithin}`;
+    const hint = endedWithin === undefined ? '' : '; --all shows those that ended before';
+    return { heading: [], table: [], summary: wrapped(`${why}${hint}`, look) };
+  }
+  const labels = [...new Set(rows.map(({ label }) => label))];
+  const isMixed = labels.length > 1;
+  const named = labels.filter((label) => label !== undefined);
+  return {
+    heading: named.flatMap((label) =>
+      wrapped(`${label}: ${isMixed ? 'rows so labelled' : 'these jobs'} do not run on real Cloud TPUs`, look),
+    ),
+    table: renderOneLineTable({ columns: columnsOf(board.places, isMixed, now, look), rows }, look),
+    summary: summaryOf(board, look),
+  };
+}
+
+/** In a pipe and on a terminal: the summary where the eye is when the command has ended. */
+export function boardLines({ heading, table, summary }: RenderedBoard): readonly string[] {
+  return [...heading, ...table, ...summary];
+}
+
+function columnsOf(places: Places, isMixed: boolean, now: EpochMs, look: Look): readonly Column<JobRow>[] {
+  const placeOf = ({ id }: JobRow): PlaceInLine | undefined => places.byJob.get(id);
   return [
-    ...labels.map((label) => `${label}: rows so labelled did not run on real Cloud TPUs`),
-    ...renderTable([titles, ...cells], width),
-    totals(rows, total, open),
-    ...(missing === undefined ? [] : [`places in line are not known: ${oneLine(missing)}`]),
+    { title: 'JOB', cell: ({ id }) => id },
+    ...(isMixed ? [{ title: 'LABEL', cell: ({ label }: JobRow) => label ?? '-' }] : []),
+    { title: 'PROJECT', cell: ({ project }) => project, droppedBelow: 26 },
+    { title: 'USER', cell: ({ user }) => user, droppedBelow: 12 },
+    { title: 'SLICE', cell: ({ slice }) => slice, droppedBelow: 18 },
+    {
+      title: 'PHASE',
+      cell: (row) => phaseText(row, placeOf(row)),
+      paint: ({ phase }, text) => paintPhase(phase, text, look),
+    },
+    { title: 'TIME', cell: (row) => formatDuration(timeOf(row, now)) },
+    { title: 'ATTEMPT', cell: ({ attempts }) => String(attempts), droppedBelow: 34 },
+    { title: 'WHY', cell: (row) => whyText(row, placeOf(row), now) },
   ];
 }
 
-/** How many run is known of the rows that are shown; of the others only how many have not ended. */
-function totals(rows: readonly JobRow[], total: number, open: number): string {
-  const running = rows.filter(({ phase }) => phase === 'running').length;
-  const last = rows.length === total ? `${running} running` : `${open} of all not ended (--limit shows more)`;
-  return `${rows.length} of ${count(total, 'job')}, ${last}`;
+const phaseText = ({ phase }: JobRow, place: PlaceInLine | undefined): string =>
+  place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
+
+/** In its phase; of a job that has ended, from its submit to its end. */
+const timeOf = ({ phaseSince, submittedAt, endedAt }: JobRow, now: EpochMs): number =>
+  endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
+
+function whyText(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): string {
+  if (row.failingTask !== undefined) return failingText(row.failingTask, now);
+  const why = place === undefined ? reasonOf(row) : oneLine(place.why);
+  return row.endedAt === undefined ? why : `${formatDuration(now - row.endedAt)} ago: ${why}`;
 }
 
-function rowCells(row: JobRow, place: PlaceInLine | undefined, now: EpochMs): string[] {
-  const { id, project, user, slice, phase, phaseSince, submittedAt, endedAt, attempts } = row;
-  // Of an ended job: how long it took.
-  const lasted = endedAt === undefined ? now - phaseSince : endedAt - submittedAt;
-  const where = place === undefined ? phase : `${phase} (${ordinal(place.position)})`;
-  const why = place === undefined ? reasonOf(row) : oneLine(place.why);
-  const standing = row.failingTask === undefined ? why : failingText(row.failingTask, now);
-  return [id, project, user, slice, where, formatDuration(lasted), String(attempts), standing];
+const COLOURS: Readonly<Partial<Record<ShownPhase, Colour>>> = {
+  running: 'green',
+  finishing: 'green',
+  'setting-up': 'cyan',
+  provisioning: 'cyan',
+  evicting: 'yellow',
+  paused: 'yellow',
+  holding: 'yellow',
+  queued: 'bold',
+  failed: 'red',
+  terminated: 'red',
+};
+
+/** Of a phase, or of text that stands for one. */
+export const paintPhase = (phase: ShownPhase, text: string, look: Look): string =>
+  look.paint(COLOURS[phase] ?? 'dim', text);
+
+// Summary ------------------------------------------------------------------------------------------------------------
+
+const ENDS: ReadonlySet<ShownPhase> = new Set(['succeeded', 'failed', 'cancelled', 'terminated']);
+
+function summaryOf(
+  { rows, total, phases, places: { missing }, endedWithin }: ShownBoard,
+  look: Look,
+): readonly string[] {
+  const parts = [...phases];
+  const open = parts.filter(([phase]) => !ENDS.has(phase)).map(openText);
+  const ended = parts.filter(([phase]) => ENDS.has(phase)).map(([phase, { jobs }]) => `${jobs} ${phase}`);
+  const within = endedWithin === undefined ? '' : ` ${endedWithin}`;
+  const groups = [
+    ...(open.length === 0 ? [] : [open.join(', ')]),
+    ...(ended.length === 0 ? [] : [`ended${within}: ${ended.join(', ')}`]),
+  ];
+  return [
+    ...wrapped(groups.join('; '), look),
+    ...(rows.length < total ? wrapped(`${rows.length} of ${count(total, 'job')} shown: --limit shows more`, look) : []),
+    ...(missing === undefined ? [] : wrapped(`places in line are not known: ${oneLine(missing)}`, look)),
+  ];
 }
+
+/** `4 running (64 chips)`. */
+function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): string {
+  return `${jobs} ${phase}${chips === undefined || chips === 0 ? '' : ` (${count(chips, 'chip')})`}`;
+}
+
+const wrapped = (text: string, { width }: Look): readonly string[] =>
+  width === undefined ? [text] : wrapToWidth(text, width);

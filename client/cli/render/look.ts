@@ -12,6 +12,8 @@ export interface Symbols {
   readonly own: string;
   readonly borrowed: string;
   readonly unused: string;
+  /** Stands for what was cut off. */
+  readonly more: string;
 }
 
 const UNICODE: Symbols = {
@@ -23,8 +25,19 @@ const UNICODE: Symbols = {
   own: '█',
   borrowed: '▒',
   unused: '░',
+  more: '…',
 };
-const ASCII: Symbols = { done: '+', now: '*', failed: 'x', note: '!', bar: '|', own: '#', borrowed: '+', unused: '.' };
+const ASCII: Symbols = {
+  done: '+',
+  now: '*',
+  failed: 'x',
+  note: '!',
+  bar: '|',
+  own: '#',
+  borrowed: '+',
+  unused: '.',
+  more: '..',
+};
 
 export type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'dim' | 'bold';
 

@@ -1,70 +1,79 @@
-import type { JobRow } from '../../job-rows.js';
+import type { Asker } from '../../../domain/job-state.js';
+import { eachOf } from '../../../domain/each-of.js';
+import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
-import { ask, mustBeAskable, nothingChanged } from '../ask.js';
+import type { JobRow } from '../../job-rows.js';
 import { CliError } from '../cli-error.js';
-import { openWritableStore, withClient } from '../connect.js';
-import { contextToChange } from '../contexts/told-place.js';
-import type { CliContext, ContextFlags } from '../context.js';
+import { openWritableStore } from '../connect.js';
+import { resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import type { OutputFlag } from '../options.js';
+import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
+import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
+import type { JobAnswer } from '../many/each-job.js';
 import { count } from '../render/job-header.js';
 import { pause, watchEnd } from '../watch/interruptions.js';
 
-export interface DeleteFlags extends ContextFlags, OutputFlag {
-  readonly yes?: true;
+export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;
 }
 
-/** `delete JOB`: its slices go, its record and logs stay. `--purge`: the record and logs of a job that has ended go too. */
-export function deleteJob(job: string, flags: DeleteFlags): Promise<number> {
-  const context = contextToChange(flags);
-  return withClient(context, async (client) => {
-    const row = await client.row(job);
-    if (flags.purge === true) return purge(client, row, context, flags);
-    if (row.endedAt === undefined) {
-      if (!(await mayCancel(row, flags))) return nothingChanged();
-      await client.cancel(job);
-    }
-    return waitUntilGone(client, row, flags);
+/** `delete JOB..`: slices go, records and logs stay. `--purge`: records and logs of jobs that have ended go too. */
+export function deleteJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
+  return flags.purge === true ? purgeJobs(jobs, flags) : endJobs(jobs, flags);
+}
+
+function endJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
+  const isQuiet = flags.output === 'json' || jobs.length !== 1;
+  const signal = watchEnd();
+  const cancelled = new Set<string>();
+  const cancel = async (client: JobClient, { id, endedAt }: JobRow, by: Asker): Promise<void> => {
+    if (endedAt !== undefined || cancelled.has(id)) return;
+    await client.cancel(id, { ...by, verb: 'delete' });
+    cancelled.add(id);
+  };
+  return actOnJobs(jobs, flags, {
+    verb: 'delete',
+    act: 'delete',
+    among: { state: 'open' },
+    warning: wouldBeCancelled,
+    // All are told before the first is waited for. What fails here fails again in its own answer.
+    before: (client, rows, by) => eachOf(rows, WIDTH, (row) => cancel(client, row, by).catch(() => undefined)),
+    width: WAITED_FOR_AT_ONCE,
+    answer: async (client, row, by) => {
+      await cancel(client, row, by);
+      return untilGone(client, row, signal, isQuiet);
+    },
   });
 }
+
+const WAITED_FOR_AT_ONCE = 64;
 
 /** A job whose command has ended loses nothing. */
-async function mayCancel({ id, phase }: JobRow, flags: DeleteFlags): Promise<boolean> {
-  if (phase === 'holding') return true;
-  return isAgreed(flags, {
-    question: `${id} is ${phase}: cancel it and delete its slices?`,
-    refusal: `${id} is ${phase}; it would be cancelled`,
-    remedy: '--yes cancels it without a question',
-  });
+function wouldBeCancelled({ rows }: ChosenJobs): string | undefined {
+  const open = rows.filter(({ phase, endedAt }) => endedAt === undefined && phase !== 'holding');
+  const [only] = open;
+  if (only === undefined) return undefined;
+  if (open.length === 1) return `${only.id} is ${only.phase}; it would be cancelled`;
+  return `${open.length} jobs have not ended; they would be cancelled`;
 }
 
-async function isAgreed(
-  flags: DeleteFlags,
-  asked: { readonly question: string; readonly refusal: string; readonly remedy: string },
-): Promise<boolean> {
-  mustBeAskable(flags, `delete: ${asked.refusal}`, asked.remedy);
-  return flags.yes === true || ask(`${asked.question} [y/N] `);
-}
-
-async function waitUntilGone(client: JobClient, row: JobRow, { output }: DeleteFlags): Promise<number> {
+async function untilGone(client: JobClient, row: JobRow, signal: AbortSignal, isQuiet: boolean): Promise<JobAnswer> {
   const { id } = row;
-  const isJson = output === 'json';
-  if (!isJson && row.endedAt === undefined) process.stdout.write(`${id}: its slices are being deleted\n`);
-  const signal = watchEnd();
+  if (!isQuiet && row.endedAt === undefined) process.stdout.write(`${id}: its slices are being deleted\n`);
   let left = await whatIsLeft(client, id);
   while (left !== undefined && !signal.aborted) {
     await pause(LOOK_MS, signal);
     left = await whatIsLeft(client, id);
   }
   const { phase } = await client.row(id);
-  if (isJson) process.stdout.write(`${JSON.stringify({ id, phase, left: left ?? [] }, null, 2)}\n`);
-  else if (left === undefined)
-    process.stdout.write(
-      `${id} has ended (${phase}), and nothing of it is left in the cloud. Its record and logs stay.\n`,
-    );
-  else process.stderr.write(`${id}: its slices are still being deleted; that goes on without you\n`);
-  return left === undefined ? ExitCode.Done : ExitCode.Interrupted;
+  const json = { phase, left: left ?? [] };
+  if (left === undefined)
+    return {
+      text: `${id} has ended (${phase}), and nothing of it is left in the cloud. Its record and logs stay.`,
+      json,
+    };
+  const text = `${id}: its slices are still being deleted; that goes on without you`;
+  return { text, json, exitCode: ExitCode.Interrupted };
 }
 
 const LOOK_MS = 1_000;
@@ -76,12 +85,42 @@ async function whatIsLeft(client: JobClient, id: string): Promise<readonly strin
   return open.length === 0 ? undefined : open;
 }
 
-async function purge(
-  client: JobClient,
-  { id, endedAt, phase }: JobRow,
-  context: CliContext,
-  flags: DeleteFlags,
-): Promise<number> {
+// Purging ------------------------------------------------------------------------------------------------------------
+
+async function purgeJobs(jobs: readonly string[], flags: DeleteFlags): Promise<number> {
+  const context = resolveContext(flags);
+  let store: Promise<StorePort> | undefined;
+  const open = (id: string): Promise<StorePort> =>
+    (store ??= openWritableStore(context, `what is kept of ${id} cannot be removed`));
+  const placeOf = ({ id }: JobRow): string => `gs://${context.store?.bucket}/jobs/${id}/`;
+  return actOnJobs(jobs, flags, {
+    verb: 'delete',
+    act: 'remove the record and logs, for good, of',
+    among: { state: 'ended' },
+    check: async (client, { rows, isFound, missing }) => {
+      const [only] = rows;
+      if (only === undefined || isFound || rows.length + missing.size > 1) return;
+      await mustBePurgeable(client, only);
+      await open(only.id);
+    },
+    warning: ({ rows }) => {
+      const [only] = rows;
+      const whose = rows.length === 1 && only ? `${only.id}, ${placeOf(only)},` : count(rows.length, 'job');
+      return `the record and logs of ${whose} would be removed for good`;
+    },
+    answer: async (client, row) => {
+      await mustBePurgeable(client, row);
+      const { purgeJob } = await import('../../purge-job.js');
+      const purged = await purgeJob(await open(row.id), row.id);
+      return {
+        text: `${row.id}: ${count(purged.objects, 'object')} with ${purged.bytes} bytes removed from ${placeOf(row)}. Its id may be used again when Temporal has forgotten it.`,
+        json: purged,
+      };
+    },
+  });
+}
+
+async function mustBePurgeable(client: JobClient, { id, endedAt, phase }: JobRow): Promise<void> {
   if (endedAt === undefined) {
     throw new CliError(
       ExitCode.Refused,
@@ -98,19 +137,4 @@ async function purge(
       'purge when they are gone',
     );
   }
-  const [store, { purgeJob }] = await Promise.all([
-    openWritableStore(context, `what is kept of ${id} cannot be removed`),
-    import('../../purge-job.js'),
-  ]);
-  const place = `gs://${store.bucket}/jobs/${id}/`;
-  const isMeant = await isAgreed(flags, {
-    question: `${id} has ended (${phase}): remove its record and logs, ${place}, for good?`,
-    refusal: `the record and logs of ${id}, ${place}, would be removed for good`,
-    remedy: '--yes removes them without a question',
-  });
-  if (!isMeant) return nothingChanged();
-  const purged = await purgeJob(store, id);
-  const text = `${id}: ${count(purged.objects, 'object')} with ${purged.bytes} bytes removed from ${place}. Its id may be used again when Temporal has forgotten it.`;
-  process.stdout.write(`${flags.output === 'json' ? JSON.stringify({ id, ...purged }, null, 2) : text}\n`);
-  return ExitCode.Done;
 }

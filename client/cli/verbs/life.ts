@@ -1,22 +1,34 @@
 import { type AskFlags, askJob } from '../ask-job.js';
 import type { EditFlags } from '../job-edit.js';
-import { withClient } from '../connect.js';
-import { contextToChange } from '../contexts/told-place.js';
-import type { ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import type { OutputFlag } from '../options.js';
+import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { CliError } from '../cli-error.js';
 import { asTyped } from '../typed-command.js';
 
-/** The verbs that ask one open job for something. Each prints the job's answer and returns at once. */
+/** The verbs that ask open jobs for something. Each prints the job's answer and returns at once. */
 
-export interface StopFlags extends AskFlags {
+export interface StopFlags extends ManyFlags {
   /** Give the slices and the lease back too. */
   readonly release?: true;
 }
 
-export const stop = (job: string, flags: StopFlags): Promise<number> =>
-  askJob(job, flags, (client, by) => client.stop(job, by, { release: flags.release === true }));
+/** Phases in which a stop has something to end. */
+const STOPPABLE: ReadonlySet<string> = new Set(['queued', 'provisioning', 'setting-up', 'running', 'evicting']);
+
+export function stop(jobs: readonly string[], flags: StopFlags): Promise<number> {
+  const release = flags.release === true;
+  return actOnJobs(jobs, flags, {
+    verb: 'stop',
+    act: 'stop',
+    among: { state: 'open' },
+    isMeant: ({ phase }) => STOPPABLE.has(phase) || (release && phase === 'paused'),
+    answer: async (client, { id }, { by, from }) => {
+      const message = await client.stop(id, by, { release, ...(from === undefined ? {} : { from }) });
+      const { phase } = await client.row(id);
+      return { text: message, json: { phase, message } };
+    },
+  });
+}
 
 // Reading a changed job file loads far more code than the other verbs need.
 
@@ -33,23 +45,22 @@ export async function restart(job: string, flags: EditFlags): Promise<number> {
 export const requeue = (job: string, flags: AskFlags): Promise<number> =>
   askJob(job, flags, (client, by) => client.requeue(job, by));
 
-export type CancelFlags = ContextFlags & OutputFlag;
-
-export function cancel(job: string, flags: CancelFlags): Promise<number> {
-  return withClient(contextToChange(flags), async (client) => {
-    const answer = await client.cancel(job);
-    const { phase } = await client.row(job);
-    if (flags.output === 'json')
-      process.stdout.write(`${JSON.stringify({ id: job, state: answer, phase }, null, 2)}\n`);
-    else if (answer === 'done') process.stdout.write(`${job} has ended already: ${phase}. Nothing was changed.\n`);
-    else {
-      process.stdout.write(
-        asTyped(
-          `${job} is being cancelled: its command is stopped, its slices are deleted.\n  jobctl wait ${job}   until it has ended\n`,
-        ),
-      );
-    }
-    return ExitCode.Done;
+export function cancel(jobs: readonly string[], flags: ManyFlags): Promise<number> {
+  const isOne = jobs.length === 1;
+  return actOnJobs(jobs, flags, {
+    verb: 'cancel',
+    act: 'cancel',
+    among: { state: 'open' },
+    answer: async (client, row, by) => {
+      const { id } = row;
+      const state = await client.cancel(id, { ...by, verb: 'cancel' });
+      // Of many, another call for each would tell nothing that helps.
+      const { phase } = isOne || state === 'done' ? await client.row(id) : row;
+      const cancelling = `${id} is being cancelled: its command is stopped, its slices are deleted.`;
+      const next = isOne ? asTyped(`\n  jobctl wait ${id}   until it has ended`) : '';
+      const done = `${id} has ended already: ${phase}. Nothing was changed.`;
+      return { text: state === 'done' ? done : `${cancelling}${next}`, json: { state, phase } };
+    },
   });
 }
 

@@ -1,40 +1,112 @@
+import { type Board, gatherBoard, type Sort } from '../../job-board.js';
+import type { JobClient } from '../../job-client.js';
+import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
-import { resolveContext } from '../context.js';
-import type { ContextFlags } from '../context.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { knownToFail, withFailingTasks } from '../failing-jobs.js';
+import { boardFilter, type FilterFlags } from '../job-filter.js';
 import type { OutputFlag } from '../options.js';
-import { placesOf } from '../quota/places.js';
-import { renderJobList } from '../render/job-list.js';
-import { terminalWidth } from '../render/columns.js';
+import { placesIn, type PublishedLines, publishedLines } from '../quota/places.js';
+import { boardLines, renderBoard, type ShownBoard } from '../render/job-list.js';
+import { type Look, lookOf } from '../render/look.js';
+import { clockTime } from '../render/quantities.js';
+import { isOutage, pause, watchEnd } from '../watch/interruptions.js';
 
-export interface ListFlags extends ContextFlags, OutputFlag {
-  readonly project?: string;
-  readonly user?: string;
-  readonly phase?: string;
+export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;
+  readonly sort: Sort;
+  readonly watch?: true;
 }
 
 export function list(flags: ListFlags): Promise<number> {
-  const { project, user, phase, limit, output } = flags;
-  const filter = {
-    limit,
-    ...(project === undefined ? {} : { project }),
-    ...(user === undefined ? {} : { user }),
-    ...(phase === undefined ? {} : { phase }),
-  };
   const context = resolveContext(flags);
+  if (flags.watch === true) mustBeWatchable(flags);
   return withClient(context, async (client) => {
-    const [listed, failing] = await Promise.all([client.list(filter), knownToFail(context)]);
-    const page = { ...listed, rows: await withFailingTasks(listed.rows, failing, client) };
-    const places = await placesOf(page.rows, context);
-    if (output === 'json') {
-      const jobs = page.rows.map((row) => ({ ...row, ...places.byJob.get(row.id) }));
-      process.stdout.write(`${JSON.stringify({ jobs, total: page.total, open: page.open }, null, 2)}\n`);
-      return ExitCode.Done;
-    }
-    const width = terminalWidth(process.stdout);
-    process.stdout.write(`${renderJobList(page, places, Date.now(), width).join('\n')}\n`);
+    if (flags.watch === true) return watch(client, context, flags);
+    const board = await boardOf(client, context, flags);
+    const text =
+      flags.output === 'json'
+        ? JSON.stringify(asJson(board), null, 2)
+        : boardLines(renderBoard(board, Date.now(), lookOf(process.stdout, process.env))).join('\n');
+    process.stdout.write(`${text}\n`);
     return ExitCode.Done;
   });
+}
+
+async function boardOf(client: JobClient, context: CliContext, flags: ListFlags): Promise<ShownBoard> {
+  const { filter, endedWithin } = boardFilter(flags, Date.now(), context);
+  let published: PublishedLines = { lines: [] };
+  const linesOf = async (pools: readonly string[]): Promise<Board['lines']> =>
+    (published = await publishedLines(pools, context)).lines;
+  const [board, failing] = await Promise.all([
+    gatherBoard(client, filter, { limit: flags.limit, sort: flags.sort, linesOf }),
+    knownToFail(context),
+  ]);
+  const [rows, places] = await Promise.all([
+    withFailingTasks(board.rows, failing, client),
+    placesIn(published, board.rows),
+  ]);
+  return { ...board, rows, places, ...(endedWithin === undefined ? {} : { endedWithin }) };
+}
+
+/** docs/cli.md documents each key: scripts read it. */
+function asJson({ rows, total, open, phases, places }: ShownBoard): object {
+  return {
+    jobs: rows.map((row) => ({ ...row, ...places.byJob.get(row.id) })),
+    total,
+    open,
+    phases: Object.fromEntries(phases),
+  };
+}
+
+// Watching -----------------------------------------------------------------------------------------------------------
+
+const LOOK_EVERY_MS = 2_000;
+
+function mustBeWatchable({ output }: ListFlags): void {
+  if (output !== 'json' && lookOf(process.stdout, process.env).isLive) return;
+  throw new CliError(
+    ExitCode.Usage,
+    'jobctl list: --watch draws on a terminal, and this is none',
+    'a script repeats `jobctl list --output json`',
+  );
+}
+
+/** Draws the board again and again until Ctrl-C. */
+async function watch(client: JobClient, context: CliContext, flags: ListFlags): Promise<number> {
+  const end = watchEnd();
+  process.stdout.write(CLEAR);
+  while (!end.aborted) {
+    const look = lookOf(process.stdout, process.env);
+    const lines = await boardOf(client, context, flags).then(
+      (board) => watchLines(board, look),
+      (error: unknown) => {
+        if (!isOutage(error)) throw error;
+        return [`${clockTime(Date.now())} ${(error as Error).message}: looking again ..`];
+      },
+    );
+    if (!end.aborted) draw(lines);
+    await pause(LOOK_EVERY_MS, end);
+  }
+  return ExitCode.Interrupted;
+}
+
+/** The summary comes first: a screen is cut at its end. */
+function watchLines(board: ShownBoard, look: Look): readonly string[] {
+  const now = Date.now();
+  const { heading, table, summary } = renderBoard(board, now, look);
+  return [`${new Date(now).toLocaleTimeString('en-GB')}   Ctrl-C ends it`, ...heading, ...summary, ...table];
+}
+
+const CLEAR = '\u001b[2J\u001b[H';
+const HOME = '\u001b[H';
+const ERASE_TO_LINE_END = '\u001b[K';
+const ERASE_BELOW = '\u001b[J';
+
+function draw(lines: readonly string[]): void {
+  // A terminal that does not know its size says 0.
+  const height = process.stdout.rows || 24;
+  const shown = lines.slice(0, Math.max(1, height - 1));
+  process.stdout.write(`${HOME}${shown.map((line) => `${line}${ERASE_TO_LINE_END}\n`).join('')}${ERASE_BELOW}`);
 }

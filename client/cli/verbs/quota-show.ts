@@ -1,15 +1,19 @@
 import { chipsOfUnits } from '../../../domain/accelerators.js';
+import { chipHolders } from '../../../quota/chip-holders.js';
 import { poolAccounts, type PoolAccounts } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
+import { holderLines } from '../render/chip-holders.js';
 import { lookOf } from '../render/look.js';
 import { leasesByState, renderPool } from '../render/quota-show.js';
 
 export interface QuotaShowFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
+  /** Every job with a lease, too. */
+  readonly jobs?: true;
 }
 
 /** Reads one object of the bucket: it needs neither Temporal nor a worker, and disturbs nobody. */
@@ -18,10 +22,14 @@ export async function quotaShow(flags: QuotaShowFlags): Promise<number> {
   const state = await publishedPool(context, flags.pool);
   const accounts = poolAccounts(state.view);
   const now = Date.now();
+  const look = lookOf(process.stdout, process.env);
+  const holders = flags.jobs === true ? chipHolders(state.view) : undefined;
   const text =
     flags.output === 'json'
-      ? JSON.stringify(asJson(state, accounts, now), null, 2)
-      : renderPool(state, accounts, now, lookOf(process.stdout, process.env)).join('\n');
+      ? JSON.stringify({ ...asJson(state, accounts, now), ...(holders && { holders }) }, null, 2)
+      : [...renderPool(state, accounts, now, look), ...(holders ? ['', ...holderLines(holders, now, look)] : [])].join(
+          '\n',
+        );
   process.stdout.write(`${text}\n`);
   return ExitCode.Done;
 }

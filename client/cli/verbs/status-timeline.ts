@@ -5,32 +5,25 @@ import type { JobEvent } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { storedJobLog } from '../../job-logs.js';
 import type { JobRow } from '../../job-rows.js';
-import { openReader, withClient } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
-import { ExitCode } from '../exit-codes.js';
+import { openReader } from '../connect.js';
+import { type CliContext, storeOf } from '../context.js';
+import type { JobAnswer } from '../many/each-job.js';
 import { lookOf } from '../render/look.js';
 import { renderTimeline } from '../render/timeline.js';
 import { timelineOf } from '../timeline.js';
 import { jobLogText } from '../watch/job-log.js';
-import type { StatusFlags } from './status.js';
 
 /** Of a job that loops, the last ones. */
 const SHOWN_SET_UPS = 20;
 
 /** `jobctl status JOB --timeline`. Of a job that has ended everything is read from the store: no worker is needed. */
-export async function statusTimeline(id: string, flags: StatusFlags): Promise<number> {
-  const context = resolveContext(flags);
-  const store = await openReader(storeOf(context, `the timeline of ${id} cannot be read`));
-  return withClient(context, async (client) => {
-    const row = await client.row(id);
-    const [events, setUps] = await Promise.all([eventsOf(client, store, row), setUpsOf(store, row)]);
-    const { submittedAt, endedAt } = row;
-    const facts = { submittedAt, ...(endedAt === undefined ? {} : { endedAt }), events, setUps };
-    const timeline = timelineOf(facts, Date.now());
-    if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ id, ...timeline }, null, 2)}\n`);
-    else process.stdout.write(`${renderTimeline(id, timeline, lookOf(process.stdout, process.env)).join('\n')}\n`);
-    return ExitCode.Done;
-  });
+export async function timelineAnswer(client: JobClient, context: CliContext, row: JobRow): Promise<JobAnswer> {
+  const store = await openReader(storeOf(context, `the timeline of ${row.id} cannot be read`));
+  const [events, setUps] = await Promise.all([eventsOf(client, store, row), setUpsOf(store, row)]);
+  const { id, submittedAt, endedAt } = row;
+  const facts = { submittedAt, ...(endedAt === undefined ? {} : { endedAt }), events, setUps };
+  const timeline = timelineOf(facts, Date.now());
+  return { text: renderTimeline(id, timeline, lookOf(process.stdout, process.env)).join('\n'), json: { ...timeline } };
 }
 
 async function eventsOf(client: JobClient, store: StoreReader, { id, endedAt }: JobRow): Promise<readonly JobEvent[]> {

@@ -1,11 +1,13 @@
 import type { JobView } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
+import type { JobRow } from '../../job-rows.js';
 import type { TaskQueuePolls } from '../../task-queue-polls.js';
 import { withClient } from '../connect.js';
-import { resolveContext } from '../context.js';
-import type { ContextFlags } from '../context.js';
-import { ExitCode } from '../exit-codes.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { shownHostKeys } from '../hosts/shown-host-keys.js';
+import { boardFilter, type FilterFlags } from '../job-filter.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../many/chosen-jobs.js';
+import { forEachJob, type JobAnswer } from '../many/each-job.js';
 import type { OutputFlag } from '../options.js';
 import { placesOf } from '../quota/places.js';
 import { renderJobStatus } from '../render/job-status.js';
@@ -14,35 +16,71 @@ import { withSetUp } from '../set-up-reason.js';
 import { unattended } from './why.js';
 import { terminalWidth } from '../render/columns.js';
 
-export type StatusFlags = ContextFlags & OutputFlag & { readonly timeline?: true };
+export interface StatusFlags extends ContextFlags, OutputFlag, FilterFlags {
+  readonly timeline?: true;
+}
 
 /** A worker that is there answers in a fraction of it. */
 const VIEW_TIMEOUT_MS = 5_000;
 
-export function status(id: string, flags: StatusFlags): Promise<number> {
+export async function status(ids: readonly string[], flags: StatusFlags): Promise<number> {
+  refuseUnclear({ verb: 'status', ids, flags });
   const context = resolveContext(flags);
   return withClient(context, async (client) => {
-    const found = await client.row(id);
-    const idle = await unattended(client, found);
-    const asking =
-      found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
-    const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
-    const standing = places.byJob.get(id);
-    const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
-    if (flags.output === 'json') {
-      const known =
-        'view' in view
-          ? { view: view.view, hostKeys: await shownHostKeys(view.view, context) }
-          : { missing: view.missing };
-      process.stdout.write(
-        `${JSON.stringify({ ...row, ...standing, ...(idle && { noWorker: idle }), ...known }, null, 2)}\n`,
-      );
-    } else {
-      const width = terminalWidth(process.stdout);
-      process.stdout.write(`${renderJobStatus({ ...row, ...standing }, view, place, Date.now(), width).join('\n')}\n`);
-    }
-    return ExitCode.Done;
+    const { filter } = boardFilter(flags, Date.now(), context);
+    const chosen = await chooseJobs(client, { verb: 'status', ids, flags, filter });
+    if (flags.timeline === true) return timelines(client, context, chosen, flags);
+    let isFirst = true;
+    return forEachJob(
+      chosen,
+      flags,
+      async (row) => {
+        // What a filter found may be a moment old, and a list does not know of a workflow that stands still.
+        const { text, json } = await shown(client, context, chosen.isFound ? await client.row(row.id) : row, flags);
+        const gap = isFirst ? '' : '\n';
+        isFirst = false;
+        return { text: `${gap}${text}`, json };
+      },
+      VIEWS_AT_ONCE,
+    );
   });
+}
+
+/** Each is a query that a worker answers. */
+const VIEWS_AT_ONCE = 8;
+
+async function timelines(
+  client: JobClient,
+  context: CliContext,
+  chosen: ChosenJobs,
+  flags: StatusFlags,
+): Promise<number> {
+  const { timelineAnswer } = await import('./status-timeline.js');
+  return forEachJob(chosen, flags, (row) => timelineAnswer(client, context, row), VIEWS_AT_ONCE);
+}
+
+async function shown(
+  client: JobClient,
+  context: CliContext,
+  found: JobRow,
+  { output }: StatusFlags,
+): Promise<JobAnswer> {
+  const { id } = found;
+  const idle = await unattended(client, found);
+  const asking =
+    found.failingTask === undefined ? viewUnless(client, id, idle) : { missing: 'its workflow stands still' };
+  const [view, places, row] = await Promise.all([asking, placesOf([found], context), withSetUp(found, context)]);
+  const standing = places.byJob.get(id);
+  if (output === 'json') {
+    const known =
+      'view' in view
+        ? { view: view.view, hostKeys: await shownHostKeys(view.view, context) }
+        : { missing: view.missing };
+    return { text: '', json: { ...row, ...standing, ...(idle && { noWorker: idle }), ...known } };
+  }
+  const place = { bucket: context.store?.bucket, uiUrl: context.uiUrl, namespace: context.temporal.namespace };
+  const lines = renderJobStatus({ ...row, ...standing }, view, place, Date.now(), terminalWidth(process.stdout));
+  return { text: lines.join('\n'), json: {} };
 }
 
 /** What only the job's workflow knows, or why it cannot be had. */

@@ -1,41 +1,88 @@
+import type { JobClient } from '../../job-client.js';
+import { resultOf } from '../../job-rows.js';
 import { withClient } from '../connect.js';
-import { resolveContext } from '../context.js';
-import type { ContextFlags } from '../context.js';
+import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { type FilterFlags, isFiltered, ownFilter } from '../job-filter.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from '../many/chosen-jobs.js';
 import type { OutputFlag } from '../options.js';
+import { count } from '../render/job-header.js';
 import { formatDuration } from '../render/quantities.js';
 import { followToEnd } from '../watch/follow-to-end.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { openScreen } from '../watch/screen.js';
+import { waitForMany } from '../watch/wait-for-many.js';
 
-export interface WaitFlags extends ContextFlags, OutputFlag {
+export interface WaitFlags extends ContextFlags, OutputFlag, FilterFlags {
   /** Milliseconds. */
   readonly timeout?: number;
 }
 
-export async function wait(id: string, flags: WaitFlags): Promise<number> {
-  const { timeout, output } = flags;
+export async function wait(ids: readonly string[], flags: WaitFlags): Promise<number> {
+  refuseUnclear({ verb: 'wait', ids, flags });
   const context = resolveContext(flags);
   // The connecting counts too.
-  const signal = watchEnd(timeout);
+  const signal = watchEnd(flags.timeout);
   return withClient(context, async (client) => {
-    const screen = openScreen(output === 'json');
-    const onAbort = (): void => {
-      if (signal.reason === 'timeout') throw timedOut(id, timeout ?? 0);
-    };
-    const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
-    if (output === 'json' && row) {
-      process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
-    }
-    return exitCode;
+    const filter = { ...ownFilter(flags, Date.now(), context), state: 'open' } as const;
+    const [only] = ids;
+    // Who follows it looks at it first, and rides out an outage.
+    if (only !== undefined && ids.length === 1 && !isFiltered(flags))
+      return waitForOne(client, context, only, flags, signal);
+    const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter });
+    return waitForAll(client, chosen, flags, signal);
   });
 }
 
-function timedOut(id: string, timeoutMs: number): CliError {
+async function waitForOne(
+  client: JobClient,
+  context: CliContext,
+  id: string,
+  { output, timeout = 0 }: WaitFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  const screen = openScreen(output === 'json');
+  const onAbort = (): void => {
+    if (signal.reason === 'timeout') throw timedOut(id, id, timeout);
+  };
+  const { exitCode, row } = await followToEnd({ client, context, id, screen, signal, onAbort });
+  if (output === 'json' && row) {
+    process.stdout.write(`${JSON.stringify({ id, phase: row.phase, exitCode, outcome: row.outcome }, null, 2)}\n`);
+  }
+  return exitCode;
+}
+
+/** 0 if all succeeded, else 1; a job that is not there counts as one that did not. */
+async function waitForAll(
+  client: JobClient,
+  { rows, missing }: ChosenJobs,
+  { output, timeout = 0 }: WaitFlags,
+  signal: AbortSignal,
+): Promise<number> {
+  for (const [id, error] of missing) process.stderr.write(`${id}: ${error.message}\n`);
+  if (rows.length + missing.size === 0) process.stderr.write('no job matches: there is nothing to wait for\n');
+  const over = await waitForMany(client, rows, openScreen(output === 'json'), signal);
+  const left = rows.length - over.length;
+  if (output === 'json') {
+    const ended = over.map(({ id, phase, outcome }) => ({ id, phase, outcome }));
+    const errors = [...missing].map(([id, { message }]) => ({ id, error: message }));
+    process.stdout.write(`${JSON.stringify({ jobs: [...ended, ...errors], left }, null, 2)}\n`);
+  }
+  if (left > 0 && signal.reason === 'timeout')
+    throw timedOut(`${count(left, 'job')} of ${rows.length}`, 'JOB..', timeout, left > 1);
+  if (left > 0) {
+    process.stderr.write(`\n${count(left, 'job')} ${left === 1 ? 'goes' : 'go'} on\n`);
+    return ExitCode.Interrupted;
+  }
+  const isGood = missing.size === 0 && over.every((row) => resultOf(row) === 'succeeded');
+  return isGood ? ExitCode.Done : ExitCode.Failed;
+}
+
+function timedOut(who: string, ids: string, timeoutMs: number, isPlural = false): CliError {
   return new CliError(
     ExitCode.TimedOut,
-    `${id} has not ended within ${formatDuration(timeoutMs)}; it goes on`,
-    `\`jobctl wait ${id}\` waits on, \`jobctl status ${id}\` shows where it stands`,
+    `${who} ${isPlural ? 'have' : 'has'} not ended within ${formatDuration(timeoutMs)}; ${isPlural ? 'they go' : 'it goes'} on`,
+    `\`jobctl wait ${ids}\` waits on, \`jobctl status ${ids}\` shows where it stands`,
   );
 }

@@ -1,0 +1,53 @@
+import type { Asker } from '../../../domain/job-state.js';
+import type { JobClient } from '../../job-client.js';
+import type { JobFilter } from '../../job-query.js';
+import type { JobRow } from '../../job-rows.js';
+import { nothingChanged } from '../ask.js';
+import { asker } from '../asker.js';
+import { withClient } from '../connect.js';
+import type { ContextFlags } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import { type FilterFlags, ownFilter } from '../job-filter.js';
+import { type ChosenJobs, chooseJobs, refuseUnclear } from './chosen-jobs.js';
+import { type ConsentFlags, isAgreed } from './consent.js';
+import { forEachJob, type JobAnswer } from './each-job.js';
+
+/** Flags of the verbs that change many jobs. */
+export interface ManyFlags extends ContextFlags, FilterFlags, ConsentFlags {
+  /** Who asks. */
+  readonly by?: string;
+}
+
+export interface Deed {
+  readonly verb: string;
+  /** As the question has it. */
+  readonly act: string;
+  /** What a filter is narrowed to. */
+  readonly among: Pick<JobFilter, 'state'>;
+  readonly isMeant?: (row: JobRow) => boolean;
+  /** Throws before anybody is asked. */
+  readonly check?: (client: JobClient, chosen: ChosenJobs) => Promise<void>;
+  readonly warning?: (chosen: ChosenJobs) => string | undefined;
+  /** To all of them, before the first answer. */
+  readonly before?: (client: JobClient, rows: readonly JobRow[], by: Asker) => Promise<void>;
+  /** Answers that are awaited at once. */
+  readonly width?: number;
+  readonly answer: (client: JobClient, row: JobRow, by: Asker) => Promise<JobAnswer>;
+}
+
+/** Does something to the jobs that are named or described, once somebody agreed. @returns the exit code */
+export async function actOnJobs(ids: readonly string[], flags: ManyFlags, deed: Deed): Promise<number> {
+  refuseUnclear({ verb: deed.verb, ids, flags });
+  const context = contextToChange(flags);
+  return withClient(context, async (client) => {
+    const { verb, act, among, isMeant, check, warning, before, width, answer } = deed;
+    const filter = { ...ownFilter(flags, Date.now(), context), ...among };
+    const chosen = await chooseJobs(client, { verb, ids, flags, filter, ...(isMeant && { isMeant }) });
+    await check?.(client, chosen);
+    const by = asker(flags.by, context);
+    const intent = { verb, act, by: by.by, warning: warning?.(chosen) };
+    if (!(await isAgreed(chosen, flags, intent))) return nothingChanged();
+    await before?.(client, chosen.rows, by);
+    return forEachJob(chosen, flags, (row) => answer(client, row, by), width);
+  });
+}

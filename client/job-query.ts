@@ -1,0 +1,104 @@
+import { JobPhase } from '../domain/job-state.js';
+import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import type { EpochMs } from '../domain/units.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
+import type { JobRow, ShownPhase } from './job-rows.js';
+
+export interface JobFilter {
+  readonly project?: string;
+  readonly user?: string;
+  readonly pool?: string;
+  /** As rows show it; several: in any of them. */
+  readonly phase?: ShownPhase | readonly ShownPhase[];
+  /** A pattern for ids, `*` for any text and `?` for one character. Without either: the id itself, or this name and a random suffix. */
+  readonly name?: string;
+  readonly ids?: readonly string[];
+  /** Submitted or ended then or later. */
+  readonly since?: EpochMs;
+  /** Open, or ended then or later. */
+  readonly endedSince?: EpochMs;
+  readonly state?: 'open' | 'ended';
+}
+
+/** Phases that a filter can name: a job's own, and the one that is Temporal's word over its head. */
+const OPEN_PHASES: ReadonlySet<ShownPhase> = new Set<ShownPhase>(
+  Object.values(JobPhase).filter((phase) => !['succeeded', 'failed', 'cancelled'].includes(phase)),
+);
+const IS_OPEN = "ExecutionStatus = 'Running'";
+const HAS_ENDED = "ExecutionStatus != 'Running'";
+/** `ExecutionStatus` of what ended in each way. A job's own word, its phase, goes before it. */
+const STATUSES: Readonly<Partial<Record<ShownPhase, readonly string[]>>> = {
+  succeeded: ['Completed'],
+  failed: ['Failed'],
+  cancelled: ['Canceled'],
+  terminated: ['Terminated', 'TimedOut'],
+};
+
+/**
+ * The visibility query of a filter. It uses only what every visibility store of Temporal takes: SQLite, PostgreSQL and MySQL refuse
+ * ORDER BY and group by status alone. Where it says less than the filter, `matches` has the last word (docs/adr/0060).
+ */
+export function queryOf(filter: JobFilter): string {
+  const { project, user, pool, name, ids, since, endedSince, state } = filter;
+  const wanted: [JobSearchAttribute, string | undefined][] = [
+    ['JobProject', project],
+    ['JobUser', user],
+    ['JobPool', pool],
+  ];
+  const prefix = name === undefined ? '' : literalPrefix(name);
+  return [
+    `WorkflowType = '${WorkflowType.Job}'`,
+    // Runs of one job before the present one. They are no jobs.
+    "ExecutionStatus != 'ContinuedAsNew'",
+    ...wanted.flatMap(([attribute, value]) => (value === undefined ? [] : [`${attribute} = ${text(value)}`])),
+    ...(prefix === '' ? [] : [`WorkflowId STARTS_WITH ${text(prefix)}`]),
+    ...(ids === undefined ? [] : [`WorkflowId IN (${list(ids)})`]),
+    ...(state === undefined ? [] : [state === 'open' ? IS_OPEN : HAS_ENDED]),
+    // SQL stores compare an open workflow's missing CloseTime as if it were in the far future.
+    ...(since === undefined ? [] : [`(StartTime >= ${time(since)} OR (${HAS_ENDED} AND CloseTime >= ${time(since)}))`]),
+    ...(endedSince === undefined ? [] : [`(${IS_OPEN} OR CloseTime >= ${time(endedSince)})`]),
+    ...phaseClauses(phasesOf(filter)),
+  ].join(' AND ');
+}
+
+/** Undefined: any. */
+const phasesOf = ({ phase }: JobFilter): readonly ShownPhase[] | undefined =>
+  phase === undefined || typeof phase !== 'string' ? phase : [phase];
+
+function phaseClauses(phases: readonly ShownPhase[] | undefined): readonly string[] {
+  if (phases === undefined) return [];
+  const open = phases.filter((phase) => OPEN_PHASES.has(phase));
+  const ended = phases.filter((phase) => !OPEN_PHASES.has(phase));
+  const statuses = ended.flatMap((phase) => STATUSES[phase] ?? []);
+  const parts = [
+    ...(open.length === 0 ? [] : [`(${IS_OPEN} AND JobPhase IN (${list(open)}))`]),
+    // A job that no worker has accepted may have no attributes: another service started it.
+    ...(open.includes('queued') ? [`(${IS_OPEN} AND JobPhase IS NULL)`] : []),
+    ...(ended.length === 0 ? [] : [`JobPhase IN (${list(ended)})`, `ExecutionStatus IN (${list(statuses)})`]),
+  ];
+  return [`(${parts.join(' OR ')})`];
+}
+
+/** Whether a row that the query found is what the filter means. */
+export function matches(filter: JobFilter, { id, phase }: Pick<JobRow, 'id' | 'phase'>): boolean {
+  const { name } = filter;
+  if (name !== undefined && !patternOf(name).test(id)) return false;
+  return phasesOf(filter)?.includes(phase) ?? true;
+}
+
+/** Whether the server's counts are true: the query alone says which names match. */
+export const isCountable = ({ name }: JobFilter): boolean => name === undefined || /^[^*?]*\*$/.test(name);
+
+const literalPrefix = (name: string): string => /^[^*?]*/.exec(name)?.[0] ?? '';
+
+function patternOf(name: string): RegExp {
+  const isPattern = /[*?]/.test(name);
+  const source = name.replaceAll(/[\\^$.+()[\]{}|]/g, '\\$&');
+  return new RegExp(
+    isPattern ? `^${source.replaceAll('*', '.*').replaceAll('?', '.')}$` : `^${source}(-[a-z0-9]{4})?$`,
+  );
+}
+
+const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+const list = (values: readonly string[]): string => values.map(text).join(', ');
+const time = (at: EpochMs): string => text(new Date(at).toISOString());

@@ -1,0 +1,12 @@
+/** Calls `act` for each item, `width` at a time. It rejects with the first error, and starts no further item then. */
+export async function eachOf<Item>(
+  items: readonly Item[],
+  width: number,
+  act: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const lane = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await act(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+}
