@@ -29,10 +29,13 @@ const BESIDE: readonly { readonly begins: RegExp; readonly prints: RegExp }[] = 
 
 const JOB = `name: train-7f3k
 tpu: { accelerator: v5litepod-16, pricing: spot, zone: us-east5-a }
-bundle: .
+bundle: bundled
 venv: { name: train, requirements_file: requirements.txt }
 command: { run: "echo begun; mkdir -p ~/logs; touch /tmp/trace.json; exec sleep 3600" }
 `;
+
+const spareJob = (page: string): string => `spare-${page.replaceAll(/\W/gu, '-').toLowerCase()}`;
+const BEGUN = "jobctl submit --local 7f3k.yaml --name train-7f3k && jobctl logs -f train-7f3k | grep -m1 begun && cp ../state/worker.json .";
 
 interface Ended {
   readonly code: number | null;
@@ -55,7 +58,7 @@ class Reader {
   #beside: Running | undefined;
 
   constructor() {
-    for (const folder of ['bin', 'work/node_modules/.bin', 'work/configs', 'state', 'my-training']) mkdirSync(join(this.home, folder), { recursive: true });
+    for (const folder of ['bin', 'work/node_modules/.bin', 'work/configs', 'work/bundled', 'state', 'my-training']) mkdirSync(join(this.home, folder), { recursive: true });
     symlinkSync(MAIN, join(this.home, 'bin/jobctl'));
     symlinkSync(MAIN, join(this.folder, 'node_modules/.bin/jobctl'));
     cpSync(join(ROOT, 'examples'), join(this.folder, 'examples'), { recursive: true });
@@ -67,6 +70,7 @@ class Reader {
       'work/train.py': "print('trained')\n",
       'work/requirements.txt': '',
       'work/configs/small.json': '{}',
+      'work/bundled/train.py': '',
       'work/storm.yaml': readFileSync(join(ROOT, 'rehearsal/examples/no-notice.yaml'), 'utf8'),
       'my-training/train.py': "print('trained')\n",
       '.wandb-key': 'secret',
@@ -84,7 +88,7 @@ class Reader {
 
   /** Runs a command to its end. */
   async runs(command: string, page: string): Promise<Ended> {
-    const running = this.#starts(this.#mine(command), page);
+    const running = this.#starts(this.#mine(command, page), page);
     const endless = ENDLESS.find(({ begins }) => begins.test(command));
     const beside = BESIDE.find(({ begins }) => begins.test(command));
     const prints = (endless ?? beside)?.prints;
@@ -105,9 +109,9 @@ class Reader {
     return ended;
   }
 
-  /** What pages call JOB is the one that runs, and the computer's own files are left alone. */
-  #mine(command: string): string {
-    return command.replaceAll(/\bJOB\b/gu, 'train-7f3k').replaceAll('/etc/jobctl/', `${this.folder}/`);
+  /** What a page calls JOB is a job of that page alone, and the computer's own files are left alone. */
+  #mine(command: string, page: string): string {
+    return command.replaceAll(/\bJOB\b/gu, spareJob(page)).replaceAll('/etc/jobctl/', `${this.folder}/`);
   }
 
   /** What a command exports, and where it goes, holds for the next one of its page. */
@@ -159,7 +163,9 @@ describe('commands of the documentation', function () {
       // The page before may have stopped the stack, or ended the job.
       before(async function () {
         this.timeout(TEMPORAL_START_MS);
-        await passes('jobctl submit --local 7f3k.yaml --name train-7f3k && jobctl logs -f train-7f3k | grep -m1 begun', 'before');
+        await passes(BEGUN, 'before');
+        if (commands.some((one) => one.page === page && /\bJOB\b/u.test(one.text)))
+          await passes(`jobctl submit --local 7f3k.yaml --name ${spareJob(page)}`, 'before');
       });
       for (const { text, line } of commands.filter((one) => one.page === page && !isLeftOut(one)))
         it(`${line}: ${text.split('\n')[0] ?? ''}`, () => passes(text, page));
