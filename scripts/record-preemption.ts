@@ -26,7 +26,8 @@ const environment = {
   LANG: 'C.UTF-8',
   TERM: 'tmux-256color',
 };
-const jobctl = (...words: readonly string[]): string => execFileSync(join(bin, 'jobctl'), words, { env: environment, encoding: 'utf8' });
+const jobctl = (...words: readonly string[]): string =>
+  execFileSync(join(bin, 'jobctl'), words, { env: environment, encoding: 'utf8' });
 
 jobctl('dev', 'up');
 const terminal = new Terminal(COLUMNS, { above: 22, below: 5 }, { ...environment, PWD: root });

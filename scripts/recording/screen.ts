@@ -7,7 +7,15 @@ export interface Span {
   readonly dim?: true;
 }
 
-export const COLOURS = { red: '#e06c75', green: '#98c379', yellow: '#e5c07b', blue: '#61afef', magenta: '#c678dd', cyan: '#56b6c2', grey: '#7f848e' } as const;
+export const COLOURS = {
+  red: '#e06c75',
+  green: '#98c379',
+  yellow: '#e5c07b',
+  blue: '#61afef',
+  magenta: '#c678dd',
+  cyan: '#56b6c2',
+  grey: '#7f848e',
+} as const;
 
 const BY_CODE: readonly (keyof typeof COLOURS)[] = ['grey', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan'];
 

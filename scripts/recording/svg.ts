@@ -18,7 +18,9 @@ export function svgOf(frames: readonly Frame[], columns: number, longestMs: numb
   const drawn = frames.map(({ lines: shown }, index) => drawnFrame(shown, index * height, lines));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14">`,
-    `<style>text{white-space:pre;fill:#dcdfe4}.b{font-weight:700}.d{opacity:.65}${Object.entries(COLOURS).map(([name, value]) => `.${name}{fill:${value}}`).join('')}${animation(frames, height, longestMs)}</style>`,
+    `<style>text{white-space:pre;fill:#dcdfe4}.b{font-weight:700}.d{opacity:.65}${Object.entries(COLOURS)
+      .map(([name, value]) => `.${name}{fill:${value}}`)
+      .join('')}${animation(frames, height, longestMs)}</style>`,
     `<defs>${[...lines.values()].join('')}</defs>`,
     `<rect width="100%" height="100%" rx="8" fill="#1e2127"/>`,
     `<svg x="${EDGE}" y="${EDGE}" width="${width - 2 * EDGE}" height="${rows * CELL.height}"><g id="film">${drawn.join('')}</g></svg>`,
@@ -44,7 +46,9 @@ function tspan({ text, colour, bold, dim }: Span): string {
 }
 
 function animation(frames: readonly Frame[], height: number, longestMs: number): string {
-  const durations = frames.map(({ at }, index) => Math.min(longestMs, (frames[index + 1]?.at ?? at + LAST_FRAME_MS) - at));
+  const durations = frames.map(({ at }, index) =>
+    Math.min(longestMs, (frames[index + 1]?.at ?? at + LAST_FRAME_MS) - at),
+  );
   durations[durations.length - 1] = LAST_FRAME_MS;
   const total = durations.reduce((sum, duration) => sum + duration, 0);
   let begun = 0;

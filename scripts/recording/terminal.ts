@@ -16,10 +16,31 @@ export class Terminal {
   readonly #columns: number;
 
   /** @param environment of both shells; `PATH` says which jobctl they run */
-  constructor(columns: number, rows: { readonly above: number; readonly below: number }, environment: Record<string, string>) {
+  constructor(
+    columns: number,
+    rows: { readonly above: number; readonly below: number },
+    environment: Record<string, string>,
+  ) {
     this.#columns = columns;
-    const shell = ['env', '-i', ...Object.entries(environment).map(([key, value]) => `${key}=${value}`), 'bash', '--norc', '--noprofile'];
-    this.#tmux('-f', '/dev/null', 'new-session', '-d', '-x', String(columns), '-y', String(rows.above + rows.below + 1), ...shell);
+    const shell = [
+      'env',
+      '-i',
+      ...Object.entries(environment).map(([key, value]) => `${key}=${value}`),
+      'bash',
+      '--norc',
+      '--noprofile',
+    ];
+    this.#tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      '-x',
+      String(columns),
+      '-y',
+      String(rows.above + rows.below + 1),
+      ...shell,
+    );
     this.#tmux('set', '-g', 'status', 'off');
     this.#tmux('split-window', '-v', '-l', String(rows.below), ...shell);
   }

@@ -23,7 +23,8 @@ export function commandsOf(root: string, page: string): DocCommand[] {
   let begun: { line: number; text: string } | undefined;
   for (const [index, line] of readFileSync(join(root, page), 'utf8').split('\n').entries()) {
     if (line.startsWith('```')) {
-      if (begun !== undefined) throw new Error(`${page}:${begun.line}: the command does not end within its block:\n${begun.text}`);
+      if (begun !== undefined)
+        throw new Error(`${page}:${begun.line}: the command does not end within its block:\n${begun.text}`);
       isShell = line === '```sh';
     } else if (isShell && (begun !== undefined || !/^\s*(#.*)?$/u.test(line))) {
       begun = begun === undefined ? { line: index + 1, text: line } : { ...begun, text: `${begun.text}\n${line}` };

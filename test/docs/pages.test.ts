@@ -8,13 +8,27 @@ const PAGES = docPages(ROOT);
 const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
 const linksOf = (page: string): string[] =>
   // What stands in code is no link.
-  [...textOf(page).replaceAll(/```[\s\S]*?```|`[^`\n]*`/gu, '').matchAll(/\]\((?!https?:)([^)\s]+)\)/gu)].map(([, target]) => target ?? '');
+  [
+    ...textOf(page)
+      .replaceAll(/```[\s\S]*?```|`[^`\n]*`/gu, '')
+      .matchAll(/\]\((?!https?:)([^)\s]+)\)/gu),
+  ].map(([, target]) => target ?? '');
 
 /** As GitHub makes it of a heading. */
 const anchorOf = (heading: string): string =>
-  heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/gu, '-');
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/gu, '-');
 const anchorsOf = (page: string): Set<string> =>
-  new Set([...textOf(page).replaceAll(/```[\s\S]*?```/gu, '').matchAll(/^#+ (.+)$/gmu)].map(([, heading]) => anchorOf(heading ?? '')));
+  new Set(
+    [
+      ...textOf(page)
+        .replaceAll(/```[\s\S]*?```/gu, '')
+        .matchAll(/^#+ (.+)$/gmu),
+    ].map(([, heading]) => anchorOf(heading ?? '')),
+  );
 
 describe('pages of the documentation', () => {
   it('are each in the index, docs/README.md', () => {
