@@ -45,7 +45,7 @@ const BEGUN = [
 ].join(' && ');
 /** Exit codes that are what the reader wants: \`wait\` tells that the job was cancelled. */
 const EXIT_CODES: readonly { readonly begins: RegExp; readonly code: number }[] = [
-  { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, code: 1 },
+  { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, code: 130 },
 ];
 
 interface Ended {
@@ -69,7 +69,15 @@ class Reader {
   #beside: Running | undefined;
 
   constructor() {
-    for (const folder of ['bin', 'work/node_modules/.bin', 'work/configs', 'work/bundled', 'work/test/incidents', 'state', 'my-training'])
+    for (const folder of [
+      'bin',
+      'work/node_modules/.bin',
+      'work/configs',
+      'work/bundled',
+      'work/test/incidents',
+      'state',
+      'my-training',
+    ])
       mkdirSync(join(this.home, folder), { recursive: true });
     symlinkSync(MAIN, join(this.home, 'bin/jobctl'));
     symlinkSync(MAIN, join(this.folder, 'node_modules/.bin/jobctl'));
