@@ -37,7 +37,7 @@ command: { run: "echo begun; mkdir -p ~/logs; touch /tmp/trace.json; exec sleep 
 const spareJob = (page: string): string => `spare-${page.replaceAll(/\W/gu, '-').toLowerCase()}`;
 /** The page before may have stopped the stack, let its API fail, given it a pool file, or ended the job. */
 const BEGUN = [
-  'jobctl dev up --no-pool-file',
+  'jobctl dev up --no-pool-file --no-codec-key',
   'jobctl rehearsal fail --stop',
   'jobctl submit --local 7f3k.yaml --name train-7f3k',
   'jobctl logs -f train-7f3k | grep -m1 begun',
