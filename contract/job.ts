@@ -6,7 +6,7 @@ import type { Asker, JobPhase, JobResult, Outcome } from '../domain/job-state.js
 import type { HostPlace } from '../domain/recovery/host-ends.js';
 import type { SetUpRecord } from '../domain/setup-record.js';
 import type { MachineRef } from '../domain/machines.js';
-import type { Pricing, SliceHost } from '../domain/slice.js';
+import type { Pricing, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
 import type { Preemption } from '../quota/quota-config.js';
@@ -130,6 +130,8 @@ export interface JobView {
   /** Starts that the command asked for by its exit code. Absent: none. */
   readonly requestedRestarts?: number;
   readonly slices: readonly SliceView[];
+  /** What the pool granted last, and how its slices are bought. Absent: nothing yet, or by a pool without tiers. */
+  readonly granted?: Granted;
   /** How the job's hosts are logged in to. Absent: the job is not accepted yet. */
   readonly login?: HostLogin;
   readonly outcome?: Outcome;
@@ -137,6 +139,11 @@ export interface JobView {
   readonly request?: { readonly kind: 'stop' | 'requeue' | 'restart' } & Asker;
   /** What jobctl did for the job, oldest first; the store keeps the whole. */
   readonly events: readonly JobEvent[];
+}
+
+/** A grant of chips: the tier of the pool, from 0 (best), and how that tier is bought where its pool file says so. */
+export interface Granted extends TierPurchase {
+  readonly tier: number;
 }
 
 export const describeQuery = query<JobView>('describe');

@@ -91,7 +91,8 @@ describe('the pool file', function () {
 
   it('a job without zone and project lands in the first zone of its pool, with all defaults in the node', async () => {
     const id = await submit(job('sleep 60'));
-    const { spec, slices } = await running(id);
+    const { spec, slices, granted } = await running(id);
+    assert.deepEqual(granted, { tier: 0, pricing: 'ondemand' });
     assert.deepEqual(
       [spec.tpu.zones, spec.tpu.project, spec.tpu.pricing],
       [['us-east5-a', 'us-east5-b'], 'pool-project', 'ondemand'],
@@ -115,6 +116,7 @@ describe('the pool file', function () {
     assert.equal((seen['metadata'] as Record<string, string>)['cost-center'], '7');
     await stack.jobs.cancel(id);
     await nothingLeft();
+    assert.deepEqual((await stack.jobs.describe(id)).granted, { tier: 0, pricing: 'ondemand' }, 'after its end');
   });
 
   it('what went wrong with the file later changes nothing; a combination that cannot be is refused with its file', async () => {

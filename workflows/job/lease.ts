@@ -6,6 +6,7 @@ import { formatUnits } from '../../domain/units.js';
 import { quotaMail } from '../activity-options.js';
 import { grantedForm, restateForm, revokedForm } from '../../contract/job-forms.js';
 import {
+  type Granted,
   grantedSignal,
   type LeaseGrant,
   type LeaseNews,
@@ -35,6 +36,7 @@ export class LeaseHold {
   #demand: Demand;
   /** Messages to the pool that nobody waits for and that are not acknowledged yet. */
   #unacknowledged = 0;
+  #granted: Granted | undefined;
   readonly #pool: string;
   readonly #slices: PresentSlices;
   readonly #sequence = new Sequence();
@@ -80,6 +82,12 @@ export class LeaseHold {
   /** Absent: the grant did not say. */
   get tier(): number | undefined {
     return this.#held.tier;
+  }
+
+  /** The last grant, also when its chips were given back. */
+  get granted(): Granted | undefined {
+    const { tier, bought } = this.#held;
+    return tier === undefined ? this.#granted : { tier, ...bought };
   }
 
   /** What slices under this lease are bought as. */
@@ -149,6 +157,7 @@ export class LeaseHold {
    */
   async giveBack(isResting = false): Promise<void> {
     const given = this.id;
+    this.#granted = this.granted;
     this.#isResting = isResting;
     this.#number += 1;
     this.#held = {};
@@ -160,6 +169,7 @@ export class LeaseHold {
   /** For good: free once all slices that are left are seen gone. Repeating is safe. */
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
+    this.#granted = this.granted;
     this.#held = {};
     await this.#release(this.id);
   }

@@ -6,6 +6,7 @@ import type { Waiting } from './accept.js';
 import type { Attempt } from './attempt.js';
 import type { JobFacts } from './details.js';
 import type { JobFile } from './job-file.js';
+import type { LeaseHold } from './lease.js';
 import type { Recovery } from './recovery.js';
 import type { Request, Requests } from './requests.js';
 import type { Slices } from './slices.js';
@@ -21,12 +22,14 @@ export interface ShownParts {
   readonly slices: Slices;
   readonly attempt: Attempt;
   readonly recovery: Recovery;
+  readonly lease: LeaseHold;
 }
 
 /** What the query `describe` answers. */
-export function jobView({ carried, file, story, requests, slices, attempt, recovery }: ShownParts): JobView {
+export function jobView({ carried, file, story, requests, slices, attempt, recovery, lease }: ShownParts): JobView {
   const { settings, submittedAt } = carried;
   const request = requests.current;
+  const { granted } = lease;
   return {
     id: workflowInfo().workflowId,
     spec: file.spec,
@@ -38,6 +41,7 @@ export function jobView({ carried, file, story, requests, slices, attempt, recov
     ...recovery.takenByQuota,
     ...recovery.askedForByCommand,
     slices: slices.views,
+    ...(granted === undefined ? {} : { granted }),
     login: { user: settings.loginUser, publicKey: settings.publicKey },
     ...(request === undefined ? {} : { request: requestView(request) }),
     ...story.view(),

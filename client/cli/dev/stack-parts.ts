@@ -9,7 +9,8 @@ import { PART_NAMES, readStackRecord, writeStackRecord } from './stack-record.js
 import type { PartName, ProcessRecord, StackAddresses, StackRecord } from './stack-record.js';
 import { answersCalls, DEV_NAMESPACE, devServerArguments } from './temporal-server/start-dev.js';
 
-const PROBE_TIMEOUT_MS = 1_000;
+/** Of one try. On a busy computer this process itself takes a second to load, so a shorter one would call a part that works not ready. */
+const PROBE_TIMEOUT_MS = 5_000;
 
 export const PART_TITLES: Readonly<Record<PartName, string>> = {
   server: 'Temporal server',

@@ -5,6 +5,7 @@ import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { asTyped } from '../typed-command.js';
 import type { HostChoice } from './host-options.js';
 
 /** One host of an open job, as verbs reach it. */
@@ -53,9 +54,9 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
 /** Of a job whose hosts are gone: what it printed, and what it stored. */
 function whatStays({ id, outcome }: JobRow): readonly string[] {
   return [
-    `what it printed stays: jobctl logs ${id}`,
+    asTyped(`what it printed stays: jobctl logs ${id}`),
     (outcome?.outputs?.files ?? 0) > 0
-      ? `and so do its outputs: jobctl download ${id}`
+      ? asTyped(`and so do its outputs: jobctl download ${id}`)
       : 'other files went with its hosts; `outputs:` of a job file, or $JOBCTL_OUTPUT_DIR, keeps them',
   ];
 }

@@ -1,7 +1,7 @@
 import type { JobRow } from '../../job-rows.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
-import type { JobView, SliceView } from '../../../contract/job.js';
+import type { Granted, JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
@@ -83,10 +83,11 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs }: NonNulla
   ];
 }
 
-function viewFacts({ spec, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
+function viewFacts({ spec, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
   const { modules, command } = spec;
   return [
     ['pricing', machineKind(kindOfJob(spec)).requestText(spec)],
+    ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
     ['command', commandSummary(command)],
     ...(attempt > 0 && preemptions > 0
@@ -99,6 +100,17 @@ function viewFacts({ spec, preemptions, quotaPreemptions, requestedRestarts, att
       ? []
       : [['restarts', `${requestedRestarts} of ${spec.retries.requested} that its exit code may ask for`] as const]),
   ];
+}
+
+/** The best tier, which is the only one of most pools, bought as each job asks for it: nothing that the other rows do not say. */
+function isOnlyTier({ tier, pricing }: Granted): boolean {
+  return tier === 0 && pricing === undefined;
+}
+
+/** `tier 1 of the pool, bought as reserved (reservation team-v6e)` */
+function grantedText({ tier, pricing, reservation }: Granted): string {
+  const bought = pricing === undefined ? '' : `, bought as ${pricing}`;
+  return `tier ${tier + 1} of the pool${bought}${reservation === undefined ? '' : ` (reservation ${reservation})`}`;
 }
 
 function placeFacts({ id, outcome, endedAt, attempts }: JobRow, { bucket, uiUrl, namespace }: StatusPlace): Fact[] {

@@ -6,6 +6,7 @@ import type { OutputFlag } from '../options.js';
 import { chosenOutputs } from '../outputs/chosen-outputs.js';
 import { oneLine, renderTable, terminalWidth } from '../render/columns.js';
 import { sizeText, utcMinute } from '../render/quantities.js';
+import { asTyped } from '../typed-command.js';
 
 export interface OutputsFlags extends ContextFlags, OutputFlag {
   readonly attempt?: number;
@@ -34,6 +35,6 @@ export async function outputs(job: string, flags: OutputsFlags): Promise<number>
   const table = renderTable([['SIZE', 'HOST', 'ATTEMPT', 'WRITTEN', 'PATH'], ...rows], terminalWidth(process.stdout));
   process.stdout.write(`${table.join('\n')}\n`);
   for (const note of notes) process.stderr.write(`${note}\n`);
-  if (process.stdout.isTTY) process.stderr.write(`\nTo get them: jobctl download ${job}\n`);
+  if (process.stdout.isTTY) process.stderr.write(asTyped(`\nTo get them: jobctl download ${job}\n`));
   return ExitCode.Done;
 }
