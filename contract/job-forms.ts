@@ -44,7 +44,12 @@ export const setUpProgressForm: Form<SetUpProgress> = form(
   }),
 );
 export const attemptTroubleForm: Form<AttemptTrouble> = form(
-  z.object({ v: z.literal(1), attempt: z.int().min(1), what: text().exactOptional() }),
+  z.object({
+    v: z.literal(1),
+    attempt: z.int().min(1),
+    what: text().exactOptional(),
+    isStoringOutputs: z.literal(true).exactOptional(),
+  }),
 );
 export const unreachableHostsForm: Form<UnreachableHosts> = form(
   z.object({

@@ -188,6 +188,8 @@ export interface AttemptTrouble {
   readonly v: 1;
   readonly attempt: number;
   readonly what?: string;
+  /** Its command has ended, and its hosts store what it wrote. */
+  readonly isStoringOutputs?: true;
 }
 export const attemptTroubleSignal = signal<[AttemptTrouble]>('attemptTrouble');
 

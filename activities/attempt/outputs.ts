@@ -16,7 +16,7 @@ import type { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, type HostCaller, runIdOf } from './attempt-hosts.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
-import { tellJobOfTrouble } from './store-patience.js';
+import { tellJobOfOutputs } from './store-patience.js';
 
 /** What a host of the command stores, and where. */
 export function outputsOf(
@@ -47,7 +47,7 @@ type AskHost = <T>(
 
 /**
  * Waits until the hosts of a command that ended have stored its files, no longer than the job says: they are tried for by the hosts
- * themselves (docs/adr/0059), and asked once a second. Never throws.
+ * themselves (docs/adr/0059), and asked once a second. A host that does not answer is waited for a minute. Never throws.
  * @param tell is told what is waited for, and undefined when it is over
  * @param signal ends the wait before its time, for example when the worker shuts down
  */
@@ -75,14 +75,12 @@ async function awaitOutputs(
     hosts.map(async (host) => {
       let last: string | undefined;
       try {
-        for (;;) {
-          const status = await within(
-            over.signal,
-            ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal),
-          );
+        for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, ASK_MS)) {
+          const answer = ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal);
+          const status = await Promise.race([within(over.signal, answer), silent(over.signal)]);
           if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
           last = status.reason;
-          await pause(ASK_MS, over.signal);
+          await pause(pauseMs, over.signal);
         }
       } catch (error) {
         const isLate = over.signal.aborted && !signal.aborted;
@@ -91,6 +89,7 @@ async function awaitOutputs(
       }
     }),
   );
+  over.abort();
   clearTimeout(timer);
   clearTimeout(tellLate);
   signal.removeEventListener('abort', end);
@@ -145,9 +144,20 @@ function within<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
   ]);
 }
 
+/** @throws Error after `SILENT_MS`: the slices of other hosts are held, and billed, meanwhile */
+async function silent(signal: AbortSignal): Promise<never> {
+  await pause(SILENT_MS, signal);
+  throw new Error(`the host did not answer for ${SILENT_MS / 1000} s`);
+}
+
+/** Alone: the store has nothing of the host. */
+const WAS_LOST = 'a slice was lost';
 const WAITS = 'its command has ended; its outputs are being stored';
 const TELL_AFTER_MS = 3_000;
+/** Nothing to store is known at once, and no success waits for a second for it. */
+const FIRST_PAUSE_MS = 50;
 const ASK_MS = 1_000;
+const SILENT_MS = 60_000;
 /** `outputs.wait: 0` asks for what is there. */
 const ASK_ONCE_MS = 5_000;
 
@@ -162,28 +172,38 @@ interface OutputsWait {
 
 /**
  * The outputs of an attempt that ended like this. A worker that shuts down meanwhile leaves the wait to the next one, which finds
- * the same end; the loss of a slice ends it: what is stored by then counts.
+ * the same end; the loss of a slice ends it: what is stored by then counts. After a loss nothing is waited for, because the next
+ * slice is: hosts that are still there store what they have by themselves.
  */
 export async function outputsAfter(
-  { kind, ...lost }: AttemptEnd,
+  ended: AttemptEnd,
   { store, input, caller, guard, end }: OutputsWait,
 ): Promise<OutputsReport | 'handed over' | undefined> {
-  if (kind !== 'exited' && kind !== 'run-lost' && kind !== 'slices-lost') return undefined;
-  const gone = new Set('slices' in lost ? lost.slices.map(({ index }) => index) : []);
   const hosts = commandHostsOf(input);
+  if (ended.kind === 'slices-lost') return storedByThen(store, input, hosts);
+  if (ended.kind !== 'exited' && ended.kind !== 'run-lost') return undefined;
   const over = new AbortController();
   const giveUp = (): void => over.abort(new Error('its slice was lost'));
-  if (kind !== 'slices-lost') guard.lost.then(giveUp, giveUp);
+  guard.lost.then(giveUp, giveUp);
   end.signal.addEventListener('abort', giveUp, { once: true });
-  const ask: AskHost = ({ target }, call, signal) =>
-    gone.has(target.slice) ? Promise.reject(new Error('its slice was lost')) : caller(signal).on(target, call);
-  const waited = awaitOutputs(store, input, hosts, ask, tellJobOfTrouble(input), over.signal);
-  const handedOver = end.handedOver.then(
-    () => 'handed over' as const,
-    () => 'handed over' as const,
+  const ask: AskHost = ({ target }, call, signal) => caller(signal).on(target, call);
+  const waited = awaitOutputs(store, input, hosts, ask, tellJobOfOutputs(input), over.signal);
+  const isHandedOver = (): 'handed over' => 'handed over';
+  const first = await Promise.race([waited, end.handedOver.then(isHandedOver, isHandedOver)]);
+  if (first === 'handed over') over.abort(new Error('its worker shut down'));
+  return first;
+}
+
+/** What the store has of the hosts of a lost slice, and of others in its attempt: nothing of a job that names and wrote none. */
+async function storedByThen(
+  store: Pick<StorePort, 'read'>,
+  input: AttemptInput,
+  hosts: readonly AttemptHost[],
+): Promise<OutputsReport | undefined> {
+  const ends = await Promise.all(
+    hosts.map(async (host) => [host.number, await storedBefore(store, input, host, WAS_LOST)] as const),
   );
-  const first = await Promise.race([waited, handedOver]);
-  if (first !== 'handed over') return first;
-  over.abort(new Error('its worker shut down'));
-  return kind === 'slices-lost' ? waited : first;
+  const hasNone = ends.every(([, one]) => one !== undefined && 'why' in one && one.why === WAS_LOST);
+  if (hasNone && input.spec.outputs === undefined) return undefined;
+  return reportOf(input.attempt, new Map(ends));
 }

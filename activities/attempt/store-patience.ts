@@ -82,6 +82,13 @@ export function tellJobOfTrouble(input: Pick<AttemptInput, 'job' | 'attempt'>): 
   return (what) => tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what }) });
 }
 
+/** The same of outputs that are being stored: its workflow waits for them, and not for a store that is away. */
+export function tellJobOfOutputs(input: Pick<AttemptInput, 'job' | 'attempt'>): (what?: string) => void {
+  const tell = jobTeller(input, attemptTroubleSignal, 'of its outputs');
+  return (what) =>
+    tell({ v: 1, attempt: input.attempt, ...(what === undefined ? {} : { what, isStoringOutputs: true }) });
+}
+
 /** Reads what an activity begins with, and beats meanwhile: nothing is begun while the store does not say. */
 export function readPatiently<T>(input: Pick<AttemptInput, 'job' | 'attempt'>, read: () => Promise<T>): Promise<T> {
   const beat = beating();

@@ -58,6 +58,8 @@ export class Attempt {
   #previousEnd: string | undefined;
   #unreachable: readonly UnreachableHost[];
   #outputs: OutputsReport | undefined;
+  /** Its command has ended, and its worker waits until its hosts have stored what it wrote. */
+  isStoringOutputs = false;
 
   constructor({ number, state, firstStartedAt, previousEnd, outputs, unreachable = [] }: AttemptCarry = NO_ATTEMPT) {
     this.#unreachable = unreachable;

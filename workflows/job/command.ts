@@ -89,18 +89,20 @@ export class Command {
     );
   }
 
-  /** Bounded by the grace, what dead hosts may cost, and `LAST_LINES_MS`. @returns the attempt's end, if it was seen in time */
+  /** Bounded by the grace, what dead hosts may cost, `LAST_LINES_MS` and `mostForOutputs`. @returns the attempt's end, if it was seen in time */
   async #stop(input: AttemptInput, watching: Promise<Watched>, notice: StopNotice): Promise<AttemptEnd | undefined> {
     await this.#stopOnHosts(input, notice);
-    const waitMs = LAST_LINES_MS + outputsWaitMs(input.spec);
-    const end = await Promise.race([
-      this.#shipLastLines(input, watching),
-      sleep(waitMs, { summary: 'time for the last lines' }).then(() => 'late' as const),
-    ]);
+    const late = async (): Promise<'late'> => {
+      await sleep(LAST_LINES_MS, { summary: 'time for the last lines' });
+      if (this.#parts.attempt.isStoringOutputs)
+        await sleep(mostForOutputs(input, notice), { summary: 'time for its outputs' });
+      return 'late';
+    };
+    const end = await Promise.race([this.#shipLastLines(input, watching), late()]);
     this.#parts.attempt.stopped();
     if (end !== 'late') return this.#noted(end);
     // Its supervision goes on while its worker and its hosts last.
-    const text = `the last lines of attempt ${input.attempt} were not all stored within ${waitMs / 1000} s of its stop`;
+    const text = `the last lines and outputs of attempt ${input.attempt} were not all stored in the time after its stop`;
     this.#parts.story.note(`${text}: its logs and outputs may lack what its hosts made at the end`);
     return undefined;
   }
@@ -179,4 +181,8 @@ function withoutSilence(input: AttemptInput): AttemptInput {
  * to every host: 20 s were seen not to be enough on a computer with other work (test/end-to-end/no-output.test.ts).
  */
 const LAST_LINES_MS = 60_000;
+/** Others wait for the chips of a job that its pool preempts, and its own file does not say for how long (docs/adr/0059). */
+const MOST_FOR_OTHERS_MS = 120_000;
+const mostForOutputs = ({ spec }: AttemptInput, { cause }: StopNotice): number =>
+  cause === 'quota' ? Math.min(MOST_FOR_OTHERS_MS, outputsWaitMs(spec)) : outputsWaitMs(spec);
 const CANCELLED: StopNotice = { cause: 'cancel', reason: 'the job was cancelled' };
