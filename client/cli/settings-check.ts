@@ -1,12 +1,16 @@
-import type { ContextFlags } from './context.js';
 import type { Environment } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { showValue } from '../../domain/problem.js';
 
+/** Flags of a command line that say where something is. */
+type PlaceFlags = Readonly<
+  Partial<Record<'temporalAddress' | 'bucket' | 'storeEndpoint' | 'tpuRestEndpoint', string | undefined>>
+>;
+
 /** Where a setting comes from, and what is wrong with a value of it: the reason and the remedy. */
 interface Setting {
-  readonly flag: keyof ContextFlags;
+  readonly flag: keyof PlaceFlags;
   readonly named: string;
   readonly variable: string;
   readonly wrong: (value: string) => readonly string[] | undefined;
@@ -20,7 +24,7 @@ const SETTINGS: readonly Setting[] = [
 ];
 
 /** @throws CliError for a setting that no server can have: its client would say so in its own words, or much later */
-export function checkSettings(flags: ContextFlags, env: Environment): void {
+export function checkSettings(flags: PlaceFlags, env: Environment): void {
   for (const { flag, named, variable, wrong } of SETTINGS) {
     const value = flags[flag] ?? env[variable];
     if (value === undefined || value === '') continue;

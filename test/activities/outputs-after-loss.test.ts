@@ -17,20 +17,22 @@ async function reportOf(spec: object, stored: Readonly<Record<number, string>>) 
   const hosts = [0, 1].map((index) => ({ index, externalIp: '192.0.2.1', internalIp: '192.0.2.1', uid: `n${index}` }));
   const slices = hosts.map((host, index) => ({ index, hosts: [{ ...host, index: 0 }], uid: host.uid, ref: {} }));
   const never = new Promise<never>(() => undefined);
-  return outputsAfter(LOST, {
+  const outputs = await outputsAfter(LOST, {
     store: {
       read: async (name: string) => {
         const text = objects.get(name);
         return text === undefined ? undefined : Buffer.from(text);
       },
     },
-    input: { ...input({ slices: 2, ...spec }), slices } as unknown as AttemptInput,
+    input: { ...input({ slices: 2, command: { hosts: 'all' }, ...spec }), slices } as unknown as AttemptInput,
     caller: () => ({
       on: () => assert.fail('a host is asked, and the next slice waits for its answer'),
     }),
     guard: { lost: never },
     end: { handedOver: never, signal: new AbortController().signal },
   } as unknown as Parameters<typeof outputsAfter>[1]);
+  assert.notEqual(outputs, 'handed over');
+  return outputs === 'handed over' ? undefined : outputs;
 }
 
 describe('outputs of an attempt that lost a slice', () => {

@@ -174,7 +174,10 @@ describe('a pool file beside its quota file', () => {
   it('problems of both are shown together', () => {
     assert.deepEqual(
       problemsOf('zone = 1\n', 'x = \n').filter((line) => !line.startsWith(' ')),
-      ['q.toml:1:5: not TOML: a value is missing, or text is not in quotes: key = "value"', 'p.toml:1:1: zone: no such key in a pool file'],
+      [
+        'q.toml:1:5: not TOML: a value is missing, or text is not in quotes: key = "value"',
+        'p.toml:1:1: zone: no such key in a pool file',
+      ],
     );
   });
   it('names that the quota file lacks are warnings, with their place', () => {
