@@ -112,8 +112,8 @@ isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen ish
 isinimage isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
 isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
 isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
-isstopped issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter
-job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
+isstopped isstoringoutputs issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor
+jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
 jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
 jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
 jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman

@@ -117,6 +117,6 @@ describe('completion in a real bash', function () {
     }
     const { exitCode, stderr } = await jobctl(['completion', 'tcsh']);
     assert.equal(exitCode, 2);
-    assert.match(stderr, /argument 'shell'\n {2}allowed choices are bash, zsh, fish\n/);
+    assert.match(stderr, /shell: 'tcsh' is invalid\n {2}allowed choices are bash, zsh, fish\n/);
   });
 });

@@ -112,7 +112,7 @@ describe('a Temporal server that jobctl cannot use', function () {
     });
     assert.match(
       text,
-      /^the settings of Temporal's client cannot be read: ENOENT.*\/nowhere\/client\.pem.*\n  they are in TEMPORAL_\*/,
+      /^the settings of Temporal's client cannot be read: \/nowhere\/client\.pem: it does not exist\n  they are in TEMPORAL_\*/,
     );
   });
 

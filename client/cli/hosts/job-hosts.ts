@@ -29,7 +29,7 @@ export interface JobHosts {
 export async function hostsOfJob(client: JobClient, job: string): Promise<JobHosts> {
   const row = await client.row(job);
   if (row.endedAt !== undefined) {
-    throw new CliError(ExitCode.Refused, `${job} has ended (${row.phase}): its hosts are gone`, ...whatStays(row));
+    throw new CliError(ExitCode.Refused, `${job} has ended (${row.phase}): its hosts are gone`, ...whatStays(job, row));
   }
   const view = await client.describe(job);
   const { login } = view;
@@ -52,7 +52,7 @@ export async function hostsOfJob(client: JobClient, job: string): Promise<JobHos
 }
 
 /** Of a job whose hosts are gone: what it printed, and what it stored. */
-function whatStays({ id, outcome }: JobRow): readonly string[] {
+function whatStays(id: string, { outcome }: JobRow): readonly string[] {
   return [
     asTyped(`what it printed stays: jobctl logs ${id}`),
     (outcome?.outputs?.files ?? 0) > 0

@@ -9,9 +9,9 @@ import type { Outcome } from '../../domain/job-state.js';
 import { quotaFileText } from '../quota/quota-file-text.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
 import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { JobctlUser } from './jobctl-process.js';
-import { TestStack } from './test-stack.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
+import { TestStack } from '../end-to-end/test-stack.js';
 
 const USERS = ['alice', 'bob', 'carol', 'dave', 'erin'];
 /** Room for two v5litepod-4. */
@@ -118,10 +118,16 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
   it("asks about a colleague's job, and without a terminal leaves it alone", async () => {
     const { code, stderr } = await alice.run('cancel', 'lr-1', '--by', 'alice');
     assert.equal(code, 2);
-    assert.match(stderr, /^cancel: lr-1 is bob's, and you are alice, and there is no terminal to ask on\n {2}--yes /);
+    assert.match(
+      stderr,
+      /^server .*\ncancel: lr-1 is bob's, and you are alice, and there is no terminal to ask on\n {2}--yes /,
+    );
     const many = await alice.run('cancel', '--name', 'lr-1?', '--by', 'alice');
     assert.equal(many.code, 2);
-    assert.match(many.stderr, /^cancel: the filter means 10 jobs; 8 of 10 jobs are not yours \(you are alice\): /);
+    assert.match(
+      many.stderr,
+      /^server .*\ncancel: the filter means 10 jobs; 8 of 10 jobs are not yours \(you are alice\): /,
+    );
     assert.equal((await stack.jobs.row('lr-1')).endedAt, undefined);
   });
 
@@ -161,7 +167,7 @@ describe('a team of five with 200 jobs in a pool of 8 chips', function () {
     assert.ok(one !== undefined && two !== undefined);
     const { code, stdout, stderr } = await alice.run('cancel', one, 'no-such', two, '--yes', '--by', 'dave');
     assert.equal(code, 3);
-    assert.match(stderr, /^no-such: no job 'no-such' .*\n1 of 3 jobs failed\n$/);
+    assert.match(stderr, /^server .*\nno-such: no job 'no-such' .*\n1 of 3 jobs failed\n$/);
     assert.equal(stdout.split('\n').filter((line) => line.includes('is being cancelled')).length, 2);
     const done = await alice.run('wait', one, two);
     assert.deepEqual([done.code, done.stdout], [1, ''], done.stderr);

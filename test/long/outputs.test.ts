@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { outputContentObject, outputManifestObject } from '../../../domain/store-layout.js';
-import { openDoor } from '../../end-to-end/door.js';
-import { jobFile } from '../../end-to-end/job-files.js';
-import { type Finished, JobctlUser } from '../../end-to-end/jobctl-process.js';
-import { RehearsalAdmin } from '../../end-to-end/rehearsal-admin.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import type { TestStack } from '../../end-to-end/test-stack.js';
-import { withStack } from '../../end-to-end/with-stack.js';
-import { until } from '../../until.js';
+import { outputContentObject, outputManifestObject } from '../../domain/store-layout.js';
+import { openDoor } from '../end-to-end/door.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { type Finished, JobctlUser } from '../end-to-end/jobctl-process.js';
+import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
+import { storedLog } from '../end-to-end/stored-log.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
+import { until } from '../until.js';
 
 describe('the outputs of a job', function () {
   this.timeout(180_000);

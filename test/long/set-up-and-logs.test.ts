@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../until.js';
-import { jobFile } from './job-files.js';
-import { JobctlUser } from './jobctl-process.js';
-import type { TestStack } from './test-stack.js';
-import { withStack } from './with-stack.js';
-import { homesWith } from './vm-homes.js';
+import { jobFile } from '../end-to-end/job-files.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
+import type { TestStack } from '../end-to-end/test-stack.js';
+import { withStack } from '../end-to-end/with-stack.js';
+import { homesWith } from '../end-to-end/vm-homes.js';
 
 /** Host 2 waits in its set-up until a file is there. */
 const HELD = `case $(hostname) in *-w-2) touch ~/held; until [ -e ~/go ]; do sleep 0.2; done;; esac`;

@@ -10,7 +10,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../client/cli/program.js';
 import { programArguments } from '../built.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
-import { GOOD } from './bad-input.js';
+import { GOOD } from '../cli/bad-input.js';
 
 /**
  * Arguments with which each verb gets as far as it can here. `server`: a Temporal with one job and no worker. `nowhere`: one that
@@ -37,6 +37,9 @@ const TRIED: Readonly<Record<string, Tried | string>> = {
   'import bastion-jobspec': ['nowhere', 'FOLDER/spec.json'],
   'import jobman': ['nowhere', 'FOLDER/job.yaml'],
   'import launch': ['nowhere', '--', '--instance_type=v4-8', '--', 'python3', 'x.py'],
+  top: ['server'],
+  outputs: ['nowhere', JOB],
+  download: ['nowhere', JOB],
   ssh: ['nowhere', JOB],
   exec: ['nowhere', JOB, '--', 'ls'],
   cp: ['nowhere', `${JOB}:x`, 'FOLDER'],
