@@ -134,6 +134,7 @@ export const EXAMPLES = {
       user: 'alice',
       publicKey: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl jobctl',
     },
+    granted: { tier: 0 },
     outcome: SUCCEEDED,
     events: [
       { at: 1795276800000, text: 'submitted' },
