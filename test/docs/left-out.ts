@@ -23,7 +23,8 @@ export const LEFT_OUT: readonly { readonly begins: RegExp; readonly why: string 
     begins: /^(sudo |curl -s http:\/\/127.0.0.1:9090\/ready|journalctl|jobctl validate \/etc\/jobctl)/u,
     why: 'makes a virtual machine a server, as root',
   },
-  { begins: /^npm ci && npx jobctl submit/u, why: 'needs a fresh checkout; .ci/run' },
+  { begins: /^npm ci($| && npx jobctl submit)/u, why: 'needs a fresh checkout; .ci/run' },
+  { begins: /^npm pack /u, why: 'installs for all users; test/long/packages.test.ts, in a folder of its own' },
   {
     begins: /^(npm run chaos|npm ci && npm test|npx mocha|promtool)/u,
     why: 'a test of jobctl itself: npm test, .ci/long, docs/runs.md',
