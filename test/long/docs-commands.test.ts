@@ -18,6 +18,7 @@ const ENDLESS: readonly { readonly begins: RegExp; readonly prints: RegExp }[] =
   { begins: /^jobctl codec serve/u, prints: /http/u },
   { begins: /^jobctl worker /u, prints: /polls|ready/iu },
   { begins: /^jobctl logs \S+ --job -f/u, prints: /running/u },
+  { begins: /^jobctl logs -f/u, prints: /loss/u },
   { begins: /^jobctl rehearsal (journal -f|script)/u, prints: /./u },
 ];
 
@@ -31,7 +32,8 @@ const JOB = `name: train-7f3k
 tpu: { accelerator: v5litepod-16, pricing: spot, zone: us-east5-a }
 bundle: bundled
 venv: { name: train, requirements_file: requirements.txt }
-command: { run: "echo begun; mkdir -p ~/logs; touch /tmp/trace.json; exec sleep 3600" }
+outputs: { every: 10s }
+command: { run: "echo begun: loss 0.5; mkdir -p ~/logs; touch /tmp/trace.json $JOBCTL_OUTPUT_DIR/model; exec sleep 3600" }
 `;
 
 const spareJob = (page: string): string => `spare-${page.replaceAll(/\W/gu, '-').toLowerCase()}`;
@@ -42,6 +44,7 @@ const BEGUN = [
   'jobctl submit --local 7f3k.yaml --name train-7f3k',
   'jobctl logs -f train-7f3k | grep -m1 begun',
   'cp ../state/worker.json .',
+  'timeout 120 bash -c "until jobctl outputs train-7f3k; do sleep 1; done"',
 ].join(' && ');
 /** Exit codes that are what the reader wants: \`wait\` tells that the job was cancelled. */
 const EXIT_CODES: readonly { readonly begins: RegExp; readonly code: number }[] = [
@@ -92,7 +95,7 @@ class Reader {
       'work/configs/small.json': '{}',
       'work/bundled/train.py': '',
       'work/storm.yaml': readFileSync(join(ROOT, 'rehearsal/examples/no-notice.yaml'), 'utf8'),
-      'my-training/train.py': "print('trained')\n",
+      'my-training/train.py': "import os\nopen(os.environ['JOBCTL_OUTPUT_DIR'] + '/result', 'w').write('trained')\n",
       '.wandb-key': 'secret',
     };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(this.home, name), text);
