@@ -69,7 +69,7 @@ describe('the verbs of a pool, on a running stack', function () {
     assert.equal(frozen.code, 3);
     assert.match(
       frozen.stderr,
-      new RegExp(`^no pool '${pool}' has run in namespace .*\\n  a pool runs from its first job`),
+      new RegExp(`^server .*\\nno pool '${pool}' has run in namespace .*\\n  a pool runs from its first job`),
     );
   });
 
@@ -94,7 +94,7 @@ describe('the verbs of a pool, on a running stack', function () {
   it('who is no admin is refused with 4, and nothing is changed', async () => {
     const refused = await quota('freeze', '--user', 'mallory');
     assert.deepEqual([refused.code, refused.stdout], [4, '']);
-    assert.match(refused.stderr, /^'mallory' is no admin of pool .*\n {2}nothing was changed\n$/);
+    assert.match(refused.stderr, /^server .*\n'mallory' is no admin of pool .*\n {2}nothing was changed\n$/);
   });
 
   it('a queued job has its place in line, and says what it waits for', async () => {
