@@ -33,8 +33,8 @@ jobctl run: this is JobMan's command line; with jobctl it is
 \`\`\`
 \`jobctl import\` makes a job file of what you have, and tells of each key whether it was kept, changed or lost:
 \`\`\`sh
-jobctl import jobman configs/quick_start.yaml -o job.yaml
-jobctl import bastion-jobspec spec.json -o job.yaml
+jobctl import jobman configs/quick_start.yaml -o quick-start.yaml
+jobctl import bastion-jobspec spec.json -o bastion.yaml
 jobctl import launch -- --instance_type=tpu-v4-32 --max_tries=3 -- python3 train.py
 \`\`\`
 The file goes to stdout without \`-o\`; a file that is there is not overwritten without asking. What is lost also stands in the file, as comments. A quota file of Bastion is read unchanged ([quota.md](quota.md)).

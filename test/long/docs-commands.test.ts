@@ -85,6 +85,7 @@ class Reader {
     symlinkSync(MAIN, join(this.home, 'bin/jobctl'));
     symlinkSync(MAIN, join(this.folder, 'node_modules/.bin/jobctl'));
     cpSync(join(ROOT, 'examples'), join(this.folder, 'examples'), { recursive: true });
+    cpSync(join(ROOT, 'test/cli/migrating/jobman'), this.folder, { recursive: true });
     const files = {
       'work/package.json': '{}',
       'work/train.yaml': JOB.replace('train-7f3k', 'train').replace(/command: .*/u, 'command: { run: echo trained }'),
@@ -94,6 +95,7 @@ class Reader {
       'work/requirements.txt': '',
       'work/configs/small.json': '{}',
       'work/bundled/train.py': '',
+      'work/spec.json': JSON.stringify({ name: 'x', command: 'python3 x.py', metadata: { resources: { v4: 8 } } }),
       'work/storm.yaml': readFileSync(join(ROOT, 'rehearsal/examples/no-notice.yaml'), 'utf8'),
       'my-training/train.py': "import os\nopen(os.environ['JOBCTL_OUTPUT_DIR'] + '/result', 'w').write('trained')\n",
       '.wandb-key': 'secret',
