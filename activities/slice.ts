@@ -68,8 +68,8 @@ export async function awaitSlice(
       missing = 0;
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
       // The addresses of a slice that was just made come one by one.
-      const isTold = incompleteSince === undefined || Date.now() - incompleteSince < BEFORE_TOLD_MS;
-      if (!isTold && condition.detail !== told) tell((told = condition.detail));
+      const isLasting = incompleteSince !== undefined && Date.now() - incompleteSince >= BEFORE_TOLD_MS;
+      if (isLasting && condition.detail !== told) tell((told = condition.detail));
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
       return {
         kind: 'lost',

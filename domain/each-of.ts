@@ -1,4 +1,4 @@
-/** Calls `act` for each item, `width` at a time. It rejects with the first error, and starts no further item then. */
+/** Calls `act` for each item, `width` at a time. It rejects with the first error; items that others have begun, and what they begin next, go on. */
 export async function eachOf<Item>(
   items: readonly Item[],
   width: number,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, given, section, secondsOf, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
-import { sizeText } from './units.js';
+import { count, sizeText } from './units.js';
 import type { EpochMs } from './units.js';
 
 /** Files of a command that outlive its hosts (docs/adr/0059). `$JOBCTL_OUTPUT_DIR` is stored whether a job file names more or not. */
@@ -171,7 +171,7 @@ export function outputsText({
   problems = [],
 }: OutputsReport): string {
   return [
-    `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) of ${hosts} ${hosts === 1 ? 'host' : 'hosts'} stored`,
+    `${count(files, 'file')} (${sizeText(bytes)}) of ${count(hosts, 'host')} stored`,
     ...missing.map(({ host, why }) => `the last files of host ${host} are NOT stored: ${why}`),
     ...problems,
     ...(unmatched.length === 0 ? [] : [`nothing matched ${unmatched.join(', ')}`]),

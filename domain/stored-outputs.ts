@@ -1,10 +1,13 @@
 import type { StoredRound } from './outputs.js';
 
 /** The manifest of one attempt and host (docs/adr/0059): what was stored, as the host wrote it. It may be forged: nothing in it is believed. */
-export interface OutputsManifest extends StoredRound {
+export interface OutputsManifest extends ManifestHeader {
+  readonly entries: readonly OutputEntry[];
+}
+
+export interface ManifestHeader extends StoredRound {
   /** `ended`: the command had ended. `running`: an earlier round. */
   readonly state: 'running' | 'ended';
-  readonly entries: readonly OutputEntry[];
 }
 
 export type OutputEntry = OutputFile | OutputLink | OutputFolder;
@@ -51,11 +54,11 @@ export function readManifest(content: Uint8Array): OutputsManifest {
 }
 
 /** The first line of a manifest, or of its beginning. @throws ManifestWrong */
-export function readManifestHeader(beginning: Uint8Array): Omit<OutputsManifest, 'entries'> {
+export function readManifestHeader(beginning: Uint8Array): ManifestHeader {
   return headerOf(latin1(beginning).split('\n')[0] ?? '');
 }
 
-function headerOf(line: string): Omit<OutputsManifest, 'entries'> {
+function headerOf(line: string): ManifestHeader {
   const value = parsed(line);
   const { v, state, at, files, bytes, unmatched, problems } = value;
   if (v !== 1) throw new ManifestWrong(`is of version ${JSON.stringify(v)}, not 1: update this jobctl`);
@@ -160,7 +163,7 @@ function shownName(bytes: string): string {
       Uint8Array.from(bytes, (one) => one.charCodeAt(0)),
     );
   } catch {
-    // oxlint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex -- control characters are what is shown as %XX
     return bytes.replaceAll(/[^\x00-\x7f]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { publicLineFingerprint, readPrivateKey } from '../cloud/hosts/private-key.js';
+import { modeForOthers } from '../domain/file-mode.js';
 import { type WorkerConfig, WorkerConfigError } from './config.js';
 
 export interface InstallationKey {
@@ -44,8 +45,9 @@ function readKeyFile(file: string, field: string): string {
 /** As OpenSSH has it: of a file that is this user's own. What a container was given may belong to somebody else. */
 function refuseReadableByOthers(file: string): void {
   const { mode, uid } = statSync(file);
-  if (uid !== userInfo().uid || (mode & 0o077) === 0) return;
+  const others = modeForOthers(mode);
+  if (uid !== userInfo().uid || others === undefined) return;
   throw new WorkerConfigError(
-    `ssh.privateKeyFile: ${file} can be read by others (mode ${(mode & 0o777).toString(8)})\n  chmod 600 ${file}`,
+    `ssh.privateKeyFile: ${file} can be read by others (mode ${others})\n  chmod 600 ${file}`,
   );
 }

@@ -67,9 +67,6 @@ export function joinBlocks(blocks: readonly string[], rest: string): string {
 /** Half a surrogate pair, in a name that was cut, is no Unicode: `encodeURIComponent` throws at it. */
 const encodedBytes = (text: string): number => encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\u{fffd}')).length;
 
-/** `1 host`, `4 hosts`. */
-export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
-
 /** Whole seconds as `8 h`, `30 min` or `90 s`, in the largest unit that divides them. */
 export const durationText = (seconds: number): string =>
   seconds % 3600 === 0 ? `${seconds / 3600} h` : seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;

@@ -29,9 +29,9 @@ import { createSummary, deleteSummary } from './slice/summaries.js';
 
 /**
  * Owns the machines of one request, which is for one slice or for all slices of an atomic job, from before the first create call
- * until they are seen gone (DESIGN.md 2, "The slice workflow"; docs/adr/0003). They are deleted when the job says so, when the quota workflow or the janitor says so, or when
- * the server's one cancel request shows that the job is closed, in whatever way. The chips of the lease are counted until
- * `gone` is reported, whichever of them dies.
+ * until they are seen gone (DESIGN.md 2, "The slice workflow"; docs/adr/0003). They are deleted when the job, the quota workflow
+ * or the janitor says so, or when the server's one cancel request shows that the job is closed, in whatever way. The chips of
+ * the lease are counted until `gone` is reported, whichever of them dies.
  */
 export async function slice(input: SliceInput): Promise<void> {
   const owner = new SliceOwner(checkedInput(input));

@@ -1,3 +1,4 @@
+import { abortable, answerWithin } from '../../cloud/abort.js';
 import type { HostConnection, RunOutputs, RunOutputsStatus } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js';
@@ -9,7 +10,7 @@ import {
   outputsWaitMs,
   reportOf,
 } from '../../domain/outputs.js';
-import { readManifestHeader } from '../../domain/stored-outputs.js';
+import { type ManifestHeader, readManifestHeader } from '../../domain/stored-outputs.js';
 import { outputContentObject, outputManifestObject, outputsPrefix } from '../../domain/store-layout.js';
 import { messageOf } from '../failures.js';
 import type { ActivityEnd } from './activity-end.js';
@@ -67,7 +68,7 @@ async function awaitOutputs(
     isTold = true;
     tell(WAITS);
   }, TELL_AFTER_MS);
-  const end = (): void => over.abort();
+  const end = (): void => over.abort(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
   const ends = new Map<number, HostOutputs>();
@@ -76,8 +77,9 @@ async function awaitOutputs(
       let last: string | undefined;
       try {
         for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, ASK_MS)) {
-          const answer = ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal);
-          const status = await Promise.race([within(over.signal, answer), silent(over.signal)]);
+          const call = ask(host, (connection) => connection.runOutputs(runIdOf(input)), over.signal);
+          // The slices of other hosts are held, and billed, meanwhile.
+          const status = await answerWithin(SILENT_MS, () => abortable(call, over.signal));
           if (status.state !== 'storing') return void ends.set(host.number, endOf(status));
           last = status.reason;
           await pause(pauseMs, over.signal);
@@ -85,7 +87,7 @@ async function awaitOutputs(
       } catch (error) {
         const isLate = over.signal.aborted && !signal.aborted;
         const late = `${last ?? 'they were not stored yet'}, after ${waitMs / 1000} s (outputs.wait)`;
-        ends.set(host.number, await storedBefore(store, input, host, isLate ? late : messageOf(error)));
+        ends.set(host.number, storedBefore(await storedOf(store, input, host), isLate ? late : messageOf(error)));
       }
     }),
   );
@@ -97,23 +99,29 @@ async function awaitOutputs(
   return reportOf(input.attempt, ends);
 }
 
-/** Of a host that cannot be asked, or that has not stored its last files: what the store has of it. */
-async function storedBefore(
+/** What the store has of a host. */
+type Stored = ManifestHeader | 'nothing' | { readonly unreadable: string };
+
+async function storedOf(
   store: Pick<StorePort, 'read'>,
   { job, attempt }: Pick<AttemptInput, 'job' | 'attempt'>,
   { number }: Pick<AttemptHost, 'number'>,
-  why: string,
-): Promise<HostOutputs> {
+): Promise<Stored> {
+  const manifest = outputManifestObject(job.id, attempt, number);
   try {
-    const reading = store.read(outputManifestObject(job.id, attempt, number), { start: 0, end: HEADER_BYTES });
-    const beginning = await within(AbortSignal.timeout(STORE_MS), reading);
-    if (beginning === undefined) return { why };
-    const header = readManifestHeader(beginning);
-    if (header.state === 'ended') return header;
-    return { why: `${why}; ${header.files} files as they were at ${new Date(header.at).toISOString()} are stored` };
+    const beginning = await answerWithin(STORE_MS, () => store.read(manifest, { start: 0, end: HEADER_BYTES }));
+    return beginning === undefined ? 'nothing' : readManifestHeader(beginning);
   } catch (error) {
-    return { why: `${why}; ${messageOf(error)}` };
+    return { unreadable: messageOf(error) };
   }
+}
+
+/** Of a host that cannot be asked, or that has not stored its last files: what the store has of it. */
+function storedBefore(stored: Stored, why: string): HostOutputs {
+  if (stored === 'nothing') return { why };
+  if ('unreadable' in stored) return { why: `${why}; ${stored.unreadable}` };
+  if (stored.state === 'ended') return stored;
+  return { why: `${why}; ${stored.files} files as they were at ${new Date(stored.at).toISOString()} are stored` };
 }
 
 const HEADER_BYTES = 16_384;
@@ -132,26 +140,6 @@ function endOf(status: Exclude<RunOutputsStatus, { state: 'storing' }>): HostOut
   }
 }
 
-function within<T>(signal: AbortSignal, call: Promise<T>): Promise<T> {
-  call.catch(() => undefined);
-  return Promise.race([
-    call,
-    new Promise<never>((_, reject) => {
-      const end = (): void => reject(new Error('its time is over'));
-      if (signal.aborted) end();
-      else signal.addEventListener('abort', end, { once: true });
-    }),
-  ]);
-}
-
-/** @throws Error after `SILENT_MS`: the slices of other hosts are held, and billed, meanwhile */
-async function silent(signal: AbortSignal): Promise<never> {
-  await pause(SILENT_MS, signal);
-  throw new Error(`the host did not answer for ${SILENT_MS / 1000} s`);
-}
-
-/** Alone: the store has nothing of the host. */
-const WAS_LOST = 'a slice was lost';
 const WAITS = 'its command has ended; its outputs are being stored';
 const TELL_AFTER_MS = 3_000;
 /** Nothing to store is known at once, and no success waits for a second for it. */
@@ -200,10 +188,10 @@ async function storedByThen(
   input: AttemptInput,
   hosts: readonly AttemptHost[],
 ): Promise<OutputsReport | undefined> {
-  const ends = await Promise.all(
-    hosts.map(async (host) => [host.number, await storedBefore(store, input, host, WAS_LOST)] as const),
+  const found = await Promise.all(hosts.map((host) => storedOf(store, input, host)));
+  if (input.spec.outputs === undefined && found.every((stored) => stored === 'nothing')) return undefined;
+  const ends = hosts.map(
+    ({ number }, at) => [number, storedBefore(found[at] ?? 'nothing', 'a slice was lost')] as const,
   );
-  const hasNone = ends.every(([, one]) => one !== undefined && 'why' in one && one.why === WAS_LOST);
-  if (hasNone && input.spec.outputs === undefined) return undefined;
   return reportOf(input.attempt, new Map(ends));
 }

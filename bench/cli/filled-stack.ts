@@ -1,6 +1,7 @@
 import { JobClient } from '../../client/index.js';
 import { readDevContext } from '../../client/cli/dev/context.js';
 import { stackHome } from '../../client/cli/dev/home.js';
+import { eachOf } from '../../domain/each-of.js';
 
 /** No worker polls it: what is submitted to it waits. */
 const QUEUE = 'bench-cli';
@@ -13,10 +14,7 @@ export async function fill(env: NodeJS.ProcessEnv, jobs: number): Promise<void> 
   const { address, namespace } = temporal;
   const client = await JobClient.connect({ temporal: { address, namespace }, taskQueue: QUEUE });
   const job = { tpu: { accelerator: 'v5litepod-8', zone: 'us-central1-a' }, command: { run: 'true' } };
-  const rest = Array.from({ length: jobs }, (_, index) => `bench-${index}`);
-  const submitter = async (): Promise<void> => {
-    for (let name = rest.pop(); name !== undefined; name = rest.pop()) await client.submit({ job, name });
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, submitter));
+  const names = Array.from({ length: jobs }, (_, index) => `bench-${index}`);
+  await eachOf(names, AT_ONCE, async (name) => void (await client.submit({ job, name })));
   await client.close();
 }

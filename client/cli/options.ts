@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Setting, SETTINGS } from './contexts/settings.js';
+import { SETTINGS } from './contexts/settings.js';
 
 /** The words after `--` that a verb reads, and the exit code that it sets. One per run of the program. */
 export interface Invocation {
@@ -34,9 +34,9 @@ export function withServer(command: Command): Command {
 }
 
 const serverOptions = (): readonly Option[] =>
-  (SETTINGS as readonly Setting[])
-    .filter(({ isFlag }) => isFlag)
-    .map(({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`));
+  SETTINGS.filter(({ isFlag }) => isFlag).map(
+    ({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`),
+  );
 
 /** Parser of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {

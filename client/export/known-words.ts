@@ -91,63 +91,63 @@ grace gracems graceseconds grant granted grantedat grantedonbucket grantedonserv
 group grouped groups grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed
 guard guest guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gz gzip had half handed
 handedover handing handle handler handlers handshake hangs hanguporphans happened hard has haschips hascommand
-hasfreshsign hash hasher hashes hasnetwork hasprinted hasprivategoogleaccess hasserver hastiers hastrailing have head
-header headers health healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms held
-heldback heldms heldsince hellman help here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical
-hierarchicalnamespace high hightpu hint history hold holdbacks holders holding holds holdslices home homeof hook hooked
-hooks host host_bounds hostcount hostfileerror hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
-hostnameof hosts hostsilent hostunreachable hostverifier hour hours how html http httpmethod https httpstatus human hung
-hup hurried iam iamconfiguration icmp id idea idempotencystrategy ident identities identity identityfile identitykeys
-idle idlems ids if ifgenerationmatch ifs ifsource ignore ignorebom ignored illegal image images implemented implicit
-import importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter incoming
-incompatible incompletems increase indent indentation indented index indexes info inforce infrastructure ingress
-inherited init initial initialinterval initializing initiatemultipartuploadresult initiator initpid inline inner inotify
-input inputs inquota ins insecure insert inside inspect inspectslice install installation installed installer installing
-instance instance_type instances instead insufficient int integer interface internal internaladdress internalerror
-internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse invalid
-invalid_argument invalidargument invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue io ip
-ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted isafterblank isalive isalldenied isapplied
-isattended isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdisabled isdone isdraining isdue isending
-isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud isincomplete isingress
-isinimage isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
-isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
-isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
-isstopped isstoringoutputs issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor
-jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
-jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
-jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
-jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
-jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobspec jobuser
-journal journalseq js json jsonl judged jupyter just kb keep keepalivecountmax keepaliveinterval keepalivems keepbook
-keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keygen keyrings keys keytype keyusage keyword
-keywordlist kib kill killed killing killprocesses kind kinds know known knows kubernetes label labels lack lacks lag
-lagms laid land lang language large larger largest largest_slice largestslice last lastaddress lastat lastetag lastgood
-lasting lasts lasttoken late lately later latest launch lavor layout lazy lc le leading leads leaf leaks leaksfound
-leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves ledger
-left lefttopool legacybucketowner legacybucketreader lend lending lending_limits lendinglimits length lent less let lets
-letter letters letting level levels lib libexec libraries library libssh libtpu licenses lies life lifecycle
-lifecyclestate lifetime like limit limited limitms limits line linecounter lines lingerms link links linux list
-listacceleratortypes listconsumerquotametrics listed listen listened listens lister listhistory listing listlag
-listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists lite
-litepod literal live lived lives lname load loadpool local localfiles localhost locally location locationid locations
-locationtype lock locked lockfile lockfiles locks log logging login loginprofile logins loginuser loglag loglevel
-logname logout logs long longer longest longrunning look lookagainms looked looking looks lookup loop loops loss lost
-lostslices low ls lszfx lt mac machine machines machinesof machinetype machinetypes made madeat mail main maintained
-maintenance maintenanceevent make makes making malformed malformedxml managedfolders management manager manifest
-manifests manifesturl manifestwrong many map mapfile mark markdown marked marks mask match matched matches matchglob
-matching max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth
-maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxresults maxretries maxunattended
-maxunattendedms may maybe maybecomeready mb md me mean means meant meanwhile measure media medialink meet megabytes
-megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory
-mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
-metageneration metagenerationmatch metagenerationnotmatch meter method methodnotfound methods metric metrics mib
-migrating milliseconds min min_runtime mindepth miniconda miniconda3 minimum minor minruntimems minute minutes mirror
-mismatch misnumbered missing missing_char missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mode model
-modified modifiedat module modules moduluslength moment moments monitoring more most mount mount_dirs mount_path mounted
-mountinfo mounts move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
-multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice multislicenode multisliceparams
-multislicerefused must mv my name namecounts named namedpricing namematches nameof names namespace
-namespacenotfounderror namespaces nametoolong narrow nbconvert nconnect nd ndjson ne nearest need needed needs
+hasfreshsign hash hasher hashes hasnetwork hasoutputs hasprinted hasprivategoogleaccess hasserver hastiers hastrailing
+have head header headers health healthdescription healthy heap hear heard heardat hears heartbeattimeout
+heartbeattimeoutms held heldback heldms heldsince hellman help here hex hexadecimal hidden hide hides
+hidesunknownprojects hiding hierarchical hierarchicalnamespace high hightpu hint history hold holdbacks holders holding
+holds holdslices home homeof hook hooked hooks host host_bounds hostcount hostfileerror hostkey hostkeymismatch
+hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hosts hostsilent hostunreachable hostverifier hour hours
+how html http httpmethod https httpstatus human hung hup hurried iam iamconfiguration icmp id idea idempotencystrategy
+ident identities identity identityfile identitykeys idle idlems ids if ifgenerationmatch ifs ifsource ignore ignorebom
+ignored illegal image images implemented implicit import importsshpublickey impossible in in_use_addresses inactivefrom
+inbox include includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index
+indexes info inforce infrastructure ingress inherited init initial initialinterval initializing
+initiatemultipartuploadresult initiator initpid inline inner inotify input inputs inquota ins insecure insert inside
+inspect inspectslice install installation installed installer installing instance instance_type instances instead
+insufficient int integer interface internal internaladdress internalerror internalip internals interpolation interrupt
+interrupted interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput
+invalidjob invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb
+is isactive isadopted isafterblank isalive isalldenied isapplied isattended isbetweenhosts isbooted isborrowing isbusy
+ischanged iscomplete isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit
+isfromreservation isfrozen isheld isincloud isincomplete isingress isinimage isinquota isjobopen isknown islasting
+isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation isopen isoverquota isparked ispreempted
+ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced
+isrequestleft isresting issent isserviceenabled issilent isstartassumed isstopped isstoringoutputs issuer isunconfirmed
+isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter job jobaccelerator jobclient
+jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project
+jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name
+jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_result jobctl_slice_index
+jobctl_zone jobended jobfailed jobhistoryevents jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase
+jobpool jobproject jobs jobsended jobspec jobuser journal journalseq js json jsonl judged jupyter just kb keep
+keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key
+keycertsign keygen keyrings keys keytype keyusage keyword keywordlist kib kill killed killing killprocesses kind kinds
+know known knows kubernetes label labels lack lacks lag lagms laid land lang language large larger largest largest_slice
+largestslice last lastaddress lastat lastetag lastgood lasting lasts lasttoken late lately later latest launch lavor
+layout lazy lc le leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits
+leaseepoch leasemessages leases least leave leaves ledger left lefttopool legacybucketowner legacybucketreader lend
+lending lending_limits lendinglimits length lent less let lets letter letters letting level levels lib libexec libraries
+library libssh libtpu licenses lies life lifecycle lifecyclestate lifetime like limit limited limitms limits line
+linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen listened
+listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
+listreservations listruntimeversions lists lite litepod literal live lived lives lname load loadpool local localfiles
+localhost locally location locationid locations locationtype lock locked lockfile lockfiles locks log logging login
+loginprofile logins loginuser loglag loglevel logname logout logs long longer longest longrunning look lookagainms
+looked looking looks lookup loop loops loss lost lostslices low ls lszfx lt mac machine machines machinesof machinetype
+machinetypes made madeat mail main maintained maintenance maintenanceevent make makes making malformed malformedxml
+managedfolders management manager manifest manifests manifesturl manifestwrong many map mapfile mark markdown marked
+marks mask match matched matches matchglob matching max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready mb md me mean means meant meanwhile measure
+media medialink meet megabytes megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member
+members membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
+metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotfound
+methods metric metrics mib migrating milliseconds min min_runtime mindepth miniconda miniconda3 minimum minor
+minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingworker missingworkers mixed mkdir
+mkfifo mktemp mm mnt mode model modified modifiedat module modules moduluslength moment moments monitoring more most
+mount mount_dirs mount_path mounted mountinfo mounts move moves ms mtime mtu much multi multiline_implicit_key multipart
+multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice
+multislicenode multisliceparams multislicerefused must mv my name namecounts named namedpricing namematches nameof names
+namespace namespacenotfounderror namespaces nametoolong narrow nbconvert nconnect nd ndjson ne nearest need needed needs
 needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints networkinterfaces
 networks never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken ng ngloboff nhead
 nhost nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs
@@ -256,9 +256,9 @@ typedsearchattributes types ubuntu2204 uid ulimit umask umount un unable unablet
 unattended unauthenticated unavailable unchanged unconfirmed under undergo underscore underscores understands understood
 underway unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union uniqueid
 unit unithours units universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless unlimited
-unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unready
-unrecognized unresolved unscheduled unset unshare unsigned unspecified unsupported unsupportedzone unterminated until
-untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
+unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreadable
+unready unrecognized unresolved unscheduled unset unshare unsigned unspecified unsupported unsupportedzone unterminated
+until untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
 updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
 uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
 use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userknownhostsfile usermod

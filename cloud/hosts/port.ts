@@ -111,7 +111,7 @@ export interface RunOutputs {
   /** gs://BUCKET/PREFIX, for messages. */
   readonly place: string;
   readonly everyMs: number;
-  /** \`$JOBCTL_OUTPUT_DIR\`; made before the command starts. Below the login user's home. */
+  /** `$JOBCTL_OUTPUT_DIR`; made before the command starts. Below the login user's home. */
   readonly folder: string;
   /** The folder that `patterns` are relative to: where the command starts. */
   readonly base: string;

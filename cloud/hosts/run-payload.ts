@@ -24,14 +24,13 @@ export function startCall(request: RunRequest, target: Pick<HostTarget, 'slice' 
     planOf(
       request,
       container &&
-        containerPlan(
-          container,
-          containerName(runId, target),
+        containerPlan(container, {
+          name: containerName(runId, target),
           runId,
           job,
-          Object.keys(others),
-          request.outputs !== undefined,
-        ),
+          unlisted: Object.keys(others),
+          hasOutputs: request.outputs !== undefined,
+        }),
     ),
     exportLines(others),
     container ? envFile([...inFile, ['JOBCTL_RUN_ID', runId]]) : '',
@@ -111,14 +110,19 @@ function outputsSettings({
   ];
 }
 
+interface ContainerOfRun {
+  readonly name: string;
+  readonly runId: string;
+  readonly job: string;
+  /** Variables that the list of the environment's file cannot hold. */
+  readonly unlisted: readonly string[];
+  readonly hasOutputs: boolean;
+}
+
 /** Ours come last: of an option that is given twice docker takes the last. */
 function containerPlan(
   { image, flags, mounts, workdir }: RunContainer,
-  name: string,
-  runId: string,
-  job: string,
-  unlisted: readonly string[],
-  hasOutputs: boolean,
+  { name, runId, job, unlisted, hasOutputs }: ContainerOfRun,
 ): string {
   const words = [
     ...flags.flatMap(keptFlag).map(shellQuote),

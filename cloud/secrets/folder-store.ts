@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { modeForOthers } from '../../domain/file-mode.js';
 import { SECRET_NAME } from '../../domain/secret-reference.js';
 import { secretFingerprint } from './fingerprint.js';
 import { type SecretStore, SecretsRefused, type StoredSecret } from './port.js';
@@ -92,9 +93,9 @@ export class FolderSecretStore implements SecretStore {
 
 /** As OpenSSH treats its keys: what others can read is no secret any more. */
 async function refuseOpen(path: string): Promise<void> {
-  const { mode } = await stat(path);
-  if ((mode & 0o077) === 0) return;
+  const mode = modeForOthers((await stat(path)).mode);
+  if (mode === undefined) return;
   throw new SecretsRefused(
-    `${path}: others can reach this secret (mode ${(mode & 0o777).toString(8)})\n  chmod 600 ${path}, and put a new value if somebody may have read it`,
+    `${path}: others can reach this secret (mode ${mode})\n  chmod 600 ${path}, and put a new value if somebody may have read it`,
   );
 }

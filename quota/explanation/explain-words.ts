@@ -1,6 +1,6 @@
 import { NO_PROJECT } from '../quota-config.js';
 import { chipsOfUnits } from '../../domain/accelerators.js';
-import type { EpochMs, QuotaUnits } from '../../domain/units.js';
+import { count, type EpochMs, type QuotaUnits } from '../../domain/units.js';
 import type { Rebuilding } from '../published-state.js';
 import type { QuotaConfig } from '../quota-config.js';
 import type { DueTime, Explanation, Holder, Reason, ReasonCode } from './explanation.js';
@@ -28,9 +28,9 @@ export function plainWording(config: QuotaConfig): Wording {
 /** `16 chips`; `8 units (4 chips)` where a unit is no chip; `8 units` of a type that is no Cloud TPU's. */
 export function amountOf(type: string, units: number): string {
   const chips = chipsOfUnits(type, units);
-  const inChips = chips === undefined ? '' : `${chips} chip${chips === 1 ? '' : 's'}`;
+  const inChips = chips === undefined ? '' : count(chips, 'chip');
   if (chips === units) return inChips;
-  return `${units} unit${units === 1 ? '' : 's'}${inChips === '' ? '' : ` (${inChips})`}`;
+  return `${count(units, 'unit')}${inChips === '' ? '' : ` (${inChips})`}`;
 }
 
 /** `16 chips of v5litepod and 8 units (4 chips) of v4`. */

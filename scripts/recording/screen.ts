@@ -23,7 +23,7 @@ const BY_CODE: readonly (keyof typeof COLOURS)[] = ['grey', 'red', 'green', 'yel
 export function spansOf(line: string): Span[] {
   const spans: Span[] = [];
   let look: Omit<Span, 'text'> = {};
-  // eslint-disable-next-line no-control-regex -- SGR codes begin with ESC
+  // oxlint-disable-next-line no-control-regex -- SGR codes begin with ESC
   for (const [index, part] of line.split(/\u001b\[([\d;]*)m/u).entries()) {
     if (index % 2 === 1) look = part.split(';').reduce(lookAfter, look);
     else if (part !== '') spans.push({ text: part, ...look });

@@ -195,11 +195,11 @@ describe('contexts', function () {
       'a file that others can open, with an API key': {
         text: `[contexts.prod]\naddress = "${PROD}"\napi_key = "env:K"\n`,
         mode: 0o644,
-        wants: /contexts\.toml: others can open it \(mode 0644\), and context prod names an API key\n {2}chmod 600 /,
+        wants: /contexts\.toml: others can open it \(mode 644\), and context prod names an API key\n {2}chmod 600 /,
       },
       'a certificate that is missing': {
         text: `current = "prod"\n[contexts.prod]\naddress = "${PROD}"\ntls_ca_file = "/no/ca.pem"\n`,
-        wants: /^context prod: tls_ca_file: \/no\/ca\.pem: does not exist\n/,
+        wants: /^context prod: tls_ca_file: \/no\/ca\.pem cannot be read: it does not exist\n/,
       },
       'a certificate without its key': {
         text: `current = "prod"\n[contexts.prod]\naddress = "${PROD}"\ntls_cert_file = "/etc/hostname"\n`,
@@ -244,7 +244,7 @@ describe('contexts', function () {
       chmodSync(key, 0o644);
       assert.throws(
         () => serverLogin({ api_key: `file://${key}` }, 'prod'),
-        /others can read it \(mode 0644\)\n {2}chmod 600 /,
+        /others can read it \(mode 644\)\n {2}chmod 600 /,
       );
       chmodSync(key, 0o600);
       assert.deepEqual(serverLogin({ api_key: `file://${key}` }, 'prod'), { tls: {}, apiKey: 'k3y' });

@@ -212,7 +212,7 @@ describe('the hosts of a job', () => {
       'none is known': [undefined, /accept the key SHA256:.* of the installation, which is not on this computer/],
       'another pair': [OTHER.privateKeyFile, /is SHA256:.*, and the hosts of a accept SHA256:/],
       'the public half': [KEY.publicKeyFile, /is a public key\n {2}wanted: the private key of a pair/],
-      'not there': ['/nowhere/key', /\/nowhere\/key: this private key cannot be read: ENOENT/],
+      'not there': ['/nowhere/key', /\/nowhere\/key: this private key cannot be read: it does not exist/],
     };
     for (const [name, [keyFile, said]] of Object.entries(wrong)) {
       const asked = keyFile === undefined ? route : { ...route, keyFile };

@@ -106,7 +106,7 @@ const VERBS = verbsOf(createProgram({ commandWords: undefined, exitCode: 0 }));
 
 /** What only a program that came to grief prints. */
 const STACK = /^\s+at .+[:(]\d+|node:internal|UnhandledPromise|\[object Object\]/m;
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- escape codes are what must not be printed
 const ESCAPE = /\u001b/;
 
 describe('every verb of the command line', function () {

@@ -5,10 +5,10 @@ import type { JobSpec } from '../../domain/job-spec.js';
 import type { Evidence } from '../../domain/recovery/evidence.js';
 import type { Facts } from '../../domain/recovery/facts.js';
 import type { HostPlace } from '../../domain/recovery/host-ends.js';
-import type { EpochMs } from '../../domain/units.js';
+import { count, type EpochMs } from '../../domain/units.js';
 import { unreadyText } from '../../domain/unready-hosts.js';
 import { attemptRecord } from '../activity-options.js';
-import { count, durationText, utc } from '../markdown.js';
+import { durationText, utc } from '../markdown.js';
 import type { AttemptResult } from './attempt.js';
 import { reasonOf } from './claimed-worker.js';
 import { asksForRestart } from './end-fact.js';
@@ -78,7 +78,10 @@ export const hostCount = ({ slices }: AttemptInput): string =>
 export const placeName = ({ slice, host }: HostPlace, slices: number): string =>
   slices > 1 ? `host ${host} of slice ${slice}` : `host ${host}`;
 
-/** `its command printed nothing for 30 min on any of its hosts (timeouts.no_output); host 1 was silent first, since 2026-11-22 07:02:10 UTC; the last output was host 2's, at 2026-11-22 07:14:20 UTC`. */
+/**
+ * `its command printed nothing for 30 min on any of its hosts (timeouts.no_output); host 1 was silent first, since 2026-11-22
+ * 07:02:10 UTC; the last output was host 2's, at 2026-11-22 07:14:20 UTC`.
+ */
 export function silenceText(
   { last, first }: Extract<AttemptEnd, { kind: 'no-output' }>,
   { timeouts, slices }: Pick<JobSpec, 'timeouts' | 'slices'>,

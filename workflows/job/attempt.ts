@@ -134,6 +134,7 @@ export class Attempt {
     if (this.isOpen) return;
     this.#number += 1;
     this.#state = { kind: 'setting-up' };
+    this.isStoringOutputs = false;
   }
 
   /** Its hosts are set up. Of a command that may run already nothing changes. */

@@ -3,9 +3,9 @@ import { isDone, JobPhase, type Outcome } from '../../domain/job-state.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import type { Retries } from '../../domain/recovery/budgets.js';
 import { attemptLogsPrefix } from '../../domain/store-layout.js';
-import type { EpochMs } from '../../domain/units.js';
+import { count, type EpochMs } from '../../domain/units.js';
 import { formatUnits } from '../../domain/units.js';
-import { codeTable, count, joinBlocks, plain, utc } from '../markdown.js';
+import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import type { JobEvent, JobSettings, SliceView } from '../../contract/job.js';
 import { quotaWorkflowId } from '../../contract/workflow-ids.js';
 

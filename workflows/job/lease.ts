@@ -36,6 +36,7 @@ export class LeaseHold {
   #demand: Demand;
   /** Messages to the pool that nobody waits for and that are not acknowledged yet. */
   #unacknowledged = 0;
+  /** The last grant, also when its chips were given back. */
   #granted: Granted | undefined;
   readonly #pool: string;
   readonly #slices: PresentSlices;
@@ -53,6 +54,7 @@ export class LeaseHold {
     this.#revocation = revocation;
     this.#isResting = isResting ?? false;
     this.#held = held;
+    this.#granted = grantedBy(held);
   }
 
   /** What the pool says from now on. */
@@ -84,10 +86,8 @@ export class LeaseHold {
     return this.#held.tier;
   }
 
-  /** The last grant, also when its chips were given back. */
   get granted(): Granted | undefined {
-    const { tier, bought } = this.#held;
-    return tier === undefined ? this.#granted : { tier, ...bought };
+    return this.#granted;
   }
 
   /** What slices under this lease are bought as. */
@@ -157,7 +157,6 @@ export class LeaseHold {
    */
   async giveBack(isResting = false): Promise<void> {
     const given = this.id;
-    this.#granted = this.granted;
     this.#isResting = isResting;
     this.#number += 1;
     this.#held = {};
@@ -169,7 +168,6 @@ export class LeaseHold {
   /** For good: free once all slices that are left are seen gone. Repeating is safe. */
   async letGo(): Promise<void> {
     this.#hasLetGo = true;
-    this.#granted = this.granted;
     this.#held = {};
     await this.#release(this.id);
   }
@@ -191,6 +189,7 @@ export class LeaseHold {
       ...this.#held,
       ...(tier === undefined ? {} : { tier }),
     };
+    this.#granted = grantedBy(this.#held) ?? this.#granted;
   }
 
   #onRevoked(revoked: LeaseRevocation): void {
@@ -289,6 +288,10 @@ interface Held {
   /** Nothing runs on its chips. */
   readonly isParked?: true;
 }
+
+/** Undefined: nothing is held, or its grant did not say. */
+const grantedBy = ({ tier, bought }: Held): Granted | undefined =>
+  tier === undefined ? undefined : { tier, ...bought };
 
 export interface LeaseCarry extends Held {
   readonly number: number;

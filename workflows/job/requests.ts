@@ -99,7 +99,8 @@ export class Requests {
 /** `JobClient.cancel` sends the cancel right behind its note. */
 const CANCEL_FOLLOWS_MS = 60_000;
 
-const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
+/** Without what else crossed the border with it. */
+export const personOf = ({ by, from }: Asker): Asker => ({ by, ...(from === undefined ? {} : { from }) });
 
 /** @param note as it crossed the border, with keys of its own */
 export const askerOf = ({ verb, ...note }: CancelNote): Asker => ({

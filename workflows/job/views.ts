@@ -8,7 +8,7 @@ import type { JobFacts } from './details.js';
 import type { JobFile } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { Recovery } from './recovery.js';
-import type { Request, Requests } from './requests.js';
+import { personOf, type Request, type Requests } from './requests.js';
 import type { Slices } from './slices.js';
 import type { JobCarry } from './state.js';
 import type { JobStory } from './story.js';
@@ -48,11 +48,7 @@ export function jobView({ carried, file, story, requests, slices, attempt, recov
   };
 }
 
-const requestView = ({ kind, by, from }: Request): NonNullable<JobView['request']> => ({
-  kind,
-  by,
-  ...(from === undefined ? {} : { from }),
-});
+const requestView = ({ kind, ...asker }: Request): NonNullable<JobView['request']> => ({ kind, ...personOf(asker) });
 
 /**
  * What `describe` answers before a worker has accepted the job.

@@ -2,7 +2,7 @@ import type { Deliveries, GrantedLease, RevokedLease } from '../../contract/quot
 import type { JobRef } from '../../contract/workflow-ids.js';
 import type { LeaseId } from '../../domain/lease.js';
 import type { MachineRef } from '../../domain/machines.js';
-import { count } from '../markdown.js';
+import { count } from '../../domain/units.js';
 
 /** News that jobs and slices were not sent yet. Plain JSON: a handler may run between the last delivery and a continue-as-new. */
 export interface Pending {

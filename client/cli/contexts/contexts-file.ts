@@ -1,11 +1,12 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { modeForOthers } from '../../../domain/file-mode.js';
 import { nearestWord } from '../../../domain/nearest-word.js';
 import { formatProblems, type Problem, showValue } from '../../../domain/problem.js';
 import { located, readToml, TomlPositions } from '../../../quota/files/toml-text.js';
 import { CliError } from '../cli-error.js';
-import type { Environment } from '../dev/home.js';
+import { type Environment, xdgFolder } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { type Setting, type SettingKey, type Settings, SETTINGS } from './settings.js';
 
@@ -26,9 +27,7 @@ const NAME_RULE = 'a name: letters, digits, - and _, 63 at most, and a letter or
 
 /** `jobctl/contexts.toml` in the XDG configuration folder. */
 export function contextsFile(env: Environment): string {
-  const configured = env['XDG_CONFIG_HOME'];
-  const root = configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.config') : configured;
-  return join(root, 'jobctl', 'contexts.toml');
+  return join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'jobctl', 'contexts.toml');
 }
 
 /** @throws CliError (Usage) listing every problem of the file with line and column; an absent file has no contexts */
@@ -194,21 +193,20 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new CliError(ExitCode.Usage, `${file}: cannot be read: ${message}`);
+    throw new CliError(ExitCode.Usage, `${file}: cannot be read: ${fileErrorWords(error)}`);
   }
 }
 
 /** Whoever can change where an API key is sent to can have it. */
 function refuseOpenFile(file: string, byName: ReadonlyMap<string, Settings>): void {
   const holder = [...byName].find(([, { api_key: key }]) => key !== undefined)?.[0];
-  const mode = holder === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
-  if ((mode & 0o077) === 0) return;
-  const shown = (mode & 0o777).toString(8).padStart(4, '0');
+  const mode = holder === undefined ? undefined : modeForOthers(statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
+  if (mode === undefined) return;
   throw new CliError(
     ExitCode.Usage,
-    `${file}: others can open it (mode ${shown}), and context ${holder} names an API key`,
+    `${file}: others can open it (mode ${mode}), and context ${holder} names an API key`,
     `chmod 600 ${file}`,
   );
 }

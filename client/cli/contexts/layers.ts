@@ -7,7 +7,7 @@ import { type DevContext, readDevContext } from '../dev/context.js';
 import { type Environment, type StackHome, stackHome } from '../dev/home.js';
 import { ExitCode } from '../exit-codes.js';
 import { type Contexts, contextsFile, LOCAL_CONTEXT, readContexts, unknownContext } from './contexts-file.js';
-import { propertyOf, type Setting, type Settings, SETTINGS } from './settings.js';
+import { propertyOf, type Settings, SETTINGS } from './settings.js';
 
 export type LayerKind = 'flags' | 'environment' | 'context' | 'profile' | 'stack';
 
@@ -107,9 +107,7 @@ function contextLayers(
 }
 
 function fromFlags(flags: Flags): Settings {
-  const taken = (SETTINGS as readonly Setting[]).filter(
-    ({ kind, key }) => kind === undefined && key !== 'user' && key !== 'project',
-  );
+  const taken = SETTINGS.filter(({ kind, key }) => kind === undefined && key !== 'user' && key !== 'project');
   return Object.fromEntries(
     taken.flatMap(({ key, flag }) => {
       const value = flags[propertyOf(flag)];
@@ -120,7 +118,7 @@ function fromFlags(flags: Flags): Settings {
 
 /** @param isServerSaid `--context` says which server is meant: Temporal's variables are of another one */
 function environmentLayer(env: Environment, isServerSaid: boolean): Layer {
-  const read = (SETTINGS as readonly Setting[]).flatMap(({ key, variable }) => {
+  const read = SETTINGS.flatMap(({ key, variable }) => {
     const value = variable === undefined ? undefined : given(env[variable]);
     return value === undefined || (isServerSaid && variable?.startsWith('TEMPORAL_')) ? [] : [[key, value]];
   });

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { collect, type Invocation, outputOption, withConnection } from '../options.js';
-import { type Setting, SETTINGS } from './settings.js';
+import { SETTINGS } from './settings.js';
 import { asTyped } from '../typed-command.js';
 import type { ContextSetFlags } from '../verbs/context.js';
 import type { ContextFlags } from '../context.js';
@@ -20,8 +20,7 @@ If none does, the command says so and does nothing. A context, profile or stack 
 passed over as a whole. \`jobctl context show\` prints every setting, where it comes from, and what it wins over.
 
 Flags of every verb that talks to a server:
-${(SETTINGS as readonly Setting[])
-  .filter(({ isFlag }) => isFlag)
+${SETTINGS.filter(({ isFlag }) => isFlag)
   .map(({ flag, value, variable = '', what }) => `  ${`--${flag} ${value}`.padEnd(36)} ${variable.padEnd(26)} ${what}`)
   .join('\n')}
 

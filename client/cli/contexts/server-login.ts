@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { modeForOthers } from '../../../domain/file-mode.js';
 import type { TemporalOptions } from '../../connect.js';
 import { CliError } from '../cli-error.js';
 import type { Environment } from '../dev/home.js';
@@ -54,21 +56,15 @@ function keyBehind(reference: string, name: string, env: Environment): string {
 
 function readFile(path: string, place: string, isPrivate: boolean): Buffer {
   try {
-    const { mode } = statSync(path);
-    if (isPrivate && (mode & 0o077) !== 0)
-      throw new CliError(
-        ExitCode.Usage,
-        `${place}: ${path}: others can read it (mode ${(mode & 0o777).toString(8).padStart(4, '0')})`,
-        `chmod 600 ${path}`,
-      );
+    const mode = isPrivate ? modeForOthers(statSync(path).mode) : undefined;
+    if (mode !== undefined)
+      throw new CliError(ExitCode.Usage, `${place}: ${path}: others can read it (mode ${mode})`, `chmod 600 ${path}`);
     return readFileSync(path);
   } catch (error) {
     if (error instanceof CliError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read: ${message}`;
     throw new CliError(
       ExitCode.Usage,
-      `${place}: ${path}: ${why}`,
+      `${place}: ${path} cannot be read: ${fileErrorWords(error)}`,
       '`jobctl context show` shows where each setting comes from',
     );
   }

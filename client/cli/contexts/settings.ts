@@ -12,8 +12,7 @@ export interface Setting {
   readonly kind?: 'boolean' | 'file' | 'reference';
 }
 
-/** In the order of `context show`. */
-export const SETTINGS = [
+const KNOWN = [
   {
     key: 'address',
     flag: 'temporal-address',
@@ -124,7 +123,9 @@ export const SETTINGS = [
   },
 ] as const satisfies readonly Setting[];
 
-export type SettingKey = (typeof SETTINGS)[number]['key'];
+export type SettingKey = (typeof KNOWN)[number]['key'];
+/** In the order of `context show`. */
+export const SETTINGS: readonly (Setting & { readonly key: SettingKey })[] = KNOWN;
 /** Values as they stand in a file or variable; `true` of the two that are switches. */
 export type Settings = Partial<Readonly<Record<SettingKey, string>>>;
 

@@ -28,7 +28,10 @@ export interface StackHome {
 /** The state folder is JOBCTL_HOME, else `jobctl` in the XDG state folder. */
 export function stackHome(env: Environment = process.env): StackHome {
   const configured = env['JOBCTL_HOME'];
-  const root = configured === undefined || configured === '' ? join(xdgStateHome(env), 'jobctl') : resolve(configured);
+  const root =
+    configured === undefined || configured === ''
+      ? join(xdgFolder(env, 'XDG_STATE_HOME', '.local/state'), 'jobctl')
+      : resolve(configured);
   return {
     root,
     lockFile: join(root, 'stack.lock'),
@@ -45,14 +48,13 @@ export function stackHome(env: Environment = process.env): StackHome {
   };
 }
 
-function xdgStateHome(env: Environment): string {
-  const configured = env['XDG_STATE_HOME'];
-  return configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.local', 'state') : configured;
+/** A folder of the XDG base directory specification. @param usual below the home folder */
+export function xdgFolder(env: Environment, variable: string, usual: string): string {
+  const configured = env[variable];
+  return configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), usual) : configured;
 }
 
 /** What jobctl fetched and can fetch again, over all state folders of this user: `jobctl` in the XDG cache folder. */
 export function cacheFolder(env: Environment = process.env): string {
-  const configured = env['XDG_CACHE_HOME'];
-  const root = configured === undefined || configured === '' ? join(env['HOME'] ?? homedir(), '.cache') : configured;
-  return join(root, 'jobctl');
+  return join(xdgFolder(env, 'XDG_CACHE_HOME', '.cache'), 'jobctl');
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { modeForOthers } from '../../../domain/file-mode.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import { type Path, type Problem, showValue } from '../../../domain/problem.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
@@ -71,9 +72,8 @@ async function lookAtPrivateKey(key: KeyReference): Promise<PairLook> {
       `is ${reading.what}`,
       'wanted: the private key of a pair, in OpenSSH or PEM form, without a passphrase',
     );
-  const { mode } = statSync(file);
-  if ((mode & 0o077) !== 0)
-    return wrong(`can be reached by others (mode ${(mode & 0o777).toString(8)})`, `chmod 600 ${file}`);
+  const mode = modeForOthers(statSync(file).mode);
+  if (mode !== undefined) return wrong(`can be reached by others (mode ${mode})`, `chmod 600 ${file}`);
   return { fingerprint: reading.fingerprint, problems: [] };
 }
 

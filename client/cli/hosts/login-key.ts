@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { publicLineFingerprint, readPrivateKey } from '../../../cloud/hosts/private-key.js';
+import { fileErrorWords } from '../../../domain/error-words.js';
+import { modeForOthers } from '../../../domain/file-mode.js';
 import { secretNamed } from '../../../domain/secret-reference.js';
 import { CliError } from '../cli-error.js';
 import type { CliContext } from '../context.js';
@@ -56,19 +58,15 @@ function keyInFile(file: string): { readonly text: string; readonly file: string
   try {
     return { text: readFileSync(file, 'utf8'), file };
   } catch (error) {
-    throw new CliError(ExitCode.Usage, `${file}: this private key cannot be read: ${(error as Error).message}`);
+    throw new CliError(ExitCode.Usage, `${file}: this private key cannot be read: ${fileErrorWords(error)}`);
   }
 }
 
 /** @throws CliError where others can read it: OpenSSH refuses such a key too */
 function mustBeOursAlone(file: string): void {
-  const { mode } = statSync(file);
-  if ((mode & 0o077) === 0) return;
-  throw new CliError(
-    ExitCode.Usage,
-    `${file}: others can reach this private key (mode ${(mode & 0o777).toString(8)})`,
-    `chmod 600 ${file}`,
-  );
+  const mode = modeForOthers(statSync(file).mode);
+  if (mode === undefined) return;
+  throw new CliError(ExitCode.Usage, `${file}: others can reach this private key (mode ${mode})`, `chmod 600 ${file}`);
 }
 
 async function keyInStore(name: string, { secretStore }: CliContext): Promise<string> {

@@ -1,8 +1,11 @@
+import { count } from '../../../domain/units.js';
 import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
 import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './columns.js';
 import { asTyped } from '../typed-command.js';
+
+export { count };
 
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
@@ -25,10 +28,6 @@ export function jobHeader(id: string, spec: JobSpec, label: string | undefined, 
 /** Why a job is where it is. What it said last is no reason for an end that came over its head. */
 export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string {
   return phase === 'terminated' ? 'ended in Temporal from outside, without an outcome' : asTyped(oneLine(why ?? ''));
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** The first line of what runs, and where. */

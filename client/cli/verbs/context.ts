@@ -11,7 +11,7 @@ import {
 } from '../contexts/contexts-file.js';
 import { withCurrent, withoutContext, withSettings } from '../contexts/edit-contexts.js';
 import { type Layers, settingLayers } from '../contexts/layers.js';
-import { propertyOf, type Setting, type SettingKey, type Settings, SETTINGS } from '../contexts/settings.js';
+import { propertyOf, type SettingKey, type Settings, SETTINGS } from '../contexts/settings.js';
 import { type ContextFlags, refuseStranger, resolveContext } from '../context.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
@@ -20,7 +20,6 @@ import type { OutputFlag } from '../options.js';
 import { renderTable } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
 
-const ALL: readonly Setting[] = SETTINGS;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** `context ls`: those of the file, and the local stack. */
@@ -119,7 +118,7 @@ export function contextSet(name: string, flags: ContextSetFlags): number {
 
 function valuesOf(flags: ContextSetFlags): Readonly<Record<string, string | true>> {
   return Object.fromEntries(
-    ALL.flatMap((setting) => {
+    SETTINGS.flatMap((setting) => {
       const given = flags[propertyOf(setting.flag)];
       if (given === undefined) return [];
       const problem = problemOf(setting, String(given));
@@ -137,12 +136,12 @@ function valuesOf(flags: ContextSetFlags): Readonly<Record<string, string | true
 function unsetOf(keys: readonly string[]): Readonly<Record<string, undefined>> {
   return Object.fromEntries(
     keys.map((key) => {
-      const setting = ALL.find((each) => each.key === key || each.flag === key);
+      const setting = SETTINGS.find((each) => each.key === key || each.flag === key);
       if (setting !== undefined) return [setting.key, undefined];
       throw new CliError(
         ExitCode.Usage,
         `--unset: '${key}' is not a key of contexts`,
-        `there are: ${ALL.map((each) => each.key).join(', ')}`,
+        `there are: ${SETTINGS.map((each) => each.key).join(', ')}`,
       );
     }),
   );

@@ -33,14 +33,19 @@ verb_publish() {
   done
 }
 
+# The token of the VM's service account; nothing where it has none.
+vm_token() {
+  curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
+    "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token" |
+    sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p'
+}
+
 # URL AS BODY. URL and token go to curl on its stdin: neither is in a command line that others on the host may read.
 # 412: it is there already, of an earlier try whose answer was lost.
 put_object() {
   config="url = \\"$1\\""
   if [ "$2" = service-account ]; then
-    answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
-      "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token") || return 1
-    token=$(printf '%s' "$answer" | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+    token=$(vm_token)
     [ -n "$token" ] || return 1
     config="$config
 header = \\"Authorization: Bearer $token\\""

@@ -11,7 +11,7 @@ import { RUN_START, RUN_STATUS, RUN_STOP } from './run.js';
 import { SAVE_HOOK } from './save-hook.js';
 import { STEP_SHELL } from './step-shell.js';
 
-/** Before the rest is read: sh runs a program while it reads it. After \`modules\` goes the program that has asked for it. */
+/** Before the rest is read: sh runs a program while it reads it. After `modules` goes the program that has asked for it. */
 const DISPATCH_MODULES = `
 verb=$1
 shift

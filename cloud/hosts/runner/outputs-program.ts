@@ -14,10 +14,8 @@ quoted() {
 authorize() {
   header=
   [ "$outputs_as" = service-account ] || return 0
-  local answer token
-  answer=$(curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
-    "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token" 7>&-)
-  token=$(printf '%s' "$answer" | sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p')
+  local token
+  token=$(vm_token 7>&-)
   [ -n "$token" ] || { refused='the VM has no service account with a token'; return 1; }
   header="header = \\"Authorization: Bearer $token\\""
 }

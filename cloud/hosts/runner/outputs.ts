@@ -1,8 +1,8 @@
 import { OUTPUTS_PROGRAM } from './outputs-program.js';
 
 /**
- * What a command leaves on its host (docs/adr/0059): \`keep\` is one process beside the supervisor, which stores it every so often, on a
- * notice, and once more when the command has ended; \`outputs\` says how far it is. The exit record never waits for it.
+ * What a command leaves on its host (docs/adr/0059): `keep` is one process beside the supervisor, which stores it every so often, on a
+ * notice, and once more when the command has ended; `outputs` says how far it is. The exit record never waits for it.
  */
 export const OUTPUTS = `
 outputs_program() { cat << 'JOBCTL_END'
