@@ -7,7 +7,7 @@ const ARROWS = {
   quota: { value: ['domain/'] },
   contract: { value: ['domain/', 'quota/'] },
   workflows: { value: ['domain/', 'quota/', 'contract/'] },
-  activities: { value: ['domain/', 'quota/', 'contract/', 'cloud/[^/]+/port[.]ts$'] },
+  activities: { value: ['domain/', 'quota/', 'contract/', 'cloud/[^/]+/port[.]ts$', 'cloud/abort[.]ts$'] },
   cloud: { value: ['domain/'] },
   worker: { value: ['domain/', 'contract/', 'activities/', 'cloud/'] },
   client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },

@@ -1,10 +1,12 @@
+import { VM_TOKEN } from './vm-token.js';
+
 /**
  * What a host writes into the store itself, over a way that is not the worker's. While a run lasts: its sign of life, again and
  * again (docs/adr/0046); the number in it counts what the store took, so from 2 on the host has shown that it may also replace the
  * object. As the run ends: its exit record, once (docs/adr/0058). A host that cannot (no curl, no right, no route to the store)
  * writes neither, and nothing else happens.
  */
-export const HOST_OBJECTS = `
+export const HOST_OBJECTS = `${VM_TOKEN}
 # sign ID SUPERVISOR: begins a while after the start, since most commands that fail do so at once.
 verb_sign() {
   open_run "$1"
@@ -31,13 +33,6 @@ verb_publish() {
     sleep $pause
     pause=$((pause * 2))
   done
-}
-
-# The token of the VM's service account; nothing where it has none.
-vm_token() {
-  curl --disable --silent --fail --noproxy '*' --connect-timeout 2 --max-time 4 --header 'Metadata-Flavor: Google' \\
-    "http://\${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/service-accounts/default/token" |
-    sed -n 's/.*"access_token" *: *"\\([^"]*\\)".*/\\1/p'
 }
 
 # URL AS BODY. URL and token go to curl on its stdin: neither is in a command line that others on the host may read.

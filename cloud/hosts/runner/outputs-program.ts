@@ -1,11 +1,12 @@
 import { OUTPUTS_SCAN } from './outputs-scan.js';
+import { VM_TOKEN } from './vm-token.js';
 
 /**
  * The process that stores outputs (docs/adr/0059). A round looks for files, hashes those that look different from the round before,
  * uploads contents that the store does not have (named by their SHA-256, with their MD5, which the store compares), and then the
  * manifest, in one request: it names nothing but whole contents. No temporary files: the disk may be full.
  */
-export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}
+export const OUTPUTS_PROGRAM = `${OUTPUTS_SCAN}${VM_TOKEN}
 quoted() {
   REPLY=\${1//\\\\/\\\\\\\\} REPLY=\${REPLY//\\"/\\\\\\"} REPLY=\${REPLY//$'\\n'/\\\\n}
   REPLY=\${REPLY//$'\\t'/\\\\t} REPLY=\${REPLY//$'\\r'/\\\\r} REPLY=\${REPLY//$'\\v'/\\\\v}
