@@ -24,11 +24,6 @@ export class Part {
     this.#logFile = parts.logFile;
     this.#env = parts.env;
     this.#isReady = parts.isReady;
-    // By its own end the rehearsal ends its VMs, and it may stand still just now.
-    process.once('exit', () => {
-      this.#child?.kill('SIGTERM');
-      this.#child?.kill('SIGCONT');
-    });
   }
 
   get isRunning(): boolean {
@@ -52,8 +47,10 @@ export class Part {
     const number = this.#lives.push(life) - 1;
     const [program = '', ...args] = this.#command;
     const log = openSync(this.#logFile, 'a');
-    this.#child = spawn(program, args, { env: this.#env, stdio: ['ignore', log, log] });
-    this.#child.once('exit', (code, signal) => {
+    const child = spawn(program, args, { env: this.#env, stdio: ['ignore', log, log] });
+    this.#child = child;
+    endWithThisProcess(child);
+    child.once('exit', (code, signal) => {
       this.#lives[number] = { ...life, endedAt: Date.now(), how: signal ?? `exit code ${code}` };
     });
   }
@@ -75,5 +72,25 @@ export class Part {
     const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
     await ended;
     clearTimeout(timer);
+  }
+}
+
+const running = new Set<ChildProcess>();
+
+/** One listener for all: a run has stacks of several processes, side by side and one after the other. */
+function endWithThisProcess(child: ChildProcess): void {
+  if (running.size === 0) process.on('exit', endAll);
+  running.add(child);
+  child.once('exit', () => {
+    running.delete(child);
+    if (running.size === 0) process.removeListener('exit', endAll);
+  });
+}
+
+function endAll(): void {
+  for (const child of running) {
+    // By its own end the rehearsal ends its VMs, and it may stand still just now.
+    child.kill('SIGTERM');
+    child.kill('SIGCONT');
   }
 }
