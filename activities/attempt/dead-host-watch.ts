@@ -60,14 +60,14 @@ export class DeadHostWatch {
     const limitMs = (input.spec.timeouts?.unreachable ?? DEFAULT_UNREACHABLE_SECONDS) * 1000;
     const silence = Date.now() - since < limitMs ? 'within timeouts.unreachable' : 'longer';
     const facts: Facts<'host silent'> = { sign, others: othersFact(other), silence, node: 'not looked at' };
-    let decision = decide('host silent', facts);
-    if (decision.do === 'look at node')
-      decision = decide('host silent', { ...facts, node: nodeFact(await guard.lookAt(host.target.slice)) });
+    if (decide('host silent', facts).do !== 'look at node') return;
+    const looked = { ...facts, node: nodeFact(await guard.lookAt(host.target.slice)) };
+    const decision = decide('host silent', looked);
     // It may have answered meanwhile.
     if (decision.do !== 'report loss' || unreachable.since(host.target) === undefined) return;
     const at = { slice: host.target.slice, host: host.target.index };
-    const message = deadHostText(at, facts, { since, limitMs, staleMs: this.#staleMs });
-    guard.reportLoss({ index: host.target.slice, cause: decision.cause, message });
+    const text = deadHostText(at, facts, { since, limitMs, staleMs: this.#staleMs });
+    guard.reportDead({ at: Date.now(), ...at, ...looked, text }, decision.cause);
   }
 
   async #signOf({ sign }: WatchedHost): Promise<Fact<'host silent', 'sign'>> {

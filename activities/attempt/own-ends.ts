@@ -2,6 +2,8 @@ import type { RunRequest } from '../../cloud/hosts/port.js';
 import { DEFAULT_UNATTENDED_SECONDS } from '../../domain/job-file/lifetime.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { besideCommand } from '../../domain/modules/command.js';
+import type { AttemptHost } from './attempt-hosts.js';
+import { pause } from './pause.js';
 
 /** What the host of this index does by itself with the command: its hook before a preemption, its end without a worker. */
 export function ownEnds(
@@ -22,6 +24,29 @@ export function ownEnds(
 export function attendEveryMs(spec: JobSpec): number | undefined {
   const maxMs = unattendedMs(spec);
   return maxMs === undefined ? undefined : Math.min(maxMs / 4, 3_600_000);
+}
+
+/** A word to each host from time to time, so that none of them ends its command for want of a worker. Ends with the signal. */
+export async function attend(
+  spec: JobSpec,
+  hosts: ReadonlyMap<AttemptHost, unknown>,
+  word: (host: AttemptHost) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const everyMs = attendEveryMs(spec);
+  /** A host that does not answer has one word under way, not one for each turn of its silence. */
+  const underWay = new Set<AttemptHost>();
+  while (everyMs !== undefined) {
+    await pause(everyMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    for (const host of hosts.keys()) {
+      if (underWay.has(host)) continue;
+      underWay.add(host);
+      void word(host)
+        .catch(() => undefined)
+        .finally(() => underWay.delete(host));
+    }
+  }
 }
 
 function unattendedMs({ maxUnattended = DEFAULT_UNATTENDED_SECONDS }: JobSpec): number | undefined {

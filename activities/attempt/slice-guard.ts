@@ -2,7 +2,7 @@ import { log } from '@temporalio/activity';
 import { CloudUnavailable, type MachinesOf } from '../../cloud/machines/port.js';
 import type { Condition } from '../../domain/slice.js';
 import { decide } from '../../domain/recovery/decide.js';
-import type { Look } from '../../domain/recovery/evidence.js';
+import type { DeadHost, Evidence, Look } from '../../domain/recovery/evidence.js';
 import { conditionFact, lossText, type LostSlice } from '../../domain/recovery/slice-loss.js';
 import type { ReadySlice } from '../../contract/job-activities.js';
 import { messageOf } from '../failures.js';
@@ -20,32 +20,31 @@ export class SliceGuard {
   readonly #looking = new Set<number>();
   /** Of slices that have been seen ready; undefined: the provider warns of nothing. */
   readonly #warnings = new Map<number, string | undefined>();
-  /** By slice and kind of look, the last one. */
+  /** By slice and kind of look, the last one; of a slice that is lost, as it was then. */
   readonly #looks = new Map<string, Look>();
+  readonly #dead: DeadHost[] = [];
+  readonly #lost = new Map<number, LostSlice>();
+  /** Resolves with the first loss. */
   readonly lost: Promise<readonly LostSlice[]>;
   /** Hears whether the provider warns of a slice that still serves when it is first seen, and of each change. */
   onWarning: (slice: number) => void = () => undefined;
-  #report: (lost: readonly LostSlice[]) => void = () => undefined;
-  #isLost = false;
+  #tellFirst: (lost: readonly LostSlice[]) => void = () => undefined;
+  /** Those who wait for the loss of one slice. */
+  readonly #waiting = new Map<number, (() => void)[]>();
 
   constructor(machinesOf: MachinesOf, slices: readonly ReadySlice[], notFoundApartMs: number, signal: AbortSignal) {
     this.#machinesOf = machinesOf;
     this.#slices = slices;
     this.#notFoundApartMs = notFoundApartMs;
     this.#signal = signal;
-    this.lost = new Promise((resolve) => {
-      this.#report = (lost) => {
-        this.#isLost = true;
-        resolve(lost);
-      };
-    });
+    this.lost = new Promise((resolve) => (this.#tellFirst = resolve));
     for (const slice of slices) void this.#watch(slice);
   }
 
   /** A host of this slice went silent: ask the API about it now. */
   suspect(index: number): void {
     const slice = this.#slices.find((candidate) => candidate.index === index);
-    if (!slice || this.#looking.has(index)) return;
+    if (!slice || this.#lost.has(index) || this.#looking.has(index)) return;
     this.#looking.add(index);
     void this.#look(slice, 'directly').finally(() => this.#looking.delete(index));
   }
@@ -60,25 +59,45 @@ export class SliceGuard {
     const look = times > 1 ? 'directly, a second time' : 'directly';
     const decision = decide('slice seen', { look, condition: 'wrong host key' });
     this.#note({ slice: index, look, condition: 'wrong host key', text: message });
-    if (decision.do === 'report loss') this.#report([{ index, cause: decision.cause, message }]);
+    if (decision.do === 'report loss') this.#report({ index, cause: decision.cause, message });
   }
 
   /** What the API says of this slice now; undefined: nothing. What speaks against the slice is judged as ever. */
   async lookAt(index: number): Promise<Condition | undefined> {
     const slice = this.#slices.find((candidate) => candidate.index === index);
-    const seen = slice && (await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice));
-    if (seen?.kind !== 'ready' && seen?.kind !== 'waiting') this.suspect(index);
+    const seen = slice && (await this.#observe(slice));
+    if (slice) void this.#judge(slice, 'directly', seen);
     return seen;
   }
 
-  /** On evidence that is not the API's. */
-  reportLoss(lost: LostSlice): void {
-    this.#report([lost]);
+  /** A host that does not answer counts as dead, and costs its slice: the evidence is not the API's. */
+  reportDead(host: DeadHost, cause: LostSlice['cause']): void {
+    if (this.#lost.has(host.slice)) return;
+    this.#dead.push(host);
+    this.#report({ index: host.slice, cause, message: host.text });
   }
 
-  /** What was seen last of each slice. */
-  get looks(): readonly Look[] {
-    return [...this.#looks.values()];
+  #report(lost: LostSlice): void {
+    if (this.#lost.has(lost.index)) return;
+    this.#lost.set(lost.index, lost);
+    this.#tellFirst([lost]);
+    for (const tell of this.#waiting.get(lost.index) ?? []) tell();
+  }
+
+  /** All that are lost by now, the first one first. */
+  get lostByNow(): readonly LostSlice[] {
+    return [...this.#lost.values()];
+  }
+
+  /** Resolves once this slice is known to be lost. */
+  lossOf(index: number): Promise<void> {
+    if (this.#lost.has(index)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.set(index, [...(this.#waiting.get(index) ?? []), resolve]));
+  }
+
+  /** What was seen last of each slice, and the hosts that counted as dead. */
+  get evidence(): Pick<Evidence, 'looks' | 'dead'> {
+    return { looks: [...this.#looks.values()], dead: this.#dead };
   }
 
   /** How far apart two looks have to lie to be evidence. */
@@ -101,8 +120,12 @@ export class SliceGuard {
     return this.#isLost;
   }
 
+  get #isLost(): boolean {
+    return this.#lost.size > 0;
+  }
+
   async #watch(slice: ReadySlice): Promise<void> {
-    while (!this.#signal.aborted) {
+    while (!this.#signal.aborted && !this.#lost.has(slice.index)) {
       const seen = await this.#ask(
         () =>
           this.#machinesOf(slice.ref.kind).watch(slice, {
@@ -132,8 +155,15 @@ export class SliceGuard {
   }
 
   /** A direct look, which no lag of a listing can mislead. */
-  async #look(slice: ReadySlice, look: 'directly' | 'directly, a second time'): Promise<void> {
-    const seen = await this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
+  async #look(slice: ReadySlice, look: DirectLook): Promise<void> {
+    await this.#judge(slice, look, await this.#observe(slice));
+  }
+
+  #observe(slice: ReadySlice): Promise<Condition | undefined> {
+    return this.#ask(() => this.#machinesOf(slice.ref.kind).observe(slice), slice);
+  }
+
+  async #judge(slice: ReadySlice, look: DirectLook, seen: Condition | undefined): Promise<void> {
     this.#noteSeen(slice, look, seen);
     const decision = decide('slice seen', { look, condition: conditionFact(seen) });
     if (decision.do === 'wait, look again') {
@@ -141,7 +171,7 @@ export class SliceGuard {
       return this.#look(slice, 'directly, a second time');
     }
     if (decision.do === 'report loss' && seen)
-      this.#report([{ index: slice.index, cause: decision.cause, message: lossText(seen) }]);
+      this.#report({ index: slice.index, cause: decision.cause, message: lossText(seen) });
   }
 
   #noteSeen({ index }: ReadySlice, look: Look['look'], seen: Condition | undefined): void {
@@ -151,6 +181,7 @@ export class SliceGuard {
   }
 
   #note(look: Omit<Look, 'at'>): void {
+    if (this.#lost.has(look.slice)) return;
     this.#looks.set(`${look.slice} ${look.look}`, { at: Date.now(), ...look });
   }
 
@@ -165,6 +196,8 @@ export class SliceGuard {
     }
   }
 }
+
+type DirectLook = Exclude<Look['look'], 'in the listing'>;
 
 /** An API that does not answer must not keep a failure from its user. */
 const LOOK_MS = 10_000;

@@ -19,7 +19,7 @@ import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
 import { pause } from './pause.js';
-import { attendEveryMs } from './own-ends.js';
+import { attend } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
 import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
@@ -129,7 +129,9 @@ class Supervision {
     // A job without a command holds its slices until it is cancelled; only the guard can end it.
     if (script === undefined) return new Promise(() => undefined);
     for (const host of this.#hosts) this.#running.set(host, this.#runOn(host, script));
-    void this.#attend();
+    const word = ({ target }: AttemptHost): Promise<unknown> =>
+      this.#caller.on(target, (connection) => connection.runStatus(this.#runId));
+    void attend(this.#input.spec, this.#running, word, this.#signal);
     const silent = this.#silence?.silent() ?? new Promise<never>(() => undefined);
     const ends = await Promise.race([this.#untilDecided(), silent]);
     if (!('kind' in ends)) return this.#report(hostsFact(ends), ends);
@@ -176,7 +178,7 @@ class Supervision {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
     return {
       ...end,
-      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, looks: this.#guard.looks }),
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, ...this.#guard.evidence }),
     };
   }
 
@@ -187,13 +189,16 @@ class Supervision {
     const taken = this.#endWhere((target) => isTaken(target) && !lost.has(target.slice));
     const others = this.#endWhere((target) => !isTaken(target));
     await Promise.all([others, Promise.race([taken, pause(LAST_LINES_MS, this.#signal)])]);
-    return { kind: 'slices-lost', slices };
+    const later = this.#guard.lostByNow.filter(({ index }) => !lost.has(index));
+    return { kind: 'slices-lost', slices: [...slices, ...later] };
   }
 
   async #endWhere(isMeant: (target: HostTarget) => boolean): Promise<void> {
     await this.#stopWhere(isMeant, 'another slice of the job was lost');
     // They were told to end: what they print at that is theirs too.
-    const left = [...this.#running].flatMap(([{ target }, end]) => (isMeant(target) ? [end] : []));
+    const left = [...this.#running].flatMap(([{ target }, end]) =>
+      isMeant(target) ? [Promise.race([end, this.#guard.lossOf(target.slice)])] : [],
+    );
     await Promise.race([Promise.allSettled(left), pause(LAST_LINES_MS, this.#signal)]);
   }
 
@@ -212,25 +217,6 @@ class Supervision {
     });
     const patience = pause(LAST_FLUSH_MS, this.#signal).catch(() => undefined);
     await Promise.race([Promise.allSettled(said), patience]);
-  }
-
-  /** A word to each host from time to time, so that none of them ends its command for want of a worker. */
-  async #attend(): Promise<void> {
-    const everyMs = attendEveryMs(this.#input.spec);
-    /** A host that does not answer has one word under way, not one for each turn of its silence. */
-    const underWay = new Set<AttemptHost>();
-    while (everyMs !== undefined) {
-      await pause(everyMs, this.#signal).catch(() => undefined);
-      if (this.#signal.aborted) return;
-      for (const host of this.#running.keys()) {
-        if (underWay.has(host)) continue;
-        underWay.add(host);
-        void this.#caller
-          .on(host.target, (connection) => connection.runStatus(this.#runId))
-          .catch(() => undefined)
-          .finally(() => underWay.delete(host));
-      }
-    }
   }
 
   /** What the provider warns of in this slice, or that it warns no more, for the command. */
@@ -271,11 +257,15 @@ class Supervision {
     return ended.length === 0 ? [first] : ended;
   }
 
+  /** Resolves when each of these hosts has ended its command or is of a slice that is lost, and at the latest a while after the grace. */
   async #stopWhere(isMeant: (target: HostTarget) => boolean, reason: string): Promise<void> {
     const graceMs = this.#input.spec.graceSeconds * 1000;
     const targets = [...this.#running.keys()].map(({ target }) => target).filter(isMeant);
     const stops = targets.map((target) =>
-      this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause: 'attempt', reason })),
+      Promise.race([
+        this.#caller.on(target, (connection) => connection.stopRun(this.#runId, graceMs, { cause: 'attempt', reason })),
+        this.#guard.lossOf(target.slice),
+      ]),
     );
     await Promise.race([Promise.allSettled(stops), pause(graceMs + LAST_LINES_MS, this.#signal)]);
   }

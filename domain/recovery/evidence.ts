@@ -6,6 +6,7 @@ import {
   commandEnd,
   endedByOthers,
   type HostEnd,
+  type HostPlace,
   hostsFact,
   preemptedSlices,
   shutDownEnd,
@@ -28,6 +29,8 @@ export interface Evidence {
   readonly ends: readonly HostEnd[];
   /** The last looks at the slices, oldest first. */
   readonly looks: readonly Look[];
+  /** Hosts that counted as dead and cost their slice, the first of each slice, oldest first. Absent: none. */
+  readonly dead?: readonly DeadHost[];
 }
 
 /** What the provider answered about a slice. */
@@ -38,13 +41,21 @@ export interface Look extends Facts<'slice seen'> {
   readonly text?: string;
 }
 
-/** Bounds of what one attempt keeps. A look is of 600 bytes at most, an end of about 200. */
+/** A host that did not answer, and the facts by which it counted as dead (docs/adr/0046). */
+export interface DeadHost extends Facts<'host silent'>, HostPlace {
+  readonly at: EpochMs;
+  /** In the words of the job's story. */
+  readonly text: string;
+}
+
+/** Bounds of what one attempt keeps. A look or a dead host is of 600 bytes at most, an end of about 200. */
 const MOST_ENDS = 32;
 const MOST_LOOKS = 24;
+const MOST_DEAD = 8;
 const MOST_TEXT = 400;
 
 export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
-  const { by, hosts, ends, looks } = facts;
+  const { by, hosts, ends, looks, dead = [] } = facts;
   const told = looks.map((look) => (look.text === undefined ? look : { ...look, text: look.text.slice(0, MOST_TEXT) }));
   // Evidence of a loss counts before looks that showed nothing.
   const kept = told.toSorted(
@@ -57,6 +68,9 @@ export function evidenceOf(facts: Omit<Evidence, 'v' | 'ended'>): Evidence {
     ended: ends.length,
     ends: telling(ends),
     looks: kept.slice(0, MOST_LOOKS).toSorted((a, b) => a.at - b.at),
+    ...(dead.length > 0 && {
+      dead: dead.slice(0, MOST_DEAD).map((host) => ({ ...host, text: host.text.slice(0, MOST_TEXT) })),
+    }),
   };
 }
 
@@ -110,8 +124,8 @@ export function endBeforeLoss(ends: readonly HostEnd[], hosts: number): CommandE
 }
 
 /** The same evidence before the rules of this build. */
-export function verdictOn({ by, hosts, ended, ends, looks }: Evidence): Verdict {
-  const lost = looks.flatMap((look) => lossOf(look) ?? []);
+export function verdictOn({ by, hosts, ended, ends, looks, dead = [] }: Evidence): Verdict {
+  const lost = [...looks, ...dead].toSorted((a, b) => a.at - b.at).flatMap((seen) => lossOf(seen) ?? []);
   const loss: Verdict = { kind: 'slices-lost', slices: lost };
   const areAllKept = ended >= hosts;
   if (by === 'loss') return (areAllKept ? endBeforeLoss(ends, ends.length) : undefined) ?? loss;
@@ -123,7 +137,14 @@ export function verdictOn({ by, hosts, ended, ends, looks }: Evidence): Verdict 
   return reportedEnd(decision.do, ends) ?? loss;
 }
 
-function lossOf({ slice, look, condition, text = '' }: Look): LostSlice | undefined {
-  const decision = decide('slice seen', { look, condition });
+/** By whichever question the facts answer. */
+function lossOf(seen: Look | DeadHost): LostSlice | undefined {
+  const { slice, text = '' } = seen;
+  const decision = 'look' in seen ? decide('slice seen', factsOfLook(seen)) : decide('host silent', factsOfHost(seen));
   return decision.do === 'report loss' ? { index: slice, cause: decision.cause, message: text } : undefined;
 }
+
+const factsOfLook = ({ look, condition }: Look): Facts<'slice seen'> => ({ look, condition });
+const factsOfHost = ({ sign, others, silence, node }: DeadHost): Facts<'host silent'> => ({
+  ...{ sign, others, silence, node },
+});

@@ -126,3 +126,46 @@ it('a guard gives a slice up for a host key of another machine when it is seen t
     end.abort();
   });
 });
+
+it('a guard keeps the facts by which a host counts as dead, and the look at its node', async () => {
+  await new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const guard = new SliceGuard(cloudOf(READY).machinesOf, [slice], 0, end.signal);
+    assert.deepEqual(await guard.lookAt(0), READY);
+    const facts = { sign: 'stale', others: 'answer, with fresh signs', silence: 'longer', node: 'ready' } as const;
+    const dead = { at: 1, slice: 0, host: 3, ...facts, text: 'host 3 of slice 0 has not answered' };
+    guard.reportDead(dead, 'failed');
+    guard.reportDead({ ...dead, host: 2 }, 'failed');
+    assert.deepEqual(await guard.lost, [{ index: 0, cause: 'failed', message: dead.text }]);
+    assert.deepEqual(guard.evidence.dead, [dead]);
+    assert.deepEqual(
+      guard.evidence.looks.map(({ look, condition }) => [look, condition]),
+      [['directly', 'ready']],
+    );
+    end.abort();
+  });
+});
+
+it('a guard tells of each slice when it is lost, asks no more about it, and keeps what it was lost by', async () => {
+  await new MockActivityEnvironment().run(async () => {
+    const end = new AbortController();
+    const cloud = cloudOf(TAKEN, MISSING);
+    const guard = new SliceGuard(cloud.machinesOf, [slice, { ...slice, index: 1 }], 0, end.signal);
+    const told: number[] = [];
+    for (const index of [0, 1]) void guard.lossOf(index).then(() => told.push(index));
+    guard.suspect(1);
+    await settled();
+    assert.deepEqual([told, guard.lostByNow.map(({ index }) => index)], [[1], [1]]);
+    guard.suspect(1);
+    await settled();
+    assert.equal(cloud.looks(), 1);
+    await guard.lookAtAll(0);
+    assert.equal(guard.evidence.looks.find((look) => look.slice === 1)?.condition, 'preempted');
+    await guard.lossOf(0);
+    assert.deepEqual(
+      guard.lostByNow.map(({ index }) => index),
+      [1, 0],
+    );
+    end.abort();
+  });
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Evidence, evidenceOf, type Look, verdictOn } from '../../../domain/recovery/evidence.js';
+import { type DeadHost, type Evidence, evidenceOf, type Look, verdictOn } from '../../../domain/recovery/evidence.js';
 import { FACTS } from '../../../domain/recovery/facts.js';
 import { commandEnd, type HostEnd, hostsFact } from '../../../domain/recovery/host-ends.js';
 
@@ -8,6 +8,17 @@ const exit = { code: 0, startedAt: 1, endedAt: 2, isStopped: false } as const;
 const saved: HostEnd = { kind: 'done', at: { slice: 0, host: 0 }, ...exit, host: 'preempted' };
 const facts = { by: 'ends', hosts: 1, looks: [] } as const;
 const taken: Look = { at: 3, slice: 0, look: 'directly', condition: 'preempted', text: 'PREEMPTED' };
+
+const dead: DeadHost = {
+  at: 2,
+  slice: 1,
+  host: 3,
+  sign: 'stale',
+  others: 'answer, with fresh signs',
+  silence: 'within timeouts.unreachable',
+  node: 'ready',
+  text: 'host 3 of slice 1 has not answered',
+};
 
 const cases: Record<string, { evidence: Omit<Evidence, 'v' | 'ended'>; want: unknown }> = {
   'code 0 of a host that was preempted is a loss': {
@@ -29,6 +40,18 @@ const cases: Record<string, { evidence: Omit<Evidence, 'v' | 'ended'>; want: unk
   'a loss behind the witnessed ends of all hosts takes nothing back': {
     evidence: { by: 'loss', hosts: 1, ends: [{ ...saved, host: 'up' }], looks: [taken] },
     want: ['exited', 0],
+  },
+  'a host that counts as dead costs its slice': {
+    evidence: { by: 'loss', hosts: 8, ends: [], looks: [], dead: [dead] },
+    want: ['slices-lost', 'failed'],
+  },
+  'of a dead host and a preemption the first counts': {
+    evidence: { by: 'loss', hosts: 8, ends: [], looks: [{ ...taken, at: 1 }], dead: [dead] },
+    want: ['slices-lost', 'preempted'],
+  },
+  'a host by whose facts its slice is kept costs nothing': {
+    evidence: { by: 'loss', hosts: 8, ends: [], looks: [taken], dead: [{ ...dead, sign: 'fresh' }] },
+    want: ['slices-lost', 'preempted'],
   },
   'silence on slices that are there is silence': {
     evidence: { ...facts, by: 'silence', ends: [] },
@@ -92,5 +115,15 @@ describe('what an attempt was called ended by', () => {
     const { looks } = evidenceOf({ ...facts, by: 'loss', ends: [], looks: [taken, ...quiet] });
     assert.equal(looks.length, 24);
     assert.deepEqual(looks[0], taken);
+  });
+
+  it('keeps the first 8 dead hosts, with 400 characters each', () => {
+    const hosts = Array.from({ length: 20 }, (_, slice) => ({ ...dead, slice, text: 'x'.repeat(1_000) }));
+    const kept = evidenceOf({ ...facts, by: 'loss', ends: [], dead: hosts }).dead ?? [];
+    assert.deepEqual(
+      kept.map(({ slice, text }) => [slice, text.length]),
+      Array.from({ length: 8 }, (_, slice) => [slice, 400]),
+    );
+    assert.equal(evidenceOf({ ...facts, ends: [saved] }).dead, undefined);
   });
 });

@@ -24,8 +24,8 @@ const SAVES = `trap 'echo saved; exit 0' TERM; echo begun; while :; do sleep 0.1
 const ONE_HOST = { tpu: { accelerator: 'v5litepod-8' } };
 const timings = { ...DEFAULT_TIMINGS, notFoundApartMs: 200 };
 
-function specOf(command: string, slices: number): JobSpec {
-  const resolved = resolveJob(jobFile(command, { ...ONE_HOST, slices, grace: '5s' }));
+function specOf(command: string, slices: number, grace: string): JobSpec {
+  const resolved = resolveJob(jobFile(command, { ...ONE_HOST, slices, grace }));
   return resolved.ok ? resolved.spec : assert.fail(JSON.stringify(resolved.problems));
 }
 
@@ -73,12 +73,12 @@ describe('the end of an attempt', function () {
     readonly log: (host?: number) => Promise<string>;
   }
 
-  async function watched(command: string, slices = 1): Promise<Watched> {
+  async function watched(command: string, slices = 1, grace = '5s'): Promise<Watched> {
     const job = `e${(jobs += 1)}`;
     const ready = await Promise.all(Array.from({ length: slices }, (_, index) => readySlice(job, index)));
     const input = {
       job: { id: job, run: 'run-1' },
-      spec: specOf(command, slices),
+      spec: specOf(command, slices, grace),
       settings: { loginUser: 'ann', timings, bucket: 'ends' },
       attempt: 1,
       slices: ready,
@@ -116,6 +116,33 @@ describe('the end of an attempt', function () {
     await cloud.admin('preempt', { name: job.names[1], mode: 'signal' });
     assert.deepEqual(await endOf(job), [[1, 'preempted']]);
     for (const host of [0, 1]) assert.match(await job.log(host), /saved\n$/);
+  });
+
+  // Whoever waits for these hosts waits for an hour.
+  it('is the loss of both slices that are taken at once, and no host of them is waited for', async () => {
+    await cloud.admin('configure', { sshAtShutdown: 'silent' });
+    const job = await watched(SAVES, 2, '1h');
+    await Promise.all(job.names.map((name) => cloud.admin('preempt', { name })));
+    const lost = (await endOf(job)) as readonly (readonly [number, string])[];
+    assert.deepEqual(
+      lost.toSorted(([a], [b]) => a - b),
+      [
+        [0, 'preempted'],
+        [1, 'preempted'],
+      ],
+    );
+  });
+
+  it('is the loss of both slices where the second is taken while its command uses its grace', async () => {
+    await cloud.admin('configure', { sshAtShutdown: 'silent' });
+    const job = await watched(`trap 'echo told' TERM; echo begun; while :; do sleep 0.1; done`, 2, '1h');
+    await cloud.admin('preempt', { name: job.names[0] });
+    await until('the second slice to be told to end', async () => (await job.log(1)).includes('told'));
+    await cloud.admin('preempt', { name: job.names[1] });
+    assert.deepEqual(await endOf(job), [
+      [0, 'preempted'],
+      [1, 'preempted'],
+    ]);
   });
 
   it('is a preemption where the VM fell silent, by the API alone', async () => {
