@@ -1,6 +1,6 @@
 import { activityInfo, cancellationSignal, heartbeat, log, sleep, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { CloudUnavailable, type Machines } from '../cloud/machines/port.js';
+import { CloudUnavailable, type Machines, type RemoveAnswer } from '../cloud/machines/port.js';
 import { sliceNewsSignal } from '../contract/job.js';
 import type { AwaitSliceInput, DeleteSliceInput, SliceActivities } from '../contract/slice.js';
 import type { MachinePlan } from '../domain/machines.js';
@@ -102,7 +102,8 @@ async function nextLook(machines: Machines, input: AwaitSliceInput, look: number
   return machines.observe(input);
 }
 
-const EARLY_LOOKS_MS = [0, 150, 300, 600, 1000];
+/** Pauses before each of them. A request that was accepted a moment ago is ready nowhere. */
+const EARLY_LOOKS_MS = [250, 350, 600, 1000];
 
 /** Undefined: the provider did not answer, which says nothing about the slice. */
 async function patiently(call: () => Promise<Condition>): Promise<Condition | undefined> {
@@ -120,17 +121,23 @@ const UNAVAILABLE_PAUSE_MS = 2_000;
 
 /**
  * Nothing is left only when that was seen twice, apart, or once while the provider says that the removal is done (docs/adr/0051);
- * and not before `notBefore`. Machines of another owner stay.
+ * and not before `notBefore`. Machines of another owner stay. A removal looks itself before it deletes, so it is the first look.
  */
 export async function deleteUntilGone(machines: Machines, input: DeleteSliceInput): Promise<void> {
   const { notBefore, timings } = input;
   const apartMs = Math.min(timings.notFoundApartMs, MISSING_PAUSE_MS);
   let missing = 0;
   let operation: string | undefined;
-  for (let pauseMs = 300; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
+  for (let pauseMs = 300, isFirst = true; ; pauseMs = Math.min(pauseMs * 2, 10_000), isFirst = false) {
     heartbeat();
-    const seen = await lookBeforeRemoving(machines, input);
+    let seen = isFirst ? 'present' : await lookBeforeRemoving(machines, input);
     if (seen === 'foreign') return;
+    if (seen === 'present') {
+      const answer = await remove(machines, input);
+      // Of the last one: an earlier one says nothing of what is there after it.
+      operation = answer?.kind === 'accepted' ? answer.operation : undefined;
+      if (answer?.kind === 'gone') seen = 'missing';
+    }
     missing = seen === 'missing' ? missing + 1 : 0;
     if (missing > 0) {
       const isProven = missing > 1 || (await isRemovedWithin(machines, operation, apartMs));
@@ -138,8 +145,6 @@ export async function deleteUntilGone(machines: Machines, input: DeleteSliceInpu
       if (isProven) await sleep(apartMs);
       continue;
     }
-    // Of the last one: an earlier one says nothing of what is there after it.
-    if (seen === 'present') operation = await remove(machines, input);
     await sleep(pauseMs);
   }
 }
@@ -178,14 +183,14 @@ async function lookBeforeRemoving(
   }
 }
 
-/** @returns the operation that removes it, where there is one */
-async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<string | undefined> {
+/** Undefined: nobody knows what came of it. */
+async function remove(machines: Machines, { ref, owner }: DeleteSliceInput): Promise<RemoveAnswer | undefined> {
   try {
     const answer = await machines.remove(ref, owner);
-    if (answer.kind === 'accepted') return answer.operation;
     if (answer.kind === 'refused' || answer.kind === 'unanswered') log.warn(`deleting ${ref.name}: ${answer.message}`);
+    return answer;
   } catch (error) {
     log.warn(`deleting ${ref.name}: ${messageOf(error)}`);
+    return undefined;
   }
-  return undefined;
 }

@@ -48,8 +48,8 @@ export interface Machines<K extends MachineKindName = MachineKindName> {
    */
   watch(claim: Claim<RefOf<K>>, options: WatchOptions): Promise<Condition>;
   /**
-   * Asks for everything of that name to be deleted, and resolves before it is gone. Machines of another owner, job or run
-   * are not deleted: the answer is `refused`.
+   * Asks for everything of that name to be deleted, and resolves before it is gone. It looks first, since it is called without
+   * a look before it: machines of another owner, job or run are not deleted (`refused`), nor are those that are being deleted.
    */
   remove(ref: RefOf<K>, owner: Owner): Promise<RemoveAnswer>;
   /**

@@ -24,10 +24,15 @@ const BY_OPERATION: RemoveAnswer = { kind: 'accepted', operation: OPERATION };
 type Answer = Condition | Error;
 type RemovalWord = Awaited<ReturnType<Machines['removal']>>;
 
-/** A provider that gives these answers, one a call, whichever way it is asked. A call too many fails the test. */
+/**
+ * A provider that gives these answers, one a look, whichever way it is asked. A look too many fails the test. A removal looks before
+ * it deletes; what was observed right before it stands for that look.
+ */
 class Scripted implements Machines {
   readonly asked: (Owner & { readonly generation?: number })[] = [];
+  /** Deletions, and by whom. */
   readonly removed: Owner[] = [];
+  #isFresh = false;
   readonly #answers: Answer[];
   readonly #removals: RemoveAnswer[];
   readonly #words: (RemovalWord | Error)[];
@@ -47,14 +52,24 @@ class Scripted implements Machines {
   }
   async observe({ ownership: of }: Parameters<Machines['observe']>[0]): Promise<Condition> {
     this.asked.push(of);
-    const answer = this.#answers.shift() ?? assert.fail('one look too many');
+    const answer = this.#next();
+    this.#isFresh = true;
     if (answer instanceof Error) throw answer;
     return answer;
+  }
+  #next(): Answer {
+    return this.#answers.shift() ?? assert.fail('one look too many');
   }
   watch(claim: Parameters<Machines['watch']>[0]): Promise<Condition> {
     return this.observe(claim);
   }
   async remove(_ref: unknown, owner: Owner): Promise<RemoveAnswer> {
+    const seen = this.#isFresh ? undefined : this.#next();
+    this.#isFresh = false;
+    if (seen instanceof Error) return { kind: 'unanswered', message: seen.message };
+    if (seen?.kind === 'missing' && !seen.isRequestLeft) return { kind: 'gone' };
+    if (seen?.kind === 'foreign') return { kind: 'refused', message: seen.message };
+    if (seen?.kind === 'deleting') return { kind: 'accepted' };
     this.removed.push(owner);
     return next(this.#removals);
   }
@@ -145,7 +160,11 @@ describe('deleting a slice until it is gone', function () {
       answers: [READY, DELETING, DELETING, MISSING, MISSING],
       removals: 1,
     },
-    'what belongs to somebody else is left alone': { answers: [FOREIGN], removals: 0 },
+    'what belongs to somebody else is left alone': { answers: [FOREIGN, FOREIGN], removals: 0 },
+    'what is being deleted from the first is not removed': {
+      answers: [DELETING, DELETING, MISSING, MISSING],
+      removals: 0,
+    },
     'what turns out to be somebody else’s is left alone from then on': { answers: [READY, FOREIGN], removals: 1 },
   };
   for (const [name, { answers, removals }] of Object.entries(cases)) {

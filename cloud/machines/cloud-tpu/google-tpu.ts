@@ -167,7 +167,8 @@ class GoogleTpu implements CloudTpuMachines {
 
   /**
    * Deletes only what one look has just shown to be the owner's, each part by itself. The API has no etag and no precondition
-   * on a delete, so what is made under the name between look and delete is not told apart (docs/adr/0044).
+   * on a delete, so what is made under the name between look and delete is not told apart (docs/adr/0044). What is being deleted
+   * is not deleted again.
    */
   async remove(ref: CloudTpuRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
     let seen: Observations;
@@ -178,14 +179,21 @@ class GoogleTpu implements CloudTpuMachines {
       return { kind, message: error instanceof Error ? error.message : String(error) };
     }
     const foreign = foreignPart(seen, { owner, job, run });
-    if (foreign === undefined && typeof seen[0].queuedResource === 'object') {
+    const [{ queuedResource }] = seen;
+    if (foreign === undefined && typeof queuedResource === 'object') {
+      if (queuedResource.state === 'DELETING') return IN_DELETION;
       const answer = await answerOfDelete(() => this.#api.deleteQueuedResource(queuedResourcePath(ref)));
       if (answer.kind !== 'gone') return answer;
     }
     // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted alone. So it is
     // where another node of the request is somebody else's, because nobody says whose nodes a forced delete takes.
-    const left = nodeRefs(ref).filter((_, index) => isOwnNode(seen[index], { owner, job, run }));
-    const answers = await Promise.all(left.map((node) => answerOfDelete(() => this.#api.deleteNode(nodePath(node)))));
+    const answers = await Promise.all(
+      nodeRefs(ref).flatMap((node, index): (RemoveAnswer | Promise<RemoveAnswer>)[] => {
+        const found = seen[index]?.node;
+        if (typeof found !== 'object' || !isOwn(found, { owner, job, run })) return [];
+        return [found.state === 'DELETING' ? IN_DELETION : answerOfDelete(() => this.#api.deleteNode(nodePath(node)))];
+      }),
+    );
     if (foreign !== undefined) {
       const message = `${ref.name}: its ${foreign} is not of owner ${owner}, job ${job}, run ${run}`;
       return { kind: 'refused', message };
@@ -238,6 +246,9 @@ async function answerOfDelete(call: () => Promise<StartedOperation>): Promise<Re
   return answer.kind === 'deleting' ? { kind: 'accepted' } : answer;
 }
 
+/** By an earlier call, or somebody else's. */
+const IN_DELETION: RemoveAnswer = { kind: 'accepted' };
+
 /** Of several deletions: what is not done counts. With more than one no operation says of all that they are. */
 function answerOfAll(answers: readonly RemoveAnswer[]): RemoveAnswer {
   const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
@@ -257,9 +268,6 @@ function isOwn(part: Part, wanted: Owner): boolean {
   const found = part.ownership;
   return found?.owner === wanted.owner && found.job === wanted.job && found.run === wanted.run;
 }
-
-const isOwnNode = (seen: Observation | undefined, wanted: Owner): boolean =>
-  seen !== undefined && isOwn(seen.node, wanted);
 
 /** The part that exists and is somebody else's. */
 function foreignPart(seen: Observations, wanted: Owner): 'queued resource' | 'node' | undefined {

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { awaitSlice, deleteUntilGone } from '../../activities/slice.js';
+import type { Machines } from '../../cloud/machines/port.js';
+import { DEFAULT_TIMINGS } from '../../domain/timings.js';
+import { slicePlan } from '../cloud/cloud-tpu-plan.js';
+import { type RehearsedCloud, startRehearsedCloud } from '../cloud/rehearsed-cloud.js';
+import { until } from '../until.js';
+
+const timings = DEFAULT_TIMINGS;
+const inActivity = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+
+/** All slices of an installation share one budget of calls (docs/runs.md, `bench:recovery`). */
+describe('what the slice of one host costs in API calls', function () {
+  this.timeout(60_000);
+  let cloud: RehearsedCloud;
+  let machines: Machines;
+
+  before(async () => {
+    cloud = await startRehearsedCloud(68);
+    machines = cloud.tpuPort();
+  });
+  after(() => cloud?.stop());
+  beforeEach(() => cloud.admin('configure', { creatingMs: 0, queueMs: 0, provisioningMs: 150, deletingMs: 50 }));
+
+  async function callsOf(work: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> {
+    const before = (await cloud.journal()).at(-1)?.seq ?? 0;
+    await work();
+    const counts: Record<string, number> = {};
+    for (const { kind, details } of await cloud.journal(before)) {
+      const method = String(details['method']);
+      if (kind === 'api-call') counts[method] = (counts[method] ?? 0) + 1;
+    }
+    return counts;
+  }
+  const planned = (name: string) => slicePlan(name, 'queued-resources', { accelerator: 'v5litepod-8' });
+  const ready = (plan: ReturnType<typeof planned>): Promise<unknown> =>
+    inActivity(() => awaitSlice(machines, { ref: plan.ref, ownership: plan.ownership, timings }));
+  const gone = ({ ref, ownership: owner }: ReturnType<typeof planned>): Promise<void> =>
+    inActivity(() => deleteUntilGone(machines, { ref, owner, notBefore: 0, timings }));
+
+  it('is one look until it is ready, if it is ready at once, and two until it is gone', async () => {
+    const plan = planned('counted');
+    await machines.create(plan);
+    assert.deepEqual(await callsOf(() => ready(plan)), { GetQueuedResource: 1, GetNode: 1 });
+    const { GetOperation: words = 0, ...calls } = await callsOf(() => gone(plan));
+    assert.deepEqual(calls, { GetQueuedResource: 2, GetNode: 2, DeleteQueuedResource: 1 });
+    assert.ok(words > 0);
+  });
+
+  for (const mode of ['queued-resources', 'tpu-vm'] as const)
+    it(`is no delete call in ${mode} mode for what is being deleted`, async () => {
+      const plan = slicePlan(`going-${mode}`, mode, { accelerator: 'v5litepod-8' });
+      await machines.create(plan);
+      await ready(plan);
+      await cloud.admin('hold', { state: 'DELETING', nameMatches: 'going' });
+      await machines.remove(plan.ref, plan.ownership);
+      assert.deepEqual(await machines.observe(plan), { kind: 'deleting' });
+      const seq = (await cloud.journal()).at(-1)?.seq;
+      const calls = await callsOf(async () => {
+        const end = gone(plan);
+        await until('it is looked at twice', async () => {
+          const looks = (await cloud.journal(seq)).filter(({ details }) => details['method'] === 'GetNode');
+          return looks.length >= 2;
+        });
+        await cloud.admin('release', {});
+        await end;
+      });
+      assert.deepEqual(
+        Object.keys(calls).filter((method) => method.startsWith('Delete')),
+        [],
+      );
+    });
+});
