@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
+import { exportJob } from '../../client/export/export-job.js';
+import type { Incident } from '../../client/export/incident.js';
+import type { Evidence } from '../../domain/recovery/evidence.js';
 import { signSeen } from '../../domain/recovery/signs-of-life.js';
 import { signObject } from '../../domain/store-layout.js';
 import { type Door, openDoor } from '../end-to-end/door.js';
 import { jobFile } from '../end-to-end/job-files.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
 import { cloudIsEmpty } from '../end-to-end/nothing-left.js';
 import { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import { storedLog } from '../end-to-end/stored-log.js';
 import { TestStack } from '../end-to-end/test-stack.js';
 import { TEMPORAL_START_MS } from '../temporal-server.js';
+import { play } from '../incidents/play.js';
 import { until } from '../until.js';
 
 /** How SSH notices that a host is gone, and how soon the job is told, are as in production. The signs of life are 120 times as fast. */
@@ -87,6 +92,31 @@ describe('a host of four that does not answer, on a node that is READY', functio
       throw new Error(`${String(error)}, and it says: ${why ?? 'nothing'}`);
     });
   }
+  /** By the command line, beside `shown`. */
+  async function printed({ id }: Watched): Promise<void> {
+    const user = JobctlUser.of(stack);
+    try {
+      for (const verb of [
+        ['list', '--all'],
+        ['why', id],
+        ['status', id],
+      ]) {
+        const { stdout, stderr } = await user.run(...verb);
+        assert.match(stdout.replaceAll(/\s+/g, ' '), NOT_ANSWERED, `${verb.join(' ')}: ${stderr}`);
+      }
+    } finally {
+      await user.leave();
+    }
+  }
+  /** What an incident of this job has. */
+  async function exported({ id }: Watched): Promise<Incident> {
+    let text = '';
+    const sources = { temporal: stack.client, server: 'Temporal', store: stack.store, version: 'test' };
+    await exportJob(id, sources, async (piece) => void (text += piece));
+    return JSON.parse(text) as Incident;
+  }
+  const facts = ({ dead }: Evidence): unknown =>
+    dead?.map(({ slice, host, sign, others, node }) => ({ slice, host, sign, others, node }));
   const events = async ({ id }: Watched): Promise<string> =>
     (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
 
@@ -110,6 +140,19 @@ describe('a host of four that does not answer, on a node that is READY', functio
       /host 3 of slice 0 has not answered since .*; another host on its route does; its sign of life in the store was not renewed for 5 s/,
     );
     assert.match(told, /trying again \(1 of 5\)/);
+    const incident = await exported(job);
+    assert.deepEqual(
+      incident.attempts.map(({ evidence }) => [evidence?.by, evidence && facts(evidence)]),
+      [
+        ['loss', [{ slice: 0, host: 3, sign: 'stale', others: 'answer, with fresh signs', node: 'ready' }]],
+        ['ends', undefined],
+      ],
+    );
+    assert.deepEqual(
+      incident.expected.attempts.map(({ end }) => end),
+      ['slices failed', 'code 0'],
+    );
+    assert.deepEqual(play(incident), incident.expected);
     await cloudIsEmpty(admin);
   });
 
@@ -128,6 +171,7 @@ describe('a host of four that does not answer, on a node that is READY', functio
     const job = await running('us-central1-a', { timeouts: { unreachable: 1 } });
     await onHost(job.node, 3, 'unreachable');
     await shown(job);
+    await printed(job);
     await anotherLook();
     await onHost(job.node, 3, 'reachable');
     await until('it answers', async () => !(await isShown(job, NOT_ANSWERED)), 60_000);

@@ -9,6 +9,11 @@ const WORKFLOW_SOURCES = ['workflows', 'contract', 'quota', 'domain', 'types', '
 
 const OUR_PACKAGES: readonly string[] = ['jobctl', '@jobctl'];
 
+/** Where a text has lines like this. */
+export const placesIn = (text: string, anchor: RegExp): readonly RegExpExecArray[] => [
+  ...text.matchAll(new RegExp(anchor, 'gm')),
+];
+
 /** A copy of the sources, to be changed by a test: another build of the same program. */
 export class SourceCopy {
   readonly root = mkdtempSync(join(tmpdir(), 'jobctl-sources-'));
@@ -29,7 +34,7 @@ export class SourceCopy {
   /** Puts a line behind the one place that matches. @throws Error if not exactly one does */
   insertAfter(file: string, anchor: RegExp, line: string): void {
     const before = this.#read(file);
-    const [found, ...others] = before.matchAll(new RegExp(anchor, 'gm'));
+    const [found, ...others] = placesIn(before, anchor);
     if (found === undefined || others.length > 0)
       throw new Error(`${file}: ${others.length + (found ? 1 : 0)} places match ${anchor.source}; name another anchor`);
     const end = found.index + found[0].length;

@@ -187,18 +187,20 @@ class GoogleTpu implements CloudTpuMachines {
     }
     // A node may outlive its queued resource (deleted by hand, or a forced delete that did half): then it is deleted alone. So it is
     // where another node of the request is somebody else's, because nobody says whose nodes a forced delete takes.
-    const answers = await Promise.all(
-      nodeRefs(ref).flatMap((node, index): (RemoveAnswer | Promise<RemoveAnswer>)[] => {
-        const found = seen[index]?.node;
-        if (typeof found !== 'object' || !isOwn(found, { owner, job, run })) return [];
-        return [found.state === 'DELETING' ? IN_DELETION : answerOfDelete(() => this.#api.deleteNode(nodePath(node)))];
-      }),
-    );
+    const left = nodeRefs(ref).flatMap((node, index) => {
+      const found = seen[index]?.node;
+      return typeof found === 'object' && isOwn(found, { owner, job, run }) ? [this.#removeNode(node, found)] : [];
+    });
+    const answers = await Promise.all(left);
     if (foreign !== undefined) {
       const message = `${ref.name}: its ${foreign} is not of owner ${owner}, job ${job}, run ${run}`;
       return { kind: 'refused', message };
     }
     return answerOfAll(answers);
+  }
+
+  async #removeNode(ref: CloudTpuRef, { state }: Exclude<Observation['node'], string>): Promise<RemoveAnswer> {
+    return state === 'DELETING' ? IN_DELETION : answerOfDelete(() => this.#api.deleteNode(nodePath(ref)));
   }
 
   async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {

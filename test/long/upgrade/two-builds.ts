@@ -13,11 +13,11 @@ const BUILT = ['dist', 'worker/dist', 'worker/package.json'];
 const REGISTERED = `{ '${CHANGE}': { what: 'a timer more', since: '9.9.9', workflows: ['job', 'slice', 'quota'], phase: 'known' } }`;
 const TIMER = `if (planted_isChanged('${CHANGE}')) await planted_sleep(1);`;
 /** At the beginning of a run and in its middle, so that open workflows meet it too. */
-const CHANGED: readonly (readonly [file: string, anchor: RegExp])[] = [
+export const CHANGED: readonly (readonly [file: string, anchor: RegExp])[] = [
   ['workflows/job.ts', /^ +const carry = carriedBy\(input\).*;$/],
   ['workflows/job.ts', /^ +outcome = await untilOutcome\(open\);$/],
   ['workflows/slice.ts', /^export async function slice\(.*\{$/],
-  ['workflows/slice.ts', /^ +await this\.#tellQuota\(\{ kind: 'gone' \}\);$/],
+  ['workflows/slice.ts', /^ +await this\.#mail\.tellQuota\(\{ kind: 'gone' \}\);$/],
   ['workflows/quota.ts', /^export async function quota\(.*\{$/],
   ['workflows/quota.ts', /^ +async turn\(\): Promise<void> \{$/],
 ];
