@@ -75,7 +75,7 @@ async function complete(words: readonly string[]): Promise<number> {
 }
 
 /** What people type first at a tool that they do not know, and the words of kubectl, Slurm and Docker for ours. */
-function asVerb(own: readonly string[]): readonly string[] {
+export function asVerb(own: readonly string[]): readonly string[] {
   const [first = '', second, ...more] = own;
   if (own.length === 1 && (first === '--version' || first === '-V')) return ['version'];
   if (first === 'get' || first === 'describe') {

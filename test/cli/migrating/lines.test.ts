@@ -10,9 +10,10 @@ import {
   typedWords,
 } from '../../../client/cli/migrating/examples.js';
 import { answerTo } from '../../../client/cli/migrating/typed-line.js';
-import { createProgram, runProgram } from '../../../client/cli/program.js';
+import { runProgram } from '../../../client/cli/program.js';
 import { splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
+import { verbReached } from '../verb-reached.js';
 
 const ALL: readonly Example[] = [...JOBMAN_LINES, ...BASTION_LINES, ...ASTERA_LINES];
 
@@ -20,24 +21,6 @@ const ALL: readonly Example[] = [...JOBMAN_LINES, ...BASTION_LINES, ...ASTERA_LI
 const FORMS = readFileSync(new URL('./facts.txt', import.meta.url), 'utf8')
   .trim()
   .split('\n');
-
-class Reached extends Error {}
-
-/** The verb that a command line reaches, with all its arguments and flags accepted; nothing is run. */
-async function verbReached(words: readonly string[]): Promise<string> {
-  const end = words.indexOf('--');
-  const program = createProgram({ commandWords: end === -1 ? undefined : words.slice(end + 1), exitCode: 0 });
-  program.hook('preAction', (_, command) => {
-    throw new Reached(command.name());
-  });
-  try {
-    await program.parseAsync(end === -1 ? [...words] : words.slice(0, end), { from: 'user' });
-  } catch (error) {
-    if (error instanceof Reached) return error.message;
-    throw error;
-  }
-  throw new Error(`${words.join(' ')}: no verb was reached`);
-}
 
 function wordsOf(line: string): readonly string[] {
   const words = splitShellWords(line.replace(/^(npx )?jobctl /, ''));
