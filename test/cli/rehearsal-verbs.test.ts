@@ -71,10 +71,17 @@ describe('jobctl rehearsal', function () {
     assert.ok(response.ok, await response.text());
   }
 
+  let onStderr = '';
   /** What a command line prints on stdout, or, refused, on stderr. */
   async function said(...words: readonly string[]): Promise<Said> {
     const write = process.stdout.write.bind(process.stdout);
+    const writeError = process.stderr.write.bind(process.stderr);
     let out = '';
+    onStderr = '';
+    process.stderr.write = (chunk: string | Uint8Array): boolean => {
+      onStderr += String(chunk);
+      return true;
+    };
     process.stdout.write = (chunk: string | Uint8Array): boolean => {
       out += String(chunk);
       return true;
@@ -87,6 +94,7 @@ describe('jobctl rehearsal', function () {
       return { exitCode, out: text };
     } finally {
       process.stdout.write = write;
+      process.stderr.write = writeError;
     }
   }
 
@@ -175,6 +183,7 @@ describe('jobctl rehearsal', function () {
     writeFileSync(file, 'version: 1\nevents:\n  - at: 1s\n    capacity: {us-central1-a/v6e: 8}\n');
     const { exitCode, out } = await said('script', file, '--follow');
     assert.equal(exitCode, 0);
+    assert.match(onStderr, /^\d\d:\d\d:\d\d\.\d{3} {2}line 3 {2}capacity, to come\n$/);
     assert.match(out, /^\d\d:\d\d:\d\d\.\d{3} {2}line 3 {2}capacity: done\n$/);
     assert.match((await said('script')).out, /1 done, 0 to come\n$/);
     writeFileSync(file, 'version: 1\nevents:\n  - at: soon\n    capacity: {us-central1-a/v6e: 8}\n');

@@ -16,7 +16,8 @@ async function problemOf(typed: readonly string[], accepts: ReadonlySet<string>)
   const own = words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
   // `jobctl VERB --help`, `jobctl help where`, a line of another tool (test/cli/migrating), a group's name
   if (own.includes('VERB') || own[0] === 'help' || isForeign(own)) return undefined;
-  if ((accepts.size > 0 || own.includes('--help')) && isGroup(own.filter((word) => word !== '--help'))) return undefined;
+  if ((accepts.size > 0 || own.includes('--help')) && isGroup(own.filter((word) => word !== '--help')))
+    return undefined;
   try {
     await verbReached(words.map((word) => (word === 'N' ? '1' : word)));
     return undefined;

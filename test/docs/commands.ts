@@ -9,6 +9,8 @@ export interface DocCommand {
   readonly page: string;
   readonly line: number;
   readonly text: string;
+  /** Of a block that shows what is typed and what is printed. */
+  readonly isTranscript: boolean;
 }
 
 /** Every page that a reader of the documentation may open; decisions and the log of runs hold no instructions. */
@@ -36,11 +38,12 @@ export function commandsOf(root: string, page: string): DocCommand[] {
         throw new Error(`${page}:${begun.line}: the command does not end within its block:\n${begun.text}`);
       language = language === undefined ? mark : undefined;
     } else if (language === '' && whole.startsWith('$ ')) {
-      commands.push({ page, line: index + 1, text: whole.slice(2) });
+      commands.push({ page, line: index + 1, text: whole.slice(2), isTranscript: true });
     } else if (language === 'sh' && (begun !== undefined || !/^\s*(#.*)?$/u.test(whole))) {
-      begun = begun === undefined ? { line: index + 1, text: whole.trim() } : { ...begun, text: `${begun.text}\n${whole}` };
+      begun =
+        begun === undefined ? { line: index + 1, text: whole.trim() } : { ...begun, text: `${begun.text}\n${whole}` };
       if (isWhole(begun.text)) {
-        commands.push({ page, ...begun });
+        commands.push({ page, ...begun, isTranscript: false });
         begun = undefined;
       }
     }

@@ -1,32 +1,63 @@
-/** Commands of the documentation that its test does not run, and why: the only ones. Each is matched at its beginning, and must occur. */
-export const LEFT_OUT: readonly { readonly begins: RegExp; readonly why: string }[] = [
+import type { DocCommand } from './commands.js';
+
+interface Some {
+  readonly begins: RegExp;
+  /** Only on pages that match; without it on all. */
+  readonly page?: RegExp;
+}
+
+/** Commands of the documentation that no test runs, and what they need: the only ones. Each must occur. */
+export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
   {
-    begins: /^(P=my-project|H=\$\(gcloud|gcloud |ssh -fN)/u,
-    why: 'needs a Google Cloud project; test/long/real-cloud.test.ts with one',
+    page: /google-cloud|operations/u,
+    begins: /^(P=my-project|H=\$\(gcloud|gcloud )/u,
+    needs: 'a Google Cloud project; test/long/real-cloud.test.ts with one',
   },
-  { begins: /^(JOBCTL_HOME=\S+ )?jobctl dev up --cloud gcp/u, why: 'needs a Google Cloud project' },
-  { begins: /^jobctl doctor --gcp/u, why: 'needs a Google Cloud project; test/doctor asks the rehearsal' },
-  { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, why: 'needs TPU hardware' },
+  { begins: /^(JOBCTL_HOME=\S+ )?jobctl dev up --cloud gcp/u, needs: 'a Google Cloud project' },
+  { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
+  { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {
-    begins: /^export TEMPORAL_ADDRESS=127.0.0.1:7233 JOBCTL_BUCKET=my-project-jobctl/u,
-    why: 'points at a server of a Google Cloud project',
+    page: /operations/u,
+    begins:
+      /^(sudo (git|ln|cp|useradd|ssh-keygen|tee|systemctl daemon-reload)|curl -s http:\/\/127.0.0.1:9090\/ready|journalctl)/u,
+    needs: 'root on a virtual machine of a Google Cloud project',
   },
   {
-    begins: /^(jobctl setup server|jobctl submit --wait hello.yaml)/u,
-    why: 'needs that server; test/long/compose.test.ts has one',
-  },
-  {
-    begins: /^(docker compose|cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|.?# in .env)/u,
-    why: 'test/long/compose.test.ts',
-  },
-  {
-    begins: /^(sudo |curl -s http:\/\/127.0.0.1:9090\/ready|journalctl|jobctl validate \/etc\/jobctl)/u,
-    why: 'makes a virtual machine a server, as root',
-  },
-  { begins: /^npm ci($| && npx jobctl submit)/u, why: 'needs a fresh checkout; .ci/run' },
-  { begins: /^npm pack /u, why: 'installs for all users; test/long/packages.test.ts, in a folder of its own' },
-  {
-    begins: /^(npm run chaos|npm ci && npm test|npx mocha|promtool)/u,
-    why: 'a test of jobctl itself: npm test, .ci/long, docs/runs.md',
+    begins:
+      /^((sudo )?docker compose|(sudo )?cp .env.example|sed -i "s\/\^POSTGRES|ssh-keygen -t ed25519|sudo systemctl stop|for db in)/u,
+    needs:
+      'the four containers of docker-compose.yml; docs/deployment.md and docs/operations.md say what was run by hand',
   },
 ];
+
+/** Commands that another test runs, because they take a checkout, containers or a registry. Each must occur, as must the test. */
+export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
+  {
+    begins: /^npm ci($| && npx jobctl submit)/u,
+    by: '.ci/run',
+  },
+  { begins: /^npm (pack|install jobctl|install @jobctl)/u, by: 'test/long/packages.test.ts' },
+  { page: /CONTRIBUTING/u, begins: /^(npm (ci|test|run)|\.ci\/run|npx mocha)/u, by: '.ci/run' },
+  { begins: /^npm ci && npm test/u, by: '.ci/run' },
+  { begins: /^npm run chaos/u, by: '.ci/long' },
+  { begins: /^npx mocha test\/incidents/u, by: 'test/incidents/incidents.test.ts' },
+  { begins: /^promtool/u, by: 'test/long/alerts.test.ts' },
+  {
+    begins: /^(npx tsx scripts\/replay-open-workflows|jobctl setup server --activate)/u,
+    by: 'test/long/upgrade/rolling.test.ts',
+  },
+  {
+    page: /examples\/\w+-service/u,
+    begins: /^(python3 -m venv|venv\/bin|npm )/u,
+    by: 'test/long/contract-examples.test.ts',
+  },
+];
+
+const fits = (some: Some, { page, text }: DocCommand): boolean =>
+  some.begins.test(text) && (some.page?.test(page) ?? true);
+
+export const isIn = (list: readonly Some[], command: DocCommand): boolean => list.some((some) => fits(some, command));
+
+/** Entries that no command fits. */
+export const without = (list: readonly Some[], commands: readonly DocCommand[]): string[] =>
+  list.filter((some) => !commands.some((command) => fits(some, command))).map(({ begins }) => String(begins));

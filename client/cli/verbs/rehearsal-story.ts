@@ -87,11 +87,12 @@ function scriptLines({ done, toCome }: ScriptProgress): readonly string[] {
   return [...done.map(renderDone), ...toCome.map(renderToCome), `${done.length} done, ${toCome.length} to come`];
 }
 
-/** A line for each event as it is done, until none is to come. */
+/** A line for each event as it is done, until none is to come. The first event may be hours away, so stderr says what is awaited. */
 async function followScript(admin: RehearsalAdmin, isJson: boolean): Promise<number> {
   const signal = watchEnd();
-  for (let told = 0; ;) {
+  for (let told: number | undefined; ;) {
     const { done, toCome } = (await admin.get('script')) as ScriptProgress;
+    if (told === undefined && !isJson) for (const event of toCome) process.stderr.write(`${renderToCome(event)}\n`);
     for (const event of done.slice(told))
       process.stdout.write(`${isJson ? JSON.stringify(event) : renderDone(event)}\n`);
     told = done.length;
