@@ -35,7 +35,7 @@ export function registerJobVerbs(program: Command, invocation: Invocation): void
 
 const INIT_NOTES = `
 It looks for train.py, or a program with \`if __name__ == '__main__'\`, and for requirements.txt, environment.yml and pyproject.toml.
-On a terminal it asks for the command, the type of slice and the zone; flags answer these, and without a terminal defaults do.
+On a terminal it asks for the command, the type of slice and the zone, unless flags answer. Without a terminal it takes the defaults.
 
 Examples:
   jobctl init
@@ -46,13 +46,13 @@ function registerInit(program: Command, invocation: Invocation): void {
   program
     .command('init')
     .summary('write a job file for a folder')
-    .description('Looks at a folder with a program and writes a job file, job.yaml, for it.')
-    .argument('[folder]', 'the folder; the current one without it')
+    .description('Writes a job file, job.yaml, for a folder with a program.')
+    .argument('[folder]', 'the folder (default: the current one)')
     .option('--run <command>', 'the command, a shell line (command.run)')
     .option('--tpu <type>', 'the type of Cloud TPU slice (tpu.accelerator)')
     .option('--zone <zone>', 'its zone (tpu.zone)')
-    .option('--yes', 'ask nothing, take the defaults')
-    .option('--force', 'overwrite a job.yaml that is there')
+    .option('--yes', 'ask nothing and take the defaults')
+    .option('--force', 'overwrite an existing job.yaml')
     .addHelpText('after', INIT_NOTES)
     .action(async (folder: string | undefined, flags: InitFlags) => {
       const { init } = await import('./verbs/init.js');
@@ -62,12 +62,13 @@ function registerInit(program: Command, invocation: Invocation): void {
 
 const SUBMIT_NOTES = `
 Output:
-  On a terminal: a header, then the next commands; with --wait the phases, and the lines of host 0 as \`HOST | line\`: hosts of one command print
-  much the same. --host all shows every host's. If the command fails on another host, the last lines of that one come at the end.
-  In a pipe: the job's id alone on stdout. With --wait stdout is these lines; the header with the id, the phases and the
-  summary go to stderr. With --output json stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
+  On a terminal, submit prints a header and the next commands. With --wait it prints the phases and the lines of host 0 as \`HOST | line\`,
+  since hosts of one command print much the same; --host all shows the lines of every host. If the command fails on another host, the
+  last lines of that host are printed at the end.
+  In a pipe, stdout is the job's id alone. With --wait, stdout is the lines of the hosts; the header with the id, the phases and the
+  summary go to stderr. With --output json, stdout is {"id": .., "verdict": ..}; with --wait it is {"id": ..} and a second line
   with the outcome. Ctrl-C leaves the job running.
-  Without --wait, submit waits for the first verdict (about a second, 8 s at most): its place in line and what it waits for,
+  Without --wait, submit waits for the first verdict (about a second, 8 s at most): the job's place in line and what it waits for,
   or why it is refused (exit code 4).
 
 Examples:
@@ -83,31 +84,31 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .command('submit')
     .summary('submit a job file, or a command')
     .description(
-      'Submits a job file. Words after `--` replace its command.run: several are quoted one by one, a single one is a shell line. Without a file, --tpu and the words after `--` are the job.',
+      'Submits a job file. Words after `--` replace its command.run: several words are quoted one by one, a single word is a shell line. Without a file, --tpu and the words after `--` make the job.',
     )
     .usage('[FILE] [options] [-- CMD..]')
     .argument('[file]', 'the job file (YAML)')
     .option('--tpu <type>', 'the type of Cloud TPU slice, such as v5litepod-16 (tpu.accelerator)')
     .option('--zone <zone>', 'its zone (tpu.zone)')
-    .addOption(new Option('--slices <number>', 'slices of the gang (slices)').argParser(wholeNumber(1, 256)))
+    .addOption(new Option('--slices <number>', 'number of slices (slices)').argParser(wholeNumber(1, 256)))
     .option('--pricing <pricing>', 'spot, ondemand, preemptible, reserved or any (tpu.pricing)')
     .addOption(new Option('--spot', 'the same as --pricing spot').conflicts('pricing'))
     .option('--dry-run', 'print the job file that would be submitted, and submit nothing')
-    .option('--local', 'on the local stack; starts it if it is not up')
-    .option('--wait', "follow the job; exits with the job's own exit code")
+    .option('--local', 'submit to the local stack, and start it if it is not up')
+    .option('--wait', 'follow the job, and exit with its exit code')
     .addOption(
-      new Option('--host <hosts>', 'whose lines --wait shows: 0, 0,2, 0-3 or all; the first without it').argParser(
+      new Option('--host <hosts>', 'hosts whose lines --wait shows: 0, 0,2, 0-3 or all (default: the first)').argParser(
         parseHostChoice,
       ),
     )
-    .option('--no-verdict', 'return as soon as the job is submitted, whatever its pool says of it')
-    .option('--name <name>', "exactly the job's id; the same content again is the same job")
+    .option('--no-verdict', 'do not wait for the verdict of the pool')
+    .option('--name <name>', 'the exact id of the job; the same content under the same id is the same job')
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
-    .option('--bundle <folder>', 'bring this folder to every host, and start the command in it')
+    .option('--bundle <folder>', 'copy this folder to every host, and start the command in it')
     .option('--project <project>', 'the quota project')
-    .option('--user <user>', 'who submits; your login name without it')
-    .option('--literal-quotes', "pass words of the command that stand in '..' with their quotes")
-    .addOption(new Option('--priority <number>', '1 (high) to 5 (low); 3 without it').argParser(wholeNumber(1, 5)))
+    .option('--user <user>', 'the user who submits (default: your login name)')
+    .option('--literal-quotes', 'keep the quotes of words of the command that are in single quotes')
+    .addOption(new Option('--priority <number>', '1 (high) to 5 (low) (default: 3)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
   withConnection(command).action(async (file: string | undefined, flags: SubmitFlags) => {
@@ -129,12 +130,12 @@ function registerValidate(program: Command, invocation: Invocation): void {
     .command('validate')
     .summary('check a job file, or a pool or quota file')
     .description(
-      'Checks a job file as submit does, or a pool or quota file, and says what it comes to. Needs no server.',
+      'Checks a job file as submit does, or a pool or quota file, and prints a summary of it. It needs no server.',
     )
     .argument('<file>', 'a job file (YAML), a pool file or a quota file (TOML)')
     .option('--set <key=value>', 'set a value of a job file; may be repeated', collect)
     .option('--pool-file <file>', "check a job file together with its pool's defaults")
-    .addOption(new Option('--kind <kind>', 'what the file is, where its name and content do not tell').choices(KINDS))
+    .addOption(new Option('--kind <kind>', 'the kind of file, if its name and content do not tell').choices(KINDS))
     .addOption(outputOption())
     .addHelpText('after', VALIDATE_NOTES)
     .action(async (file: string, flags: ValidateFlags) => {
@@ -144,9 +145,8 @@ function registerValidate(program: Command, invocation: Invocation): void {
 }
 
 const LIST_NOTES = `
-First the jobs that run or are on their way, then those in line by their place, then those that ended within a day, the last first.
---all also shows those that ended before, as long as Temporal keeps them. --sort takes board (this order), submitted, ended, name, user,
-project and chips.
+Jobs that hold chips come first, then jobs in line by their place, then jobs that ended within a day, the latest first. --all also shows
+jobs that ended before, as long as Temporal keeps them. --sort board is this order.
 
 Examples:
   jobctl list --mine
@@ -158,12 +158,12 @@ Examples:
 function registerList(program: Command, invocation: Invocation): void {
   const command = program
     .command('list')
-    .summary('who runs, who waits, what has ended')
-    .description('Lists jobs as a board: phase, for how long, starts of the command, and why.');
-  withFilters(command, 'also those that ended more than a day ago')
+    .summary('show the jobs that run, wait, or have ended')
+    .description('Lists jobs as a board, with the phase of each, the time in it, and the reason.');
+  withFilters(command, 'also jobs that ended more than a day ago')
     .addOption(new Option('--sort <key>', 'the order').choices(SORTS).default('board'))
-    .addOption(new Option('--limit <rows>', 'rows at most').argParser(wholeNumber(1, 100_000)).default(100))
-    .option('--watch', 'draw it again every 2 s, until Ctrl-C')
+    .addOption(new Option('--limit <rows>', 'the most rows').argParser(wholeNumber(1, 100_000)).default(100))
+    .option('--watch', 'draw the board again every 2 s, until Ctrl-C')
     .addOption(outputOption())
     .addHelpText('after', LIST_NOTES);
   withConnection(command).action(async (flags: ListFlags) => {
@@ -173,8 +173,8 @@ function registerList(program: Command, invocation: Invocation): void {
 }
 
 const TOP_NOTES = `
-It reads what a worker published of the pool, and asks no server; the first line tells how old that is. Borrowed chips do not lie on the
-project's nominal quota, and go back when its owner asks for them.
+It reads the state of the pool that a worker published last; the first line tells the age of that state. Borrowed chips are not part of
+the project's nominal quota, and go back when the project that owns them asks for them.
 
 Example:
   jobctl top
@@ -183,12 +183,12 @@ Example:
 function registerTop(program: Command, invocation: Invocation): void {
   const command = program
     .command('top')
-    .summary('who holds the chips')
+    .summary('show who holds the chips')
     .description(
-      'Shows who holds the chips of a pool: users with what they have and wait for, then jobs, the largest first.',
+      'Shows who holds the chips of a pool: users with what they hold and wait for, then jobs, the largest first.',
     )
-    .addOption(new Option('--pool <name>', 'which pool').default('default'))
-    .addOption(new Option('--limit <rows>', 'jobs at most').argParser(wholeNumber(1, 100_000)).default(50))
+    .addOption(new Option('--pool <name>', 'the pool').default('default'))
+    .addOption(new Option('--limit <rows>', 'the most jobs').argParser(wholeNumber(1, 100_000)).default(50))
     .addOption(outputOption())
     .addHelpText('after', TOP_NOTES);
   withConnection(command).action(async (flags: TopFlags) => {
@@ -205,10 +205,12 @@ Examples:
 `;
 
 function registerStatus(program: Command, invocation: Invocation): void {
-  const command = ofMany(program.command('status'), 'also those that ended more than a day ago')
-    .summary('everything about one job, or several')
-    .description('Shows a job: phase, attempt, slices and hosts, what it waits for, what happened, where its logs are.')
-    .option('--timeline', 'who waited for what: phases, and each module on each host')
+  const command = ofMany(program.command('status'), 'also jobs that ended more than a day ago')
+    .summary('show everything about jobs')
+    .description(
+      'Shows a job: its phase, attempt, slices and hosts, what it waits for, what happened to it, and where its logs are.',
+    )
+    .option('--timeline', 'show who waited for what: each phase, and each module on each host')
     .addHelpText('after', STATUS_NOTES);
   withConnection(command).action(async (jobs: readonly string[], flags: StatusFlags) => {
     const { status } = await import('./verbs/status.js');
@@ -217,8 +219,8 @@ function registerStatus(program: Command, invocation: Invocation): void {
 }
 
 const WHY_NOTES = `
-Of a job that waits it reads what a worker published of its pool, and asks no workflow; the last line tells how old that is. Chips
-"come free" when the jobs that have them end, pause or give them back; (48) behind a job's name are its quota units.
+For a job that waits it reads the state of the pool that a worker published last; the last line tells the age of that state. Chips "come
+free" when the jobs that hold them end, pause or give them back. A number behind the name of a job, such as (48), is its quota units.
 
 Example:
   jobctl why sweep-0q1d
@@ -227,7 +229,7 @@ Example:
 function registerWhy(program: Command, invocation: Invocation): void {
   const command = program
     .command('why')
-    .summary('why a job waits, or is where it is')
+    .summary('explain why a job waits, or is in its phase')
     .description(
       'Explains a job: its place in line, every reason why it waits, who has the chips, what would help, and when rules do.',
     )
@@ -241,10 +243,10 @@ function registerWhy(program: Command, invocation: Invocation): void {
 }
 
 const LOGS_NOTES = `
-The lines of several hosts come as \`HOST | line\`; those of one (--host) as they were written, byte for byte. If the command did not
-start because its set-up failed, the lines of the module that failed come instead.
---tail counts the lines of each host, with --grep those that match. Only the end of the log is read for it.
---timestamps and --since go by the time at which a piece of the log was stored: no time is kept of single lines. A piece holds up to
+Lines of several hosts are printed as \`HOST | line\`, lines of one (--host) as they were written, byte for byte. If the command did not
+start because its set-up failed, the lines of the module that failed are printed instead.
+--tail counts the lines of each host, and with --grep those that match. It reads only the end of the log.
+--timestamps and --since use the time at which a piece of the log was stored, because single lines have no time. A piece holds up to
 10 s of output (0.3 s in a command's first minute).
 
 Examples:
@@ -263,22 +265,26 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .summary("print a job's logs")
     .description("Prints what a job's command wrote in its last attempt, on all hosts.")
     .argument('<job>', "the job's id")
-    .option('-f, --follow', 'go on until the job has ended, over all attempts from here')
-    .addOption(new Option('--host <hosts>', 'of these hosts: 0, 0,2, 0-3 or all').argParser(parseHostChoice))
-    .addOption(new Option('--tail <lines>', 'the last lines of each host').argParser(wholeNumber(0, 10_000_000)))
+    .option('-f, --follow', 'follow the log until the job has ended, over all later attempts')
+    .addOption(new Option('--host <hosts>', 'lines of these hosts: 0, 0,2, 0-3 or all').argParser(parseHostChoice))
+    .addOption(
+      new Option('--tail <lines>', 'this many lines from the end, of each host').argParser(wholeNumber(0, 10_000_000)),
+    )
     .addOption(
       new Option('--since <time>', 'from 10m ago, or a time such as 2026-11-23T10:00:00Z').argParser(sinceOption),
     )
-    .option('--grep <regex>', 'lines that match (RE2 syntax; (?i) at the front ignores case)')
-    .option('--timestamps', 'put before each line when it was stored')
-    .addOption(new Option('--attempt <number>', 'of this attempt').argParser(wholeNumber(1, 100_000)))
-    .option('--module <name>', "a set-up module's log instead, or a hook's, such as hook-finally")
+    .option('--grep <regex>', 'lines that match this regular expression (RE2 syntax; (?i) at the front ignores case)')
+    .option('--timestamps', 'put the time at which it was stored before each line')
     .addOption(
-      new Option('--job', 'what jobctl did for the job instead').conflicts([
+      new Option('--attempt <number>', 'lines of this attempt (default: the last)').argParser(wholeNumber(1, 100_000)),
+    )
+    .option('--module <name>', 'the log of a set-up module or of a hook, such as hook-finally, instead')
+    .addOption(
+      new Option('--job', 'the log of what jobctl did for the job, instead').conflicts([
         ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],
       ]),
     )
-    .addOption(new Option('-o, --output <format>', 'text, or json: an object a line').choices(['text', 'json']))
+    .addOption(new Option('-o, --output <format>', 'text, or json: one object per line').choices(['text', 'json']))
     .addHelpText('after', LOGS_NOTES);
   withConnection(command).action(async (job: string, flags: LogsFlags) => {
     const { logs } = await import('./verbs/logs.js');
@@ -287,10 +293,10 @@ function registerLogs(program: Command, invocation: Invocation): void {
 }
 
 const EXPORT_NOTES = `
-Left out: commands, variables and their names, secrets, scripts, logs of hosts, signatures, addresses, and every word that is neither
-jobctl's nor Google's; equal words are replaced by equal ones. Of an installation that encrypts payloads: with --codec-key, and plain then.
-What is not in the file is said in it ("missing") and here. Put it into test/incidents of jobctl's sources: npm test plays it
-(docs/operations.md, "An incident becomes a test").
+The file leaves out commands, variables and their names, secrets, scripts, logs of hosts, signatures, addresses, and every word that is
+neither jobctl's nor Google's; equal words are replaced by equal words. If the installation encrypts payloads, --codec-key is needed, and
+the file is in plain text. The file ("missing") and stderr name the parts that were not found. In test/incidents of jobctl's sources,
+npm test plays the file (docs/operations.md, "An incident becomes a test").
 
 Examples:
   jobctl export train-7f3k -o train.json.gz
@@ -305,7 +311,7 @@ function registerExport(program: Command, invocation: Invocation): void {
       "Writes one job's histories, attempt records, outcome and job log as one JSON file, without secrets, for an issue or a test.",
     )
     .argument('<job>', "the job's id")
-    .option('-o, --output <file>', 'the file to make, compressed if it ends in .gz; standard output without it')
+    .option('-o, --output <file>', 'the file to make, compressed if its name ends in .gz (default: standard output)')
     .addHelpText('after', EXPORT_NOTES);
   withConnection(command).action(async (job: string, flags: ExportFlags) => {
     const { exportIncident } = await import('./verbs/export.js');
@@ -314,7 +320,7 @@ function registerExport(program: Command, invocation: Invocation): void {
 }
 
 const WAIT_NOTES = `
-Of several jobs it prints a line as each ends, and exits 0 if all succeeded, else 1.
+With several jobs it prints a line as each ends, and exits with 0 if all succeeded, else with 1.
 
 Examples:
   jobctl wait train-7f3k --timeout 2h
@@ -322,7 +328,7 @@ Examples:
 `;
 
 function registerWait(program: Command, invocation: Invocation): void {
-  const command = ofMany(program.command('wait'), 'all that are open')
+  const command = ofMany(program.command('wait'), 'all open jobs')
     .summary('wait until jobs have ended')
     .description("Waits until a job has ended, showing its phases, and exits with the job's own exit code.")
     .addOption(new Option('--timeout <duration>', 'give up after this time and exit 124').argParser(durationOption))
@@ -334,8 +340,8 @@ function registerWait(program: Command, invocation: Invocation): void {
 }
 
 const CANCEL_NOTES = `
-It asks before it cancels jobs that a filter finds, after it has shown them, and other people's jobs; --yes cancels them unasked. Who
-cancelled a job, and on which computer, stays with its outcome.
+It shows the jobs that a filter finds, and asks before it cancels these, or jobs of other people; with --yes it does not ask. The outcome
+of a job records who cancelled it, and on which computer.
 
 Examples:
   jobctl cancel train-7f3k && jobctl wait train-7f3k

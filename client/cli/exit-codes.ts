@@ -21,11 +21,11 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 /** For `jobctl --help`; docs/cli.md says the same at more length. */
 export const EXIT_CODES_TEXT = `Exit codes:
   0    done; with --wait: the job succeeded
-  1    the job failed without a code of its own, or jobctl did
-  2    usage, or a file that is wrong: nothing was submitted
+  1    the job failed without an exit code, or jobctl failed
+  2    wrong usage, or a wrong file: nothing was submitted
   3    no such job, or pool
-  4    refused: the name is in use with other content; a pool said no
+  4    refused: the name is in use with other content, or a pool refused the job
   5    Temporal, the store or the cloud does not answer
-  124  wait --timeout ran out, the job goes on
-  130  Ctrl-C: the job goes on, and a question changes nothing; with --wait also: the job was cancelled
-  With --wait, a command that failed passes its own code through.`;
+  124  the time of wait --timeout is over; the job continues
+  130  Ctrl-C: the job continues, and nothing was changed; with --wait also: the job was cancelled
+  With --wait, the exit code of a failed command is passed on.`;

@@ -15,8 +15,8 @@ export function registerHostVerbs(program: Command, invocation: Invocation): voi
 }
 
 const SSH_NOTES = `
-It is the OpenSSH client of this computer, with the key that the hosts accept and held to the host key that a worker recorded. Words
-after \`--\` are its own: options, or a command. Its exit code is passed on; 255 is a connection that failed.
+It runs the OpenSSH client of this computer with the key that the hosts accept, and trusts only the host key that a worker recorded. Words
+after \`--\` go to that client: options, or a command. Its exit code is passed on; 255 means that the connection failed.
 
 Examples:
   jobctl ssh train-7f3k
@@ -40,8 +40,9 @@ function registerSsh(program: Command, invocation: Invocation): void {
 }
 
 const EXEC_NOTES = `
-Several words are quoted one by one, a single one is a shell line. It runs in a login shell beside the job's own command, and ends with
-this one. Lines of several hosts come as \`HOST | line\`, those of one as they are. The exit code is the greatest of the hosts'.
+Several words are quoted one by one, a single word is a shell line. The command runs in a login shell beside the job's own command, and
+ends when that one ends. Lines of several hosts are printed as \`HOST | line\`, lines of one host as they are. The exit code is the
+greatest of the hosts' exit codes.
 
 Examples:
   jobctl exec train-7f3k -- df -h /
@@ -56,8 +57,8 @@ function registerExec(program: Command, invocation: Invocation): void {
     .description('Runs a command on hosts of an open job, on all at once.')
     .usage('JOB [options] -- CMD..')
     .argument('<job>', "the job's id")
-    .addOption(new Option('--host <hosts>', '2, 0,2-3 or all').argParser(parseHostChoice).default('all'))
-    .option('-i, --stdin', 'pass standard input on; for one host')
+    .addOption(new Option('--host <hosts>', 'these hosts: 2, 0,2-3 or all').argParser(parseHostChoice).default('all'))
+    .option('-i, --stdin', 'pass standard input on, to one host only')
     .addOption(outputOption())
     .addHelpText('after', EXEC_NOTES);
   withRoute(command).action(async (job: string, flags: ExecFlags) => {
@@ -67,9 +68,9 @@ function registerExec(program: Command, invocation: Invocation): void {
 }
 
 const CP_NOTES = `
-One side is JOB:PATH, or JOB:HOSTS:PATH with HOSTS as 2, 0,2-3 or all. To hosts: all of them without HOSTS. From hosts: host 0 without
-HOSTS; of several, each host's files go to FOLDER/host-N. PATH is absolute, or below the login user's home. Folders are copied whole.
-Every file is compared by its SHA-256; one that is there already is not sent, and one that was cut goes on where it was.
+One side is JOB:PATH, or JOB:HOSTS:PATH with HOSTS such as 2, 0,2-3 or all. Without HOSTS, files go to all hosts, or come from host 0.
+Files from several hosts go to FOLDER/host-N each. PATH is absolute, or relative to the login user's home. Folders are copied whole.
+Every file is compared by its SHA-256: a file that is there already is not sent, and an interrupted copy continues.
 
 Examples:
   jobctl cp train.py configs train-7f3k:work/
@@ -83,9 +84,9 @@ function registerCp(program: Command, invocation: Invocation): void {
     .summary('copy files to hosts of a job, or from them')
     .description('Copies files and folders between this computer and hosts of an open job.')
     .usage('SOURCE.. TARGET [options]')
-    .argument('<source>', 'a path here, or JOB:[HOSTS:]PATH')
+    .argument('<source>', 'a path on this computer, or JOB:[HOSTS:]PATH')
     .argument('<more...>', 'more sources, and last the target')
-    .option('-r, --recursive', 'as with scp; folders are copied whole without it too')
+    .option('-r, --recursive', 'accepted as by scp; folders are copied whole in any case')
     .addOption(outputOption())
     .addHelpText('after', CP_NOTES);
   withRoute(command).action(async (source: string, more: readonly string[], flags: CpFlags) => {
@@ -103,7 +104,7 @@ Examples:
 function registerPortForward(program: Command, invocation: Invocation): void {
   const command = program
     .command('port-forward')
-    .summary('reach a port of a host from here')
+    .summary('make a port of a host reachable from here')
     .description('Makes a port of a host reachable at a port of this computer (127.0.0.1), until Ctrl-C.')
     .argument('<job>', "the job's id")
     .argument('<ports>', 'PORT, or LOCAL:REMOTE', parseForwardedPorts)
@@ -117,7 +118,7 @@ function registerPortForward(program: Command, invocation: Invocation): void {
 
 const MOST_HOSTS = 100_000;
 const oneHost = (): Option =>
-  new Option('--host <number>', 'which host, from 0').argParser(wholeNumber(0, MOST_HOSTS)).default(0);
+  new Option('--host <number>', 'the host, counted from 0').argParser(wholeNumber(0, MOST_HOSTS)).default(0);
 
 /** The flags of `RouteFlags`, and where the job is. */
 function withRoute(command: Command): Command {
@@ -125,11 +126,13 @@ function withRoute(command: Command): Command {
     .optionsGroup('How hosts are reached:')
     .option(
       '--identity <file>',
-      "JOBCTL_SSH_PRIVATE_KEY_FILE: the private key; else the job's own, else the local stack's",
+      "JOBCTL_SSH_PRIVATE_KEY_FILE: the private key (default: the job's own, else the local stack's)",
     )
-    .addOption(new Option('--ssh-port <port>', 'JOBCTL_SSH_PORT: 22 without it').argParser(wholeNumber(1, 65_535)))
-    .option('--internal-ip', 'JOBCTL_SSH_ADDRESS=internal: the address inside the network')
-    .option('--proxy-command <line>', 'JOBCTL_SSH_PROXY_COMMAND: a command that connects; %h, %p and %r are put in')
+    .addOption(
+      new Option('--ssh-port <port>', 'JOBCTL_SSH_PORT: the SSH port (default: 22)').argParser(wholeNumber(1, 65_535)),
+    )
+    .option('--internal-ip', 'JOBCTL_SSH_ADDRESS=internal: use the address inside the network')
+    .option('--proxy-command <line>', 'JOBCTL_SSH_PROXY_COMMAND: a command that connects; %h, %p and %r are replaced')
     .option('--secret-store <place>', "JOBCTL_SECRET_STORE: where the job's key is, if it is a secret");
   return withConnection(command);
 }

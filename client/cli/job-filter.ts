@@ -44,16 +44,16 @@ export const SORTS: readonly Sort[] = ['board', 'submitted', 'ended', 'name', 'u
 export function withFilters(command: Command, all: string): Command {
   return command
     .optionsGroup('Which jobs:')
-    .option('--name <pattern>', "whose id is like this: train, 'lr-*', 'exp-?'", namePattern)
-    .addOption(new Option('--mine', 'yours only').conflicts('user'))
-    .option('--user <user>', "this user's only")
-    .option('--project <project>', 'of this quota project only')
+    .option('--name <pattern>', "jobs whose id matches: train, 'lr-*', 'exp-?'", namePattern)
+    .addOption(new Option('--mine', 'your jobs only').conflicts('user'))
+    .option('--user <user>', 'jobs of this user only')
+    .option('--project <project>', 'jobs of this quota project only')
     .addOption(
-      new Option('--phase <phases>', 'in these phases only; several with commas, or repeated')
+      new Option('--phase <phases>', 'jobs in these phases only; separate several by commas, or repeat the flag')
         .choices(SHOWN_PHASES)
         .argParser(phaseList),
     )
-    .option('--since <duration>', 'submitted or ended within this time, such as 2d', durationOption)
+    .option('--since <duration>', 'jobs that were submitted or ended within this time, such as 2d', durationOption)
     .option('--all', all)
     .optionsGroup('Options:');
 }
@@ -64,9 +64,9 @@ export const ofMany = (command: Command, all: string): Command =>
 
 /** Of a verb that changes jobs: it asks about what a filter finds, and about other people's jobs. */
 export const changingMany = (command: Command): Command =>
-  ofMany(command, 'all that are open').option('--yes', 'do not ask').addOption(byOption());
+  ofMany(command, 'all open jobs').option('--yes', 'do not ask').addOption(byOption());
 
-export const byOption = (): Option => new Option('--by <user>', 'who asks; your login name without it');
+export const byOption = (): Option => new Option('--by <user>', 'the user who asks (default: your login name)');
 
 function phaseList(value: string, before: readonly ShownPhase[] = []): readonly ShownPhase[] {
   const words = value.split(',').map((word) => word.trim());

@@ -16,9 +16,9 @@ export function registerLifeVerbs(program: Command, invocation: Invocation): voi
 }
 
 const STOP_NOTES = `
-The command finds why in $JOBCTL_NOTICE_FILE and has the job's grace to save. The slices are kept, and cost what they cost, until resume,
-until timeouts.stop is over (8h without it), or until the pool needs their chips. Then, and with --release, the job holds nothing, and asks
-again only at resume, with its first submit time.
+The command finds the cause in $JOBCTL_NOTICE_FILE and has the job's grace to save its state. The slices are kept, and billed, until
+resume, until timeouts.stop is over (8h by default), or until the pool needs their chips. After that, and with --release, the job holds
+nothing. It asks for chips again only at resume, with its first submit time.
 
 Examples:
   jobctl stop train-7f3k
@@ -28,7 +28,7 @@ Examples:
 
 function registerStop(program: Command, invocation: Invocation): void {
   const command = changingMany(program.command('stop'))
-    .summary('end the command, keep the slices')
+    .summary('end the command and keep the slices')
     .description('Ends the command on all hosts and keeps slices and lease until `jobctl resume`. Returns at once.')
     .option('--release', 'give slices and lease back too')
     .addHelpText('after', STOP_NOTES);
@@ -39,7 +39,7 @@ function registerStop(program: Command, invocation: Invocation): void {
 }
 
 const RESUME_NOTES = `
-With --file or --set it goes on by the changed job file, as \`jobctl restart\` does.
+With --file or --set the job continues with the changed job file, as after \`jobctl restart\`.
 
 Examples:
   jobctl resume train-7f3k
@@ -48,9 +48,9 @@ Examples:
 
 function registerResume(program: Command, invocation: Invocation): void {
   const command = editing(asking(program.command('resume')))
-    .summary('let a stopped job go on')
+    .summary('continue a stopped job')
     .description(
-      'A stopped job goes on: a new attempt on the slices that it kept, or as soon as its pool grants it some.',
+      'Continues a stopped job by a new attempt, on the slices that it kept or as soon as its pool grants it chips.',
     )
     .addHelpText('after', RESUME_NOTES);
   withConnection(command).action(async (job: string, flags: EditFlags) => {
@@ -72,9 +72,9 @@ Examples:
 
 function registerRestart(program: Command, invocation: Invocation): void {
   const command = editing(asking(program.command('restart')))
-    .summary('begin again on the same slices')
+    .summary('start the command again on the same slices')
     .description(
-      'Ends the command, with grace, and begins a new attempt on the same slices, by the same or a changed job file.',
+      'Ends the command, with grace, and starts it again on the same slices, with the same or a changed job file.',
     )
     .addHelpText('after', RESTART_NOTES);
   withConnection(command).action(async (job: string, flags: EditFlags) => {
@@ -85,9 +85,9 @@ function registerRestart(program: Command, invocation: Invocation): void {
 
 function registerRequeue(program: Command, invocation: Invocation): void {
   const command = asking(program.command('requeue'))
-    .summary('give everything back and ask again')
+    .summary('give slices and lease back and ask again')
     .description(
-      'Ends the command, with grace, gives slices and lease back, and asks again, with the first submit time.',
+      'Ends the command, with grace, gives slices and lease back, and asks for chips again, with the first submit time.',
     )
     .addHelpText('after', '\nExample:\n  jobctl requeue train-7f3k\n');
   withConnection(command).action(async (job: string, flags: AskFlags) => {
@@ -97,9 +97,9 @@ function registerRequeue(program: Command, invocation: Invocation): void {
 }
 
 const DELETE_NOTES = `
-A job that runs is cancelled; that is asked first, or --yes. One that holds its slices (keep) keeps its outcome. It returns when nothing is
-left in the cloud. Record and logs stay in the bucket; --purge removes those of a job that has ended, and nothing that others share; that
-is asked first too.
+An open job is cancelled, after a question unless --yes is given. A job that has ended and holds its slices (keep) keeps its outcome.
+\`delete\` returns when nothing of the job is left in the cloud. Its record and logs stay in the bucket. --purge removes them, also after a
+question, once the job has ended; what other jobs share stays.
 
 Examples:
   jobctl delete train-7f3k
@@ -109,7 +109,7 @@ Examples:
 
 function registerDelete(program: Command, invocation: Invocation): void {
   const command = changingMany(program.command('delete'))
-    .summary('give the slices of jobs back for good')
+    .summary('end jobs and delete their slices')
     .description('Ends jobs, if they have not ended, and waits until their slices are gone.')
     .option('--purge', 'remove what the bucket keeps of jobs that have ended')
     .addHelpText('after', DELETE_NOTES);

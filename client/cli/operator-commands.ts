@@ -24,18 +24,18 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
 }
 
 const SETUP_NOTES = `
-Repeating is safe: what is there stays as it is, a longer retention too. Exit code 1: something is left to be done by hand, and
-the commands were printed. docs/operations.md takes it from an empty computer to a first job.
+Repeating is safe: nothing that exists is changed, and no retention is shortened. Exit code 1: a part has to be done by hand, and its
+commands were printed. docs/operations.md leads from an empty computer to a first job.
 
-A new version may change how workflows run while jobs are open. Its changes are listed last, and are active only once you say so,
-when every worker is of that version; until then you can go back to the version before (docs/operations.md, "Upgrade").
+A new version may change how workflows run while jobs are open. Its changes are listed last. Activate them when every worker is of
+that version; until then you can go back to the version before (docs/operations.md, "Upgrade").
 
 Example:
   jobctl setup server --temporal-address 127.0.0.1:7233 --bucket my-jobs --google-project my-project
 `;
 
 const SETUP_JOB_NOTES = `
-Of a job that is running, paused or kept. How it ends stands in the job's own log; each module's output in its attempt's.
+The job must be running, paused or kept. \`jobctl logs JOB --job\` says how the set-up ended, \`--module NAME\` what a module printed.
 
 Examples:
   jobctl setup train-7f3k --module venv --force
@@ -46,13 +46,13 @@ Examples:
 function registerSetup(program: Command, invocation: Invocation): void {
   const setup = program
     .command('setup')
-    .summary("set a job's hosts up again; `setup server` makes ready what workers need")
+    .summary("set a job's hosts up again; `setup server` prepares a server for workers")
     .description(
-      'Makes the modules of an open job ready once more on its hosts, beside its command: what is unchanged stays. Returns at once.',
+      'Sets the modules of an open job up again on its hosts, beside its command. Unchanged modules are left alone. Returns at once.',
     )
     .argument('[job]', "the job's id")
-    .option('--module <name>', 'this one alone; may be repeated', collect)
-    .option('--force', 'also what is found unchanged')
+    .option('--module <name>', 'only this module; may be repeated', collect)
+    .option('--force', 'set unchanged modules up too')
     .addOption(byOption())
     .addOption(outputOption())
     .addHelpText('after', SETUP_JOB_NOTES);
@@ -62,20 +62,23 @@ function registerSetup(program: Command, invocation: Invocation): void {
   });
   const command = setup
     .command('server')
-    .summary('namespace, search attributes, schedule and owner id')
+    .summary('prepare a Temporal namespace and a bucket for workers')
     .description(
-      'Makes a Temporal namespace ready for workers: the namespace and how long it keeps closed jobs, the search attributes, the ' +
-        "janitor's schedule; and in the bucket the id of this installation.",
+      "Prepares a Temporal namespace for workers (retention, search attributes, the janitor's schedule) and a bucket (the id of this installation).",
     )
     .addOption(
-      new Option('--retention <duration>', 'how long closed jobs are kept at least')
+      new Option('--retention <duration>', 'the least time for which closed jobs are kept')
         .argParser(durationOption)
         .default(DEFAULT_RETENTION_MS, '30d'),
     )
-    .option('--temporal-cloud', "print what only Temporal Cloud's own tools may do (known by its addresses)")
+    .option('--temporal-cloud', "print the commands for Temporal Cloud's own tools (default for its addresses)")
     .option('--google-project <id>', 'the Google Cloud project of the bucket')
-    .option('--activate <change>', 'switch a change of workflow code on; may be repeated', collect)
-    .option('--deactivate <change>', 'switch it off for workflows that have not begun it; may be repeated', collect)
+    .option('--activate <change>', 'activate a change of workflow code; may be repeated', collect)
+    .option(
+      '--deactivate <change>',
+      'deactivate a change for workflows that have not begun it; may be repeated',
+      collect,
+    )
     .addOption(outputOption())
     .addHelpText('after', SETUP_NOTES);
   withConnection(command).action(async (flags: SetupServerFlags) => {
@@ -87,20 +90,20 @@ function registerSetup(program: Command, invocation: Invocation): void {
 const DEFAULT_GRACE_MS = 60_000;
 
 function registerAudit(program: Command, invocation: Invocation): void {
-  const audit = program.command('audit').description('independent checks of what the cloud holds');
+  const audit = program.command('audit').description('check independently what the cloud holds');
   audit.addHelpText('after', '\nExample:\n  jobctl audit leaks\n');
   const command = audit
     .command('leaks')
     .summary('find slices that no open job owns')
     .description(
-      'Lists by itself, over REST, all that the cloud holds of this installation, and exits 1 when some of it has no open job.',
+      'Lists the resources of this installation in the cloud, without the workers, and exits with 1 if one of them has no open job.',
     )
     .addOption(
-      new Option('--grace <duration>', 'a job closed for less than this may still be cleaning up')
+      new Option('--grace <duration>', 'ignore jobs that closed less than this ago: they may still be cleaning up')
         .argParser(durationOption)
         .default(DEFAULT_GRACE_MS, '60s'),
     )
-    .option('--google-project <id>', 'the Google Cloud project that is read')
+    .option('--google-project <id>', 'the Google Cloud project to list')
     .option('--tpu-rest-endpoint <url>', "another Cloud TPU API than Google's")
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl audit leaks --grace 5m --output json\n');
@@ -111,8 +114,8 @@ function registerAudit(program: Command, invocation: Invocation): void {
 }
 
 const WORKER_NOTES = `
-A flag beats the environment (JOBCTL_*, TEMPORAL_*), which beats the file. SIGTERM or SIGINT: it hands its jobs over and ends;
-a second one ends it at once. docs/worker.md lists every field.
+A flag wins over the environment (JOBCTL_*, TEMPORAL_*), which wins over the file. At SIGTERM or SIGINT the worker hands its jobs over
+and ends; a second signal ends it at once. docs/worker.md lists every field.
 
 Example:
   jobctl worker --config worker.json --health-port 9090
@@ -122,8 +125,8 @@ function registerWorker(program: Command, invocation: Invocation): void {
   const command = program
     .command('worker')
     .summary('run a worker')
-    .description('Runs a worker: takes jobs from Temporal and works on Cloud TPUs for them, until it is stopped.')
-    .option('--config <file>', 'its configuration (JSON)')
+    .description('Runs a worker, which takes jobs from Temporal and runs them on Cloud TPUs, until it is stopped.')
+    .option('--config <file>', 'the configuration file (JSON)')
     .option('--google-project <id>', 'the Google Cloud project of the slices')
     .option('--tpu-endpoint <host:port>', "another Cloud TPU API than Google's")
     .option('--quota-file <file>', "the quota file (Bastion's TOML)")
@@ -132,10 +135,10 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--ssh-public-key-file <file>', 'its public half')
     .option('--ssh-user <name>', 'login name on TPU VMs')
     .option('--ssh-port <port>', 'SSH port of TPU VMs')
-    .option('--secret-store <place>', 'where secrets of jobs are: file:///FOLDER or projects/P')
-    .option('--health-port <port>', 'where /ready answers')
-    .option('--metrics-port <port>', 'where Prometheus reads /metrics')
-    .option('--listen-host <address>', 'where both listen (127.0.0.1)')
+    .option('--secret-store <place>', 'the store of secrets: file:///FOLDER or projects/P')
+    .option('--health-port <port>', 'the port of /ready')
+    .option('--metrics-port <port>', 'the port of /metrics, for Prometheus')
+    .option('--listen-host <address>', 'the address of both ports (default: 127.0.0.1)')
     .option('--log-level <level>', 'debug, info, warn or error')
     .addHelpText('after', WORKER_NOTES);
   withServer(command).action(async (flags: WorkerFlags) => {
@@ -147,7 +150,7 @@ function registerWorker(program: Command, invocation: Invocation): void {
 function registerVersion(program: Command, invocation: Invocation): void {
   program
     .command('version')
-    .description('versions of jobctl, Node.js and the Temporal SDK')
+    .description('print the versions of jobctl, Node.js and the Temporal SDK')
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl version --output json\n')
     .action(async (flags: VersionFlags) => {
@@ -157,7 +160,7 @@ function registerVersion(program: Command, invocation: Invocation): void {
 }
 
 const COMPLETION_NOTES = `
-It completes verbs, flags, their values and, where a server answers within two seconds, ids of jobs.
+It completes verbs, flags, their values and, if a server answers within two seconds, ids of jobs.
 
 Examples:
   jobctl completion bash >> ~/.bashrc
@@ -168,8 +171,9 @@ Examples:
 function registerCompletion(program: Command): void {
   program
     .command('completion')
+    .summary('print the completion script of a shell')
     .description('Prints the script that completes jobctl on the command line of a shell.')
-    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .addHelpText('after', COMPLETION_NOTES)
     .action((shell: Shell) => void process.stdout.write(COMPLETION_SCRIPTS[shell]));
 }

@@ -21,7 +21,7 @@ export function outputOption(): Option {
  * the same everywhere, and `jobctl help where` has them.
  */
 export function withConnection(command: Command): Command {
-  command.option('--context <name>', 'talk to this context; other ways: `jobctl help where`');
+  command.option('--context <name>', 'use this context; `jobctl help where` has other ways');
   for (const option of serverOptions()) command.addOption(option.hideHelp());
   return command;
 }

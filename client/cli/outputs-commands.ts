@@ -11,9 +11,10 @@ export function registerOutputsVerbs(program: Command, invocation: Invocation): 
 }
 
 const DOWNLOAD_NOTES = `
-Stored are the files in $JOBCTL_OUTPUT_DIR and what \`outputs\` of the job file names: every 10 minutes, on a provider's notice, and at each
-end of the command. Without --host: those of the first host that stored any; of several hosts, each one's files go to DIR/host-N. Every file
-is compared by its SHA-256; one that is there already is not read again, and one that was cut goes on where it was.
+A job stores the files in $JOBCTL_OUTPUT_DIR and those that \`outputs\` of the job file names: every 10 minutes, on a provider's notice, and
+at each end of the command. Without --host, the files of the first host that stored any are downloaded; files of several hosts go to
+DIR/host-N each. Every file is compared by its SHA-256: a file that is there already is not read again, and an interrupted download
+continues.
 
 Examples:
   jobctl download train-7f3k
@@ -24,9 +25,9 @@ function registerDownload(program: Command, invocation: Invocation): void {
   const command = program
     .command('download')
     .summary('get the files that a job stored')
-    .description("Downloads a job's outputs from the bucket, also when its hosts are gone.")
+    .description("Downloads a job's outputs from the bucket, also after its hosts are gone.")
     .argument('<job>', "the job's id")
-    .argument('[dir]', 'the folder; ./JOB without it');
+    .argument('[dir]', 'the folder (default: ./JOB)');
   choosing(command).addHelpText('after', DOWNLOAD_NOTES);
   withConnection(command).action(async (job: string, dir: string | undefined, flags: DownloadFlags) => {
     const { download } = await import('./verbs/download.js');
@@ -56,7 +57,9 @@ function registerOutputs(program: Command, invocation: Invocation): void {
 const choosing = (command: Command): Command =>
   command
     .addOption(
-      new Option('--attempt <number>', 'the newest with files without it').argParser(wholeNumber(1, 1_000_000)),
+      new Option('--attempt <number>', 'the attempt (default: the newest that stored files)').argParser(
+        wholeNumber(1, 1_000_000),
+      ),
     )
-    .addOption(new Option('--host <hosts>', '2, 0,2-3 or all').argParser(parseHostChoice))
+    .addOption(new Option('--host <hosts>', 'these hosts: 2, 0,2-3 or all').argParser(parseHostChoice))
     .addOption(outputOption());

@@ -86,7 +86,7 @@ export function asVerb(own: readonly string[]): readonly string[] {
   }
   return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
 }
-const NEAR_WORDS_TEXT = `Words of other tools: ls, ps, queue and get are list; describe JOB and get JOB are status.`;
+const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
 const NEAR_WORDS: ReadonlySet<string> = new Set(['ls', 'ps', 'queue']);
 
 export function createProgram(invocation: Invocation): Command {

@@ -14,11 +14,11 @@ Examples:
 
 /** `jobctl secret put | ls | rm`. */
 export function registerSecret(program: Command, invocation: Invocation): void {
-  const secret = program.command('secret').description('keeps tokens and keys for jobs').addHelpText('after', NOTES);
+  const secret = program.command('secret').description('keep tokens and keys for jobs').addHelpText('after', NOTES);
   withStore(secret.command('put'))
-    .description('Keeps a value under a name; replaces the one before.')
-    .argument('<name>', 'how job files call it')
-    .option('--from-file <file>', 'the value; standard input without it')
+    .description('Stores a value under a name, and replaces an earlier one.')
+    .argument('<name>', 'the name that job files use')
+    .option('--from-file <file>', 'the file with the value (default: standard input)')
     .addHelpText('after', '\nExample:\n  jobctl secret put wandb --from-file ~/.wandb-key\n')
     .action(async (name: string, flags: SecretPutFlags) => {
       const { secretPut } = await import('./verbs/secret.js');
@@ -26,7 +26,7 @@ export function registerSecret(program: Command, invocation: Invocation): void {
     });
   withStore(secret.command('ls'))
     .alias('list')
-    .description('Lists names, fingerprints and times; never a value.')
+    .description('Lists names, fingerprints and times, never values.')
     .addHelpText('after', '\nExample:\n  jobctl secret ls\n')
     .action(async (flags: SecretFlags) => {
       const { secretList } = await import('./verbs/secret.js');
@@ -34,7 +34,7 @@ export function registerSecret(program: Command, invocation: Invocation): void {
     });
   withStore(secret.command('rm'))
     .alias('delete')
-    .description('Removes a secret. Commands that run keep what they got; the next start without it fails.')
+    .description('Removes a secret. Running commands keep its value; the next start of a command that names it fails.')
     .argument('<name>', 'as `jobctl secret ls` shows it')
     .addHelpText('after', '\nExample:\n  jobctl secret rm wandb\n')
     .action(async (name: string, flags: SecretFlags) => {
@@ -45,7 +45,7 @@ export function registerSecret(program: Command, invocation: Invocation): void {
 
 function withStore(command: Command): Command {
   return command
-    .option('--context <name>', 'the secret store of this context')
-    .option('--secret-store <place>', 'JOBCTL_SECRET_STORE: projects/P or file:///FOLDER, that of the workers')
+    .option('--context <name>', 'use the secret store of this context')
+    .option('--secret-store <place>', 'JOBCTL_SECRET_STORE: the store of the workers, projects/P or file:///FOLDER')
     .addOption(outputOption());
 }

@@ -253,7 +253,7 @@ describe('contexts', function () {
 
   it('help of a verb names --context in one line, and `help where` the rest', async () => {
     const { stdout } = await run(['status', '--help']);
-    assert.match(stdout, /--context <name> +talk to this context; other ways: `jobctl help where`\n/);
+    assert.match(stdout, /--context <name> +use this context; `jobctl help where` has other ways\n/);
     assert.doesNotMatch(stdout, /temporal-address/);
     const where = await run(['help', 'where']);
     assert.equal(where.exitCode, 0);

@@ -13,7 +13,6 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
     begins: /^(P=my-project|H=\$\(gcloud|gcloud )/u,
     needs: 'a Google Cloud project; test/long/real-cloud.test.ts with one',
   },
-  { begins: /^(JOBCTL_HOME=\S+ )?jobctl dev up --cloud gcp/u, needs: 'a Google Cloud project' },
   { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
   { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { shellQuote } from '../../domain/shell-quote.js';
+import { shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { until } from '../until.js';
-import { ASKING, BESIDE, COMMAND_MS, ENDLESS, filesFor, HERE, JOB, sceneOf, SLOW } from './scenes.js';
+import { ASKING, AT_GOOGLE, BESIDE, COMMAND_MS, ENDLESS, filesFor, HERE, JOB, sceneOf, SLOW } from './scenes.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'dist/client/cli/main.js');
@@ -29,10 +29,15 @@ export class Reader {
   readonly home = mkdtempSync(join(tmpdir(), 'jobctl-docs-'));
   readonly folder = join(this.home, 'work');
   readonly #environment: Record<string, string>;
+  readonly #google: Readonly<Record<string, string>>;
   #beside: Running | undefined;
 
-  /** @param temporalCli the program `temporal` */
-  constructor(temporalCli: string) {
+  /**
+   * @param temporalCli the program `temporal`
+   * @param google the environment of a login at Google, which a rehearsal with authentication stands in for
+   */
+  constructor(temporalCli: string, google: Readonly<Record<string, string>>) {
+    this.#google = google;
     for (const folder of [
       'bin',
       'work/node_modules/.bin',
@@ -105,6 +110,14 @@ export class Reader {
   #mine(command: string, page: string): string {
     let text = command.replaceAll(/\bJOB\b/gu, spareJob(page)).replaceAll('/etc/jobctl/', `${this.folder}/`);
     for (const [name, here] of Object.entries(HERE)) text = text.replaceAll(name, here);
+    if (sceneOf(AT_GOOGLE, page, command) !== undefined) {
+      const home = join(this.home, '.local/state/jobctl-gcp');
+      const variables = Object.entries({ ...this.#google, JOBCTL_HOME: home }).map(
+        ([name, value]) => `${name}=${value}`,
+      );
+      // On port 22 another rehearsal may listen.
+      text = `(export ${shellWords(variables)}\n${text.replace('--cloud gcp', '--cloud gcp --ssh-port 2222')}\n)`;
+    }
     const asking = sceneOf(ASKING, page, command);
     return asking === undefined ? text : `script -qec ${shellQuote(text)} /dev/null <<< ${asking.answer}`;
   }
@@ -140,6 +153,7 @@ export class Reader {
 
   async leave(): Promise<void> {
     await this.runs('jobctl dev down', 'leave');
+    await this.runs('jobctl dev down --yes', 'docs/google-cloud.md');
     rmSync(this.home, { recursive: true, force: true });
   }
 }

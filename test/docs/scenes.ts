@@ -37,6 +37,12 @@ export const ASKING: readonly (Typed & { readonly answer: string })[] = [
   { begins: /^jobctl cancel --name/u, answer: 'y' },
 ];
 
+/** Commands that speak to Google; a rehearsal with TLS, tokens and permissions stands in for it. */
+export const AT_GOOGLE: readonly Typed[] = [
+  { page: /doctor|google-cloud/u, begins: /./u },
+  { begins: /^jobctl doctor --gcp/u },
+];
+
 /** Exit codes that are what the reader wants: \`wait\` tells that the job was cancelled, a refusal shows its text. */
 export const EXIT_CODES: readonly (Typed & { readonly code: number })[] = [
   { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, code: 130 },
@@ -58,14 +64,26 @@ export const BEGUN = [
   'rm -rf ~/.config/jobctl',
   'jobctl dev up --no-quota --no-pool-file --no-codec-key',
   'jobctl rehearsal fail --stop',
-  'jobctl quota thaw',
   'jobctl submit --local 7f3k.yaml --name train-7f3k',
-  'jobctl logs -f train-7f3k | grep -m1 begun',
+  'jobctl quota thaw',
+  'timeout 120 bash -c "until jobctl logs train-7f3k | grep begun; do sleep 1; done"',
   'cp ../state/worker.json .',
   'timeout 120 bash -c "until jobctl outputs train-7f3k; do sleep 1; done"',
 ].join(' && ');
 
 const stackValue = (path: string): string => `$(node -p "require('../state/context.json').${path}")`;
+
+const bucket = (name: string): string =>
+  `gcloud storage buckets create gs://${name} --project=my-project --location=us-central1 --uniform-bucket-level-access`;
+
+/** What has to happen before one command. */
+export const JUST_BEFORE: readonly (Typed & { readonly runs: string })[] = [
+  {
+    page: /google-cloud/u,
+    begins: /^jobctl list; jobctl cancel JOB/u,
+    runs: 'jobctl submit 7f3k.yaml --name spare-docs-google-cloud-md',
+  },
+];
 
 /** What else is there for a page. */
 export const BEFORE: Readonly<Record<string, readonly string[]>> = {
@@ -77,9 +95,14 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
     "jobctl quota freeze --reason 'new racks'",
     ...['lr-1', 'lr-2', 'lr-3'].map((name) => `jobctl submit train.yaml --name ${name}`),
   ],
+  'docs/doctor.md': [`${bucket('my-jobs')} || true`],
+  'docs/google-cloud.md': [`${bucket('my-jobs')} || true`],
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
   'docs/share-a-pool.md': ['jobctl dev up --quota quota.toml'],
-  'docs/operations.md': [`export JOBCTL_STORE_ENDPOINT=${stackValue('store.endpoint')}`],
+  'docs/operations.md': [
+    `(${bucket('my-project-jobctl')})`,
+    `export JOBCTL_STORE_ENDPOINT=${stackValue('store.endpoint')}`,
+  ],
 };
 
 /** Names that the pages use, and what they are here. */

@@ -3,7 +3,8 @@ import { type Invocation, wholeNumber } from '../options.js';
 import type { NewKeyFlags, ServeFlags } from '../verbs/codec.js';
 
 const SERVE_NOTES = `
-In the Web UI: the glasses at the top right, "Codec Server", the address that is printed. docs/encryption.md says who can ask it.
+In the Web UI, click the glasses at the top right ("Codec Server") and enter the address that is printed. docs/encryption.md says who can
+call it.
 
 Examples:
   jobctl codec serve
@@ -12,15 +13,15 @@ Examples:
 
 /** Adds `codec new-key | serve`. Modules are loaded by the verb that is used. */
 export function registerCodec(program: Command, invocation: Invocation): void {
-  const codec = program.command('codec').description('encryption of what Temporal keeps: docs/encryption.md');
+  const codec = program.command('codec').description('encrypt what Temporal stores');
   codec.addHelpText('after', '\nExample:\n  jobctl codec new-key --file codec-key\n');
   codec
     .command('new-key')
     .summary('make a key for the payload codec')
     .description(
-      'Makes a new key, on stdout or in a file that only you can read. It is nowhere else: without it all is lost.',
+      'Makes a new key, on stdout or in a file that only you can read. Keep a copy: without the key, encrypted data is lost.',
     )
-    .option('--file <file>', 'a new file; one that is there is not touched')
+    .option('--file <file>', 'the file to make; an existing file is not touched')
     .option('--id <id>', 'its id, readable in each payload (the day and some digits)')
     .addHelpText('after', '\nExample:\n  jobctl codec new-key --file codec-key\n')
     .action(async (flags: NewKeyFlags) => {
@@ -30,14 +31,14 @@ export function registerCodec(program: Command, invocation: Invocation): void {
   codec
     .command('serve')
     .summary("decode payloads for Temporal's Web UI")
-    .description("Runs a codec server: Temporal's Web UI and the temporal command show through it what is encrypted.")
-    .option('--port <number>', 'where it listens', wholeNumber(0, 65_535), 8081)
-    .option('--host <address>', 'on which address; another than loopback needs --token-file', '127.0.0.1')
-    .option('--ui-origin <origin>', "of the Web UI (the local stack's); may be repeated", origins)
-    .option('--token-file <file>', 'ask for Authorization: Bearer with the text of this file')
+    .description("Runs a codec server, which decrypts payloads for Temporal's Web UI and the temporal command.")
+    .option('--port <number>', 'the port to listen on', wholeNumber(0, 65_535), 8081)
+    .option('--host <address>', 'the address to listen on; any but loopback needs --token-file', '127.0.0.1')
+    .option('--ui-origin <origin>', "the origin of the Web UI (default: the local stack's); may be repeated", origins)
+    .option('--token-file <file>', 'require Authorization: Bearer with the text of this file')
     .option('--allow-encode', 'answer /encode too')
     .option('--codec-key <reference>', 'JOBCTL_CODEC_KEY: file:///PATH, env:NAME or a secret version')
-    .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, with commas')
+    .option('--codec-decode-keys <references>', 'JOBCTL_CODEC_DECODE_KEYS: older keys, separated by commas')
     .addHelpText('after', SERVE_NOTES)
     .action(async (flags: ServeFlags) => {
       const { serve } = await import('../verbs/codec.js');

@@ -30,7 +30,7 @@ TEMPORAL_API_KEY).
 
 const NOTES = `
 A context names a server and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name
-and quota project. Contexts are in ~/.config/jobctl/contexts.toml (XDG_CONFIG_HOME). \`jobctl help where\`: what beats what.
+and quota project. Contexts are in ~/.config/jobctl/contexts.toml (XDG_CONFIG_HOME). \`jobctl help where\` says which setting wins.
 
 Examples:
   jobctl context set prod --temporal-address temporal.example.com:7233 --namespace ml --bucket ml-jobs
@@ -42,7 +42,7 @@ Examples:
 export function registerContext(program: Command, invocation: Invocation): void {
   const context = program
     .command('context')
-    .description('names the servers that jobctl talks to')
+    .description('name the servers that jobctl talks to')
     .addHelpText('after', NOTES);
   context
     .command('ls')
@@ -56,7 +56,7 @@ export function registerContext(program: Command, invocation: Invocation): void 
     });
   context
     .command('use')
-    .description('Makes a context the one that commands use.')
+    .description('Selects the context that commands use.')
     .argument('<context>', 'its name; local is the local stack')
     .addHelpText('after', '\nExample:\n  jobctl context use prod\n')
     .action(async (name: string) => {
@@ -92,12 +92,12 @@ export function registerContext(program: Command, invocation: Invocation): void 
 function registerSet(context: Command, invocation: Invocation): void {
   const command = context
     .command('set')
-    .description('Makes a context, or changes what the flags say of one. The first one is used at once.')
+    .description('Makes a context, or changes the settings that the flags name. The first context is used at once.')
     .argument('<context>', 'its name');
   for (const { flag, value, what } of SETTINGS)
     command.addOption(new Option(`--${flag}${value === '' ? '' : ` ${value}`}`, what));
   command
-    .option('--unset <key>', 'removes a setting, such as tls_ca_file; may be repeated', collect)
+    .option('--unset <key>', 'remove a setting, such as tls_ca_file; may be repeated', collect)
     .addHelpText(
       'after',
       `

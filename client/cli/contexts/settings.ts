@@ -94,7 +94,7 @@ const KNOWN = [
     flag: 'secret-store',
     value: '<place>',
     variable: 'JOBCTL_SECRET_STORE',
-    what: 'where secrets are: projects/P or file:///FOLDER',
+    what: 'the store of secrets: projects/P or file:///FOLDER',
   },
   {
     key: 'codec_key',
@@ -110,7 +110,7 @@ const KNOWN = [
     value: '<references>',
     variable: 'JOBCTL_CODEC_DECODE_KEYS',
     isFlag: true,
-    what: 'older keys, with commas',
+    what: 'older keys, separated by commas',
   },
   { key: 'user', flag: 'user', value: '<user>', what: 'who submits and asks, instead of the login name' },
   { key: 'project', flag: 'project', value: '<project>', what: 'the quota project of job files that name none' },
@@ -119,7 +119,7 @@ const KNOWN = [
     flag: 'rehearsal',
     value: '',
     kind: 'boolean',
-    what: 'its cloud is a rehearsal: headers say so, and no price',
+    what: 'its cloud is a rehearsal: headers say so, and show no price',
   },
 ] as const satisfies readonly Setting[];
 

@@ -38,7 +38,7 @@ export function registerDev(program: Command): void {
   const dev = program
     .command('dev')
     .description(
-      'the local stack: a Temporal server, a worker and a rehearsed Cloud TPU (or the real one), in the background',
+      'run a local stack in the background: a Temporal server, a worker and a simulated Cloud TPU (or the real one)',
     );
   registerUp(dev);
   registerDown(dev);
@@ -51,25 +51,31 @@ const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 function registerUp(dev: Command): void {
   dev
     .command('up')
-    .description('start what does not run; what runs is left alone')
+    .description('start every part of the stack that is not running')
     .option('--quota <file>', "a quota file (Bastion's TOML); remembered")
-    .option('--no-quota', 'the unlimited pool again')
-    .option('--codec-key <reference>', 'encrypt what Temporal keeps; file:///PATH of a key; remembered')
-    .option('--no-codec-key', 'encrypt no more; what was encrypted stays readable here')
+    .option('--no-quota', 'use the unlimited pool again')
+    .option('--codec-key <reference>', 'encrypt what Temporal stores, with the key at file:///PATH; remembered')
+    .option('--no-codec-key', 'stop encrypting; payloads that are encrypted stay readable here')
     .option('--pool-file <file>', "the pool's zones and defaults (TOML); remembered")
-    .option('--no-pool-file', 'no pool file any more')
+    .option('--no-pool-file', 'use no pool file any more')
     .option('--temporal-address <host:port>', 'use this Temporal server and start none; remembered')
-    .option('--no-temporal-address', 'our own Temporal server again')
-    .option('--port <number>', 'port of our Temporal server (a free one at or after 7233)', portNumber)
-    .option('--ui-port <number>', 'port of its Web UI (a free one at or after 8233)', portNumber)
+    .option('--no-temporal-address', 'start a Temporal server in the stack again')
+    .option('--port <number>', 'port of the Temporal server (default: a free one from 7233)', portNumber)
+    .option('--ui-port <number>', 'port of the Web UI (default: a free one from 8233)', portNumber)
     .addOption(
-      new Option('--cloud <cloud>', 'REAL Cloud TPU with gcp, which costs; kept').choices(['rehearsal', 'gcp']),
+      new Option('--cloud <cloud>', 'gcp is the REAL Cloud TPU, which is billed; remembered').choices([
+        'rehearsal',
+        'gcp',
+      ]),
     )
     .optionsGroup('With --cloud gcp:')
-    .option('--google-project <id>', 'JOBCTL_GOOGLE_PROJECT: else what credentials and gcloud name')
+    .option(
+      '--google-project <id>',
+      'JOBCTL_GOOGLE_PROJECT: the project (default: that of the credentials, or of gcloud)',
+    )
     .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and outcomes')
-    .option('--create-bucket', 'make a bucket if none is named, in the region of --zone')
-    .option('--zone <zone>', 'where the slices will be')
+    .option('--create-bucket', 'make a bucket in the region of --zone, if --bucket is not given')
+    .option('--zone <zone>', 'the zone of the slices')
     .addOption(new Option('--tpu-endpoint <host:port>', 'JOBCTL_TPU_ENDPOINT').hideHelp())
     .addOption(new Option('--google-api-endpoint <url>', 'JOBCTL_GOOGLE_API_ENDPOINT').hideHelp())
     .addOption(new Option('--store-endpoint <url>', 'JOBCTL_STORE_ENDPOINT').hideHelp())
@@ -132,9 +138,9 @@ function wish<Name extends string>(
 function registerDown(dev: Command): void {
   dev
     .command('down')
-    .description('end the processes of the stack; jobs, logs and data stay for the next `dev up`')
+    .description('stop the stack; jobs, logs and data are kept for the next `dev up`')
     .option('--purge', 'remove the data too')
-    .option('-y, --yes', 'do not ask; on real Cloud TPU: also with open jobs')
+    .option('-y, --yes', 'do not ask; on real Cloud TPU, also stop while jobs are open')
     .addHelpText('after', DOWN_NOTES)
     .action(async (flags: { readonly purge?: true; readonly yes?: true }) => {
       const purge = flags.purge === true;
@@ -150,7 +156,8 @@ function registerDown(dev: Command): void {
 }
 
 const DOWN_NOTES = `
-Exit code 4: nothing was changed, since nobody agreed; on real Cloud TPU also where jobs or slices are open: they go on costing.
+Exit code 4: nothing was changed, because the question was not answered with yes, or because jobs or slices are open on real Cloud TPU,
+which continue to be billed.
 
 Example:
   jobctl dev down --purge --yes
@@ -166,7 +173,7 @@ async function isPurgeConfirmed(): Promise<boolean> {
 function registerStatus(dev: Command): void {
   dev
     .command('status')
-    .description(`what runs, and where; exits ${EXIT_NOT_UP} when the stack is not wholly up`)
+    .description(`show which parts run, and where; exit with ${EXIT_NOT_UP} unless all are up`)
     .option('-o, --output <format>', 'text or json', outputFormat, 'text')
     .addHelpText('after', '\nExample:\n  jobctl dev status --output json\n')
     .action(async (flags: { readonly output: 'text' | 'json' }) => {
@@ -215,10 +222,10 @@ function age(ms: number): string {
 function registerLogs(dev: Command): void {
   dev
     .command('logs')
-    .description('what the background processes print')
-    .addArgument(new Argument('[part]', 'absent: all').choices(PART_NAMES))
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .option('--tail <lines>', 'lines of each part, from the end', lineCount, 100)
+    .description('print the output of the stack')
+    .addArgument(new Argument('[part]', 'the part (default: all)').choices(PART_NAMES))
+    .option('-f, --follow', 'follow until Ctrl-C')
+    .option('--tail <lines>', 'lines from the end, of each part', lineCount, 100)
     .addHelpText('after', '\nExample:\n  jobctl dev logs worker -f --tail 20\n')
     .action(async (part: PartName | undefined, flags: { readonly follow?: true; readonly tail: number }) => {
       const { devLogs } = await import('./logs.js');

@@ -4,8 +4,8 @@ import { type Invocation, outputOption } from '../options.js';
 import type { DoctorFlags } from './diagnosis.js';
 
 const NOTES = `
-ok: it is there. warning: it may work, or could not be looked at. FAILED: a job would fail; below it stands what to do.
-Nothing is made or changed. docs/doctor.md says what each line means.
+ok: the check passed. warning: a job may work, or the check could not be made. FAILED: a job would fail; the lines below say what to do.
+Nothing is created or changed. docs/doctor.md explains each line.
 
 Examples:
   jobctl doctor --gcp train.yaml
@@ -15,24 +15,27 @@ Examples:
 export function registerDoctor(program: Command, invocation: Invocation): void {
   program
     .command('doctor')
-    .summary('look whether a Google project can run jobs, before money is spent')
+    .summary('check that a Google Cloud project can run jobs')
     .description(
-      'Looks at a Google project as a job would use it: login, APIs, permissions, bucket, types and quota of a zone, network, ' +
-        'firewall, addresses, policies. Exits 1 when something is FAILED. Needs no server.',
+      'Checks a Google Cloud project as a job would use it: login, APIs, permissions, bucket, types and quota of a zone, network, ' +
+        'firewall, addresses, policies. Exits with 1 if a check has FAILED. It needs no server.',
     )
-    .argument('[file]', 'a job file (YAML) that says zones, accelerator, network ..')
-    .option('--gcp', 'Google Cloud')
-    .option('--google-project <id>', 'JOBCTL_GOOGLE_PROJECT: else what credentials and gcloud name')
+    .argument('[file]', 'a job file (YAML) with zones, accelerator, network ..')
+    .option('--gcp', 'check Google Cloud')
+    .option(
+      '--google-project <id>',
+      'JOBCTL_GOOGLE_PROJECT: the project (default: that of the credentials, or of gcloud)',
+    )
     .option(
       '--zone <zone>',
-      'where slices would be; may be repeated',
+      'a zone for slices; may be repeated',
       (zone: string, before: readonly string[] | undefined) => [...(before ?? []), zone],
     )
-    .option('--accelerator <type>', 'such as v5litepod-16')
+    .option('--accelerator <type>', 'a type of slice, such as v5litepod-16')
     .option('--bucket <name>', 'JOBCTL_BUCKET: the bucket of logs and files')
-    .option('--network <name>', 'the network of the slices (default)')
-    .option('--subnetwork <name>', 'and its subnetwork')
-    .option('--service-account <email>', "what the hosts run as (the project's default one)")
+    .option('--network <name>', 'the network of the slices (default: "default")')
+    .option('--subnetwork <name>', 'its subnetwork')
+    .option('--service-account <email>', "the service account of the hosts (default: the project's)")
     .option('--no-external-ips', 'hosts without external addresses')
     .addOption(outputOption())
     .addOption(

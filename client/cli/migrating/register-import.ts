@@ -3,23 +3,23 @@ import type { Invocation } from '../options.js';
 import type { ImportFlags } from '../verbs/import.js';
 
 const IMPORT_NOTES = `
-The job file goes to stdout, or where -o says; an existing file is not overwritten without asking. What became of each key goes to stderr:
-kept, changed, or lost and why. docs/migrating.md lists all keys.
+The job file goes to stdout or to the file of -o; an existing file is not overwritten without a question. stderr says of each key whether it
+was kept, changed or lost, and why. docs/migrating.md lists all keys.
 `;
 
 /** Job files out of what users of other tools have. */
 export function registerImport(program: Command, invocation: Invocation): void {
   const group = program
     .command('import')
-    .summary('write a job file from what another tool has')
+    .summary('write a job file from a file or command line of another tool')
     .description('Writes a job file from a job spec of AXLearn, a JobMan file, or a command line of launch.')
     .addHelpText('after', `${IMPORT_NOTES}\nExample:\n  jobctl import jobman configs/quick_start.yaml -o job.yaml\n`);
   const importing = (name: string, description: string, example: string): Command =>
     group
       .command(name)
       .description(description)
-      .option('-o, --output <file>', 'the file to write; stdout without it')
-      .option('--yes', 'overwrite a file that is there')
+      .option('-o, --output <file>', 'the file to write (default: stdout)')
+      .option('--yes', 'overwrite an existing file')
       .addHelpText('after', `\nExample:\n  ${example}\n`);
   importing(
     'bastion-jobspec',

@@ -9,9 +9,8 @@ import type { QuotaPlanFlags } from '../verbs/quota-plan.js';
 import type { QuotaShowFlags } from '../verbs/quota-show.js';
 
 const GROUP_NOTES = `
-Google's own quota, zone by zone, is looked at by \`jobctl doctor --gcp\`.
-
-A pool is what one quota file divides; who gets chips by which rule: docs/quota.md
+A pool is the chips that one quota file divides; docs/quota.md has the rules. \`jobctl doctor --gcp\` checks Google's own quota, zone by
+zone.
 
 Example:
   jobctl quota show
@@ -21,7 +20,7 @@ Example:
 export function registerQuota(program: Command, invocation: Invocation): void {
   const group = program
     .command('quota')
-    .description('who has how much of a pool, and what operators tell it')
+    .description('show and change the quota of a pool')
     .addHelpText('after', GROUP_NOTES);
   registerShow(group, invocation);
   registerHistory(group, invocation);
@@ -33,13 +32,13 @@ export function registerQuota(program: Command, invocation: Invocation): void {
   registerPriority(group, invocation);
 }
 
-const poolOption = (): Option => new Option('--pool <name>', 'which pool').default('default');
-const userOption = (): Option => new Option('--user <user>', 'who asks; your login name without it');
+const poolOption = (): Option => new Option('--pool <name>', 'the pool').default('default');
+const userOption = (): Option => new Option('--user <user>', 'the user who asks (default: your login name)');
 
 const SHOW_NOTES = `
-It reads what a worker published in the bucket, and asks no server: the line "as of" tells how old that is.
-Borrowed: leases that do not lie on their project's nominal quota. Lent: unused nominal quota that others have borrowed, divided
-among those who leave some unused. A lease that drains counts in its tier until its slices are seen gone.
+It reads the state that a worker published in the bucket, and asks no server; the line "as of" tells the age of that state.
+Borrowed are leases that are not part of their project's nominal quota. Lent is unused nominal quota that other projects have borrowed,
+divided among the projects that leave some unused. A draining lease counts in its tier until its slices are seen gone.
 
 Examples:
   jobctl quota show
@@ -50,12 +49,12 @@ Examples:
 function registerShow(group: Command, invocation: Invocation): void {
   const command = group
     .command('show')
-    .summary('who has how much')
+    .summary('show who has how much')
     .description(
-      'Shows a pool: its tiers, and per project and type what is nominal, used, borrowed, lent and waited for.',
+      'Shows a pool: its tiers, and the units of each project and type that are nominal, used, borrowed, lent and waited for.',
     )
     .addOption(poolOption())
-    .option('--jobs', 'also each job that has chips, or asks for them with a lease')
+    .option('--jobs', 'also show each job with a lease')
     .addOption(outputOption())
     .addHelpText('after', SHOW_NOTES);
   withConnection(command).action(async (flags: QuotaShowFlags) => {
@@ -66,8 +65,8 @@ function registerShow(group: Command, invocation: Invocation): void {
 
 const DAY_MS = 86_400_000;
 const HISTORY_NOTES = `
-Chip-hours count from all slices ready until they were lost or seen gone. Leases that are open count until now. Lines are written
-some 30 s late; what the answer cannot know stands at its end.
+Chip-hours count from the time when all slices were ready until they were lost or seen gone; open leases count until now. Lines are
+written some 30 s late. The last lines say what is not known.
 
 Examples:
   jobctl quota history --since 12h --user alice
@@ -77,13 +76,13 @@ Examples:
 function registerHistory(group: Command, invocation: Invocation): void {
   const command = group
     .command('history')
-    .summary('who got what when, and chip-hours')
-    .description('Shows who got what when, chip-hours per project and user, and what operators changed.')
+    .summary('show who got which chips when, and chip-hours')
+    .description('Shows who got which chips when, chip-hours by project and user, and what operators changed.')
     .addOption(poolOption())
     .addOption(new Option('--since <duration>', 'how far back').argParser(durationOption).default(DAY_MS, '1d'))
-    .option('--project <project>', 'of this quota project only')
-    .option('--user <user>', "this user's only")
-    .addOption(new Option('--limit <rows>', 'leases shown at most').argParser(wholeNumber(1, 100_000)).default(50))
+    .option('--project <project>', 'jobs of this quota project only')
+    .option('--user <user>', 'jobs of this user only')
+    .addOption(new Option('--limit <rows>', 'the most leases').argParser(wholeNumber(1, 100_000)).default(50))
     .addOption(outputOption())
     .addHelpText('after', HISTORY_NOTES);
   withConnection(command).action(async (flags: QuotaHistoryFlags) => {
@@ -93,8 +92,8 @@ function registerHistory(group: Command, invocation: Invocation): void {
 }
 
 const PLAN_NOTES = `
-Without --state: of the pool as it was published, under the files in force or the ones named. With --state: of a pool that is
-made up, for other tools too; it needs no server. What both read and print: docs/quota.md, "What if".
+Without --state it decides on the pool as published, under the files in force or those named. With --state it decides on a pool that
+is written down, and needs no server. docs/quota.md, "What if", has both forms.
 
 Examples:
   jobctl quota plan
@@ -105,14 +104,14 @@ Examples:
 function registerPlan(group: Command, invocation: Invocation): void {
   const command = group
     .command('plan')
-    .summary('what a decision would do')
+    .summary('show what a decision would do')
     .description(
-      'Shows what one decision would do: who starts, who is preempted for whom, who goes on waiting and why.',
+      'Shows what one decision would do: who starts, who is preempted for whom, who continues to wait and why.',
     )
-    .option('--quota <file>', "a quota file (Bastion's TOML); the one in force without it")
-    .option('--pool-file <file>', 'the pool file beside it (TOML); the rules in force without it')
-    .option('--state <file>', 'a pool that is made up (JSON; - is standard input)')
-    .option('--pool <name>', 'which pool (default: "default"); with --state: the pool file')
+    .option('--quota <file>', "a quota file (Bastion's TOML) (default: the one in force)")
+    .option('--pool-file <file>', 'the pool file beside it (TOML) (default: the rules in force)')
+    .option('--state <file>', 'a pool that is written down (JSON; - is standard input)')
+    .option('--pool <name>', 'the pool (default: "default"); with --state: the pool file')
     .addOption(outputOption())
     .addHelpText('after', PLAN_NOTES);
   withConnection(command).action(async (flags: QuotaPlanFlags) => {
@@ -125,9 +124,7 @@ function registerValidate(group: Command, invocation: Invocation): void {
   group
     .command('validate')
     .summary('check a quota file')
-    .description(
-      'Checks a quota file, alone or together with its pool file, and says what it comes to. Needs no server.',
-    )
+    .description('Checks a quota file, alone or together with its pool file, and prints a summary. It needs no server.')
     .argument('<file>', "the quota file (Bastion's TOML)")
     .option('--pool-file <file>', 'the pool file beside it (TOML)')
     .addOption(outputOption())
@@ -141,10 +138,10 @@ function registerValidate(group: Command, invocation: Invocation): void {
 function registerFmt(group: Command, invocation: Invocation): void {
   group
     .command('fmt')
-    .summary('normal spacing; comments and order stay')
+    .summary('give a quota or pool file its normal spacing')
     .description('Prints a quota or pool file in its normal spacing. Comments, order and values stay as they are.')
     .argument('<file>', 'a quota file or a pool file (TOML)')
-    .option('-w, --write', 'into the file itself')
+    .option('-w, --write', 'write the result into the file')
     .addHelpText('after', '\nExample:\n  jobctl quota fmt quota.toml --write\n')
     .action(async (file: string, flags: QuotaFmtFlags) => {
       const { quotaFmt } = await import('../verbs/quota-files.js');
@@ -153,8 +150,8 @@ function registerFmt(group: Command, invocation: Invocation): void {
 }
 
 const APPLY_NOTES = `
-A file that is left out stays in force. A wrong file is refused with every problem and its place, and nothing moves; so is a pool
-whose files come from a path or a URL by the workers' configuration: change the file there. A pool that never ran is started.
+A file that is not given stays in force. A wrong file is refused with every problem and its place, and nothing changes. If the workers'
+configuration names a path or a URL for a file of the pool, apply is refused: change the file there. A pool that never ran is started.
 
 Examples:
   jobctl quota apply quota.toml
@@ -187,9 +184,9 @@ function registerAdmission(group: Command, invocation: Invocation): void {
       'drain',
       'draining',
       'ask all chips back',
-      'Grants nothing new and asks every lease back, with notice: its job saves, and waits until `quota thaw`.',
+      'Grants nothing new and asks every lease back, with notice: its job saves its state and waits until `quota thaw`.',
     ],
-    ['thaw', 'open', 'grant as ever', 'Ends a freeze or a drain: the pool grants as ever.'],
+    ['thaw', 'open', 'end a freeze or a drain', 'Ends a freeze or a drain: the pool grants chips again.'],
   ] as const;
   for (const [name, admission, summary, description] of verbs) {
     const command = group
@@ -214,7 +211,7 @@ function registerPriority(group: Command, invocation: Invocation): void {
     .command('set-priority')
     .summary("change an open job's priority")
     .description(
-      "Gives an open job another priority in its pool: it decides about its project's order and about victims.",
+      "Gives an open job another priority, which decides its place among its project's jobs and who is preempted.",
     )
     .argument('<job>', "the job's id")
     .argument('<number>', '1 (high) to 5 (low)', wholeNumber(1, 5))

@@ -5,7 +5,7 @@ import type { CapacityPlace, ClockFlags, EnvFlags, FailFlags, PreemptFlags, Warn
 import type { JournalFlags, ScriptFlags } from '../verbs/rehearsal-story.js';
 
 const GROUP_NOTES = `
-It speaks to the rehearsal of the local stack (\`jobctl dev up\`). What each fault is like on Google's side: docs/rehearsal.md
+It talks to the rehearsal of the local stack (\`jobctl dev up\`); docs/rehearsal.md describes it.
 
 Example:
   jobctl rehearsal preempt train-7f3k --notice 30s
@@ -15,7 +15,7 @@ Example:
 export function registerRehearsal(program: Command, invocation: Invocation): void {
   const group = program
     .command('rehearsal')
-    .description('the rehearsed cloud of the local stack: what it holds, and faults for it')
+    .description('inspect the simulated cloud of the local stack, and inject faults')
     .addHelpText('after', GROUP_NOTES);
   registerStatus(group, invocation);
   registerPreempt(group, invocation);
@@ -29,12 +29,12 @@ export function registerRehearsal(program: Command, invocation: Invocation): voi
   registerEnv(group, invocation);
 }
 
-const SLICE = ['<slice>', "a node's or queued resource's name, or a job's id: its live slice"] as const;
+const SLICE = ['<slice>', 'a node, a queued resource, or the id of a job, for its live slice'] as const;
 
 function registerStatus(group: Command, invocation: Invocation): void {
   group
     .command('status')
-    .description('queued resources, nodes, settings, faults and the clock')
+    .description('show queued resources, nodes, settings, faults and the clock')
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl rehearsal status --output json\n')
     .action(async (flags: OutputFlag) => {
@@ -44,7 +44,7 @@ function registerStatus(group: Command, invocation: Invocation): void {
 }
 
 const PREEMPT_NOTES = `
-Without --notice the slice is gone at once, with everything that runs on it. With it the slice is UNHEALTHY_MAINTENANCE first.
+Without --notice the slice is gone at once, with everything that runs on it. With --notice it is UNHEALTHY_MAINTENANCE first.
 
 Examples:
   jobctl rehearsal preempt train-7f3k
@@ -56,10 +56,14 @@ function registerPreempt(group: Command, invocation: Invocation): void {
   group
     .command('preempt')
     .summary('take a slice away, as the provider does')
-    .description("Takes a slice away, as the provider does with spot capacity. Time is the cloud's.")
+    .description("Takes a slice away, as the provider does with spot capacity. Times are those of the cloud's clock.")
     .argument(...SLICE)
-    .addOption(new Option('--notice [duration]', 'say so before (2s, or as configured)').argParser(durationOption))
-    .addOption(new Option('--vanish', 'NOT_FOUND at once in place of PREEMPTED').conflicts('notice'))
+    .addOption(
+      new Option('--notice [duration]', 'announce it so long before (default: 2s, or as configured)').argParser(
+        durationOption,
+      ),
+    )
+    .addOption(new Option('--vanish', 'make the slice NOT_FOUND at once instead of PREEMPTED').conflicts('notice'))
     .addOption(outputOption())
     .addHelpText('after', PREEMPT_NOTES)
     .action(async (slice: string, flags: PreemptFlags) => {
@@ -71,11 +75,13 @@ function registerPreempt(group: Command, invocation: Invocation): void {
 function registerWarn(group: Command, invocation: Invocation): void {
   group
     .command('warn')
-    .summary('UNHEALTHY_MAINTENANCE, which may clear')
-    .description('Makes a slice UNHEALTHY_MAINTENANCE: it goes on running, and the warning may clear by itself.')
+    .summary('warn of maintenance (UNHEALTHY_MAINTENANCE)')
+    .description('Makes a slice UNHEALTHY_MAINTENANCE: it continues to run, and the warning may clear by itself.')
     .argument(...SLICE)
-    .addOption(new Option('--clear-after <duration>', 'healthy again after this time').argParser(durationOption))
-    .addOption(new Option('--clear', 'healthy again now').conflicts('clearAfter'))
+    .addOption(
+      new Option('--clear-after <duration>', 'make it healthy again after this time').argParser(durationOption),
+    )
+    .addOption(new Option('--clear', 'make it healthy again now').conflicts('clearAfter'))
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl rehearsal warn train-7f3k --clear-after 5m\n')
     .action(async (slice: string, flags: WarnFlags) => {
@@ -85,7 +91,7 @@ function registerWarn(group: Command, invocation: Invocation): void {
 }
 
 const CAPACITY_NOTES = `
-What is granted stays; what asks for more than there is waits, as at Google.
+Granted slices stay. Requests for more chips than there are wait, as at Google.
 
 Examples:
   jobctl rehearsal capacity us-central1-a/v5litepod 16
@@ -96,7 +102,7 @@ Examples:
 function registerCapacity(group: Command, invocation: Invocation): void {
   group
     .command('capacity')
-    .summary('how many chips a zone has')
+    .summary('set how many chips a zone has')
     .description('Sets how many chips of a generation a zone has, for all or in one tier (reserved, on-demand, spot).')
     .argument('<place>', 'ZONE/GENERATION or ZONE/GENERATION/TIER', capacityPlace)
     .argument('<chips>', 'a number of chips, or unlimited', chipsOrUnlimited)
@@ -123,12 +129,18 @@ function registerFail(group: Command, invocation: Invocation): void {
     .command('fail')
     .summary('make calls of an API fail')
     .description('Makes calls of an API fail, or take effect and lose their answer.')
-    .argument('[method]', "such as GetNode, objects.insert or '*'")
-    .option('--code <code>', 'what they fail with', 'UNAVAILABLE')
+    .argument('[method]', "the method, such as GetNode, objects.insert or '*'")
+    .option('--code <code>', 'the error code', 'UNAVAILABLE')
     .option('--message <text>', 'the text of the error')
-    .addOption(new Option('--times <calls>', 'so many calls; else until --stop').argParser(wholeNumber(1, 1_000_000)))
-    .addOption(new Option('--for <duration>', "for so long, on the cloud's clock").argParser(durationOption))
-    .option('--answer-lost', 'they do what they should, and the answer does not arrive')
+    .addOption(
+      new Option('--times <calls>', 'the number of calls that fail (default: all until --stop)').argParser(
+        wholeNumber(1, 1_000_000),
+      ),
+    )
+    .addOption(
+      new Option('--for <duration>', "the time during which they fail, on the cloud's clock").argParser(durationOption),
+    )
+    .option('--answer-lost', 'the calls take effect, and their answers are lost')
     .option('--name-matches <pattern>', 'only calls about names that match this regular expression')
     .option('--stop', 'end all failures')
     .addOption(outputOption())
@@ -140,7 +152,7 @@ function registerFail(group: Command, invocation: Invocation): void {
 }
 
 const SCRIPT_NOTES = `
-Without FILE: how far the script is that runs. The schema, with an example for each fault: docs/rehearsal.md
+Without FILE it shows the progress of the running script. docs/rehearsal.md has an example and leads to all faults.
 
 Examples:
   jobctl rehearsal script storm.yaml --follow
@@ -152,10 +164,10 @@ function registerScript(group: Command, invocation: Invocation): void {
   group
     .command('script')
     .summary('run a fault script')
-    .description("Runs a fault script (YAML) on the cloud's clock, in place of one that runs.")
+    .description("Runs a fault script (YAML) on the cloud's clock, and ends one that is running.")
     .argument('[file]', 'the script')
-    .option('-f, --follow', 'a line for each event, until the last one')
-    .option('--stop', 'end the script that runs; what it did stays')
+    .option('-f, --follow', 'print a line for each event, until the last one')
+    .option('--stop', 'end the running script; its effects stay')
     .addOption(outputOption())
     .addHelpText('after', SCRIPT_NOTES)
     .action(async (file: string | undefined, flags: ScriptFlags) => {
@@ -167,11 +179,11 @@ function registerScript(group: Command, invocation: Invocation): void {
 function registerJournal(group: Command, invocation: Invocation): void {
   group
     .command('journal')
-    .summary('what happened in the cloud')
+    .summary('print what happened in the cloud')
     .description('Prints every call and every change of state; with --output json as JSON lines.')
-    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-f, --follow', 'follow until Ctrl-C')
     .addOption(
-      new Option('--after <number>', 'only what came after this event')
+      new Option('--after <number>', 'only events after this number')
         .argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
         .default(0),
     )
@@ -186,8 +198,10 @@ function registerJournal(group: Command, invocation: Invocation): void {
 function registerDump(group: Command, invocation: Invocation): void {
   group
     .command('dump')
-    .summary('everything the cloud knows')
-    .description('Prints everything the cloud knows as JSON lines: one resource, operation, setting or fault a line.')
+    .summary('print everything that the cloud knows')
+    .description(
+      'Prints everything that the cloud knows as JSON lines: one resource, operation, setting or fault per line.',
+    )
     .addHelpText('after', '\nExample:\n  jobctl rehearsal dump > cloud.jsonl\n')
     .action(async () => {
       const { dump } = await import('../verbs/rehearsal-story.js');
@@ -208,12 +222,12 @@ Examples:
 function registerClock(group: Command, invocation: Invocation): void {
   group
     .command('clock')
-    .summary("the cloud's clock")
+    .summary("show or change the cloud's clock")
     .description("Shows the cloud's clock, or makes it run faster, stand still, or go forward.")
-    .addOption(new Option('--scale <times>', "times as fast as this computer's").argParser(scaleOption))
-    .addOption(new Option('--freeze', 'stand still').conflicts('thaw'))
-    .option('--thaw', 'go on')
-    .addOption(new Option('--step <duration>', 'go forward by').argParser(durationOption))
+    .addOption(new Option('--scale <times>', 'run so many times as fast as real time').argParser(scaleOption))
+    .addOption(new Option('--freeze', 'stop the clock').conflicts('thaw'))
+    .option('--thaw', 'let the clock run again')
+    .addOption(new Option('--step <duration>', 'move the clock forward by this time').argParser(durationOption))
     .addOption(outputOption())
     .addHelpText('after', CLOCK_NOTES)
     .action(async (flags: ClockFlags) => {
@@ -223,7 +237,8 @@ function registerClock(group: Command, invocation: Invocation): void {
 }
 
 const ENV_NOTES = `
-After it gcloud, curl and Google's client libraries in this shell talk to the rehearsal; gcloud with a configuration of its own.
+In a shell that evaluated these lines, gcloud, curl and Google's client libraries talk to the rehearsal. gcloud has a separate
+configuration there.
 
 Examples:
   jobctl rehearsal env
@@ -234,11 +249,11 @@ Examples:
 function registerEnv(group: Command, invocation: Invocation): void {
   group
     .command('env')
-    .summary("`export` lines for Google's own tools")
+    .summary("print `export` lines for Google's own tools")
     .description("Prints `export` lines after which Google's own tools talk to the rehearsal.")
-    .option('--project <id>', "the Google Cloud project; the stack's without it")
+    .option('--project <id>', "the Google Cloud project (default: the stack's)")
     .option('--zone <zone>', 'the default zone', 'us-central1-a')
-    .option('--unset', 'print what takes it all back')
+    .option('--unset', 'print lines that undo it')
     .addOption(outputOption())
     .addHelpText('after', ENV_NOTES)
     .action(async (flags: EnvFlags) => {

@@ -6,12 +6,12 @@ import { DEFAULT_AFTER_MS } from './preemption-plan.js';
 import type { NoticeWish } from './preemption-plan.js';
 
 const REHEARSE_NOTES = `
-The job runs in a stack of its own (state folder, ports, cloud), which is removed at the end, and at Ctrl-C. Its buckets are
-empty ones of the rehearsal. An attempt is preempted at a step that the seed draws. What is lost is counted by the job's own step
-counter: step, iteration, epoch, batch or a progress bar, else --progress. stdout has the certificate alone.
+The job runs in a private stack (state folder, ports, cloud), which is removed at the end and at Ctrl-C. Its buckets are made in the
+rehearsal, empty. An attempt is preempted at a step that the seed draws. Lost work is counted by the job's own step counter: step,
+iteration, epoch, batch, a progress bar, or --progress. stdout is the certificate alone.
 
-Exit codes: 0 the job succeeded, was preempted as often as asked, and nothing leaked; the command's own code where it failed; else 1.
-With --require-resume also 1 where it lost all of its work, or where that cannot be measured.
+Exit codes: 0 if the job succeeded, was preempted as often as asked, and nothing leaked; the command's own code if it failed; else 1.
+With --require-resume also 1 if the job lost all of its work, or if that cannot be measured.
 
 Examples:
   jobctl rehearse train.yaml --preempt 2
@@ -23,38 +23,52 @@ Examples:
 export function registerRehearse(program: Command, invocation: Invocation): void {
   program
     .command('rehearse')
-    .summary('run your own job under preemption, and see what it costs')
-    .description('Runs a job on a rehearsed Cloud TPU of its own, preempts it, and certifies what that cost.')
+    .summary('run a job under preemption, and measure what that costs')
+    .description(
+      'Runs a job on a private simulated Cloud TPU, preempts it, and prints a certificate of what that cost.',
+    )
     .argument('<file>', 'the job file (YAML)')
-    .addOption(new Option('--preempt <times>', 'how often (1, with --script 0)').argParser(wholeNumber(1, 100)))
     .addOption(
-      new Option('--notice <duration>', 'before each preemption; none; mixed: every other one with 5s')
+      new Option('--preempt <times>', 'how often to preempt it (default: 1; with --script 0)').argParser(
+        wholeNumber(1, 100),
+      ),
+    )
+    .addOption(
+      new Option(
+        '--notice <duration>',
+        'the notice before each preemption; none; or mixed, which is 5s before every other one',
+      )
         .argParser(noticeOption)
         .default('mixed'),
     )
-    .option('--script <file>', 'a fault script too (docs/rehearsal.md)')
+    .option('--script <file>', 'also play a fault script (docs/rehearsal.md)')
     .addOption(
-      new Option('--seed <number>', 'draws when and how; the same again').argParser(wholeNumber(0, 2 ** 32 - 1)),
+      new Option('--seed <number>', 'draws when and how the job is preempted; repeats a run').argParser(
+        wholeNumber(0, 2 ** 32 - 1),
+      ),
     )
     .addOption(
-      new Option('--time-scale <times>', "the cloud's clock and jobctl's waits for it, so many times as fast")
+      new Option(
+        '--time-scale <times>',
+        "run the cloud's clock, and jobctl's waits for the cloud, so many times as fast",
+      )
         .argParser(wholeNumber(1, 1000))
         .default(1),
     )
     .addOption(
-      new Option('--progress <regex>', 'the step counter in its output: one group, a whole number').argParser(
+      new Option('--progress <regex>', 'the step counter in the output: one group, a whole number').argParser(
         progressOption,
       ),
     )
     .addOption(
-      new Option('--after <duration>', 'preempt so long after the first step, or the start, at the latest')
+      new Option('--after <duration>', 'preempt at the latest so long after the first step, or after the start')
         .argParser(durationOption)
         .default(DEFAULT_AFTER_MS, '2m'),
     )
     .option('--set <key=value>', 'set a value of the file; may be repeated', collect)
-    .option('--require-resume', 'exit 1 where it lost all of its work')
-    .option('--keep', 'leave the stack up, and say where')
-    .option('--unconfined', "also where nothing keeps the job from this computer's files")
+    .option('--require-resume', 'exit with 1 if the job lost all of its work')
+    .option('--keep', 'keep the stack, and print where it is')
+    .option('--unconfined', "run even if nothing keeps the job from this computer's files")
     .addOption(outputOption())
     .addHelpText('after', REHEARSE_NOTES)
     .action(async (file: string, flags: RehearseFlags) => {
