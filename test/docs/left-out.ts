@@ -50,6 +50,22 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
     begins: /^(python3 -m venv|venv\/bin|npm )/u,
     by: 'test/long/contract-examples.test.ts',
   },
+  // The package's own page: its suites make these calls, if not by curl.
+  ...(
+    [
+      ['npx cloud-tpu-rehearsal( |$)(?!--)|eval "\\$\\(npx|gcloud compute tpus', 'test/long/packages.test.ts'],
+      ['admin=|curl -s (-X POST )?"\\$admin/admin/(preempt|script)', 'rehearsal/test/admin-verbs.test.ts'],
+      ['npx cloud-tpu-rehearsal --state-dir \\S+ --seed|curl .*/admin/clock', 'rehearsal/test/clock.test.ts'],
+      ['curl .*/admin/token|export CLOUDSDK_AUTH_ACCESS', 'rehearsal/test/client-environment.test.ts'],
+      [
+        'npx cloud-tpu-rehearsal --state-dir \\S+ >|sleep 5|store=|export CLOUDSDK_API|gcloud storage|mkdir|gcsfuse|curl -s \\$store|echo hello|STORE=',
+        'rehearsal/test/long/rehearsal-storage.test.ts',
+      ],
+      ['npx cloud-tpu-rehearsal --state-dir \\S+ --auth|curl .*/admin/access', 'rehearsal/test/authentication.test.ts'],
+      ['curl .*/admin/project', 'rehearsal/test/neighbours.test.ts'],
+      ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.test.ts'],
+    ] as const
+  ).map(([begins, by]) => ({ page: /rehearsal\/README/u, begins: new RegExp(`^(${begins})`, 'u'), by })),
 ];
 
 const fits = (some: Some, { page, text }: DocCommand): boolean =>

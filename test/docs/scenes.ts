@@ -44,11 +44,11 @@ export const AT_GOOGLE: readonly Typed[] = [
 ];
 
 /** Exit codes that are what the reader wants: \`wait\` tells that the job was cancelled, a refusal shows its text. */
-export const EXIT_CODES: readonly (Typed & { readonly code: number })[] = [
-  { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, code: 130 },
-  { begins: /^jobctl wait --name 'lr-\*'/u, code: 1 },
-  { begins: /^jobctl restart train-7f3k --set tpu.accelerator/u, code: 4 },
-  { begins: /^jobctl run exp-1 --force/u, code: 2 },
+export const EXIT_CODES: readonly (Typed & { readonly codes: readonly number[] })[] = [
+  { begins: /^jobctl list; jobctl cancel JOB; jobctl wait JOB/u, codes: [130] },
+  { begins: /^jobctl wait --name 'lr-\*'/u, codes: [0, 1] },
+  { begins: /^jobctl restart train-7f3k --set tpu.accelerator/u, codes: [4] },
+  { begins: /^jobctl run exp-1 --force/u, codes: [2] },
 ];
 
 export const JOB = `name: train-7f3k
