@@ -66,9 +66,9 @@ export const BEGUN = [
   'jobctl rehearsal fail --stop',
   'jobctl submit --local 7f3k.yaml --name train-7f3k',
   'jobctl quota thaw',
-  'timeout 120 bash -c "until jobctl logs train-7f3k | grep begun; do sleep 1; done"',
+  'timeout 500 bash -c "until jobctl logs train-7f3k | grep begun; do sleep 1; done"',
   'cp ../state/worker.json .',
-  'timeout 120 bash -c "until jobctl outputs train-7f3k; do sleep 1; done"',
+  'timeout 500 bash -c "until jobctl outputs train-7f3k; do sleep 1; done"',
 ].join(' && ');
 
 const stackValue = (path: string): string => `$(node -p "require('../state/context.json').${path}")`;
