@@ -44,6 +44,14 @@ describe('a context of a real Temporal server behind TLS', function () {
     assert.deepEqual([row?.user, row?.project], ['alice', 'vision']);
   });
 
+  it('the file that --dry-run prints is the same job: the same name takes both', async () => {
+    const { stdout } = await run('submit', join(folder, 'job.yaml'), '--dry-run');
+    writeFileSync(join(folder, 'printed.yaml'), stdout);
+    const { exitCode, stderr } = await run('submit', join(folder, 'printed.yaml'), '--name', id);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stderr, /was submitted before with the same content: it is that job/);
+  });
+
   it('tells of its server before it changes something there', async () => {
     const { exitCode, stderr } = await run('cancel', id);
     assert.equal(exitCode, 0, stderr);

@@ -155,6 +155,34 @@ describe('contexts', function () {
     });
   });
 
+  describe('--dry-run prints the file with their project and user', () => {
+    const dryRun = async (...args: readonly string[]): Promise<Record<string, unknown>> => {
+      const { exitCode, stdout, stderr } = await run(['submit', ...args, '--dry-run', '-o', 'json', '--', 'true']);
+      assert.deepEqual([exitCode, stderr], [0, '']);
+      const { project, user } = JSON.parse(stdout) as Record<string, unknown>;
+      return { project, user };
+    };
+    const job = ['--tpu', 'v5litepod-8', '--zone', 'us-central1-a'];
+    beforeEach(() => write(two));
+
+    it('as the submit would take them', async () => {
+      assert.deepEqual(await dryRun(...job), { project: 'vision', user: 'alice' });
+      assert.deepEqual(await dryRun(...job, '--context', 'prod'), { project: 'vision', user: 'alice' });
+    });
+
+    it('flags win, and a context without them adds nothing, as the local stack', async () => {
+      const flags = ['--project', 'speech', '--user', 'bob'];
+      assert.deepEqual(await dryRun(...job, ...flags), { project: 'speech', user: 'bob' });
+      for (const other of [['--context', 'test'], ['--local']])
+        assert.deepEqual(await dryRun(...job, ...other), { project: undefined, user: undefined });
+    });
+
+    it('a context that does not exist is refused', async () => {
+      const { exitCode, stderr } = await run(['submit', ...job, '--dry-run', '--context', 'prd', '--', 'true']);
+      assert.deepEqual([exitCode, stderr.split('\n')[0]], [2, `--context: there is no context 'prd' in ${file}`]);
+    });
+  });
+
   describe('bad input', () => {
     const cases: Record<
       string,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { createNamespace, retentionOf } from '../../client/namespace.js';
 import { missingSearchAttributes } from '../../client/search-attributes.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
-import { ownerObject } from '../../domain/store-layout.js';
+import { changesObject, ownerObject } from '../../domain/store-layout.js';
 import { type Rehearsal, startRehearsal } from '../../rehearsal/index.js';
 import { jobctl } from '../cli/command-line.js';
 import { TEMPORAL_START_MS, testServer, type TestServer } from '../temporal-server.js';
@@ -32,10 +32,13 @@ describe('jobctl setup server', function () {
   });
 
   const setUp = (namespace: string, ...more: string[]) =>
-    jobctl([
-      ...['setup', 'server', '--temporal-address', server.address, '--namespace', namespace, '--bucket', 'jobs'],
-      ...['--store-endpoint', rehearsal.endpoints.store, '--google-project', 'p', '--task-queue', namespace, ...more],
-    ]);
+    jobctl(
+      [
+        ...['setup', 'server', '--temporal-address', server.address, '--namespace', namespace, '--bucket', 'jobs'],
+        ...['--store-endpoint', rehearsal.endpoints.store, '--google-project', 'p', '--task-queue', namespace, ...more],
+      ],
+      { HOME: folder },
+    );
 
   it('makes a namespace ready, and run again changes nothing', async () => {
     const namespace = `setup-${process.pid}`;
@@ -98,6 +101,23 @@ describe('jobctl setup server', function () {
       steps.filter(({ state }) => state === 'by-hand').map(({ commands }) => commands),
       [[`temporal schedule toggle --schedule-id jobctl-janitor-${namespace} --unpause`]],
     );
+  });
+
+  it("a switch is moved by the context's user", async () => {
+    const namespace = `setup-user-${process.pid}`;
+    mkdirSync(join(folder, '.config/jobctl'), { recursive: true });
+    const context = `current = "prod"\n\n[contexts.prod]\naddress = "${server.address}"\nuser = "alice"\n`;
+    writeFileSync(join(folder, '.config/jobctl/contexts.toml'), context);
+    const store = createStore({ bucket: 'jobs', endpoint: rehearsal.endpoints.store, projectId: 'p' });
+    const switches = { v: 1, changes: { 'older-change': { activeFrom: 1, by: 'bob' } } };
+    await store.write(changesObject, JSON.stringify(switches), 'absent', 'application/json');
+    const { exitCode, stderr } = await setUp(namespace, '--deactivate', 'older-change');
+    assert.equal(exitCode, 0, stderr);
+    const { changes } = JSON.parse(String(await store.read(changesObject))) as {
+      changes: Record<string, { inactiveFrom?: number; by: string }>;
+    };
+    assert.ok(changes['older-change']?.inactiveFrom);
+    assert.equal(changes['older-change'].by, 'alice');
   });
 
   const clientOf = (namespace: string): Client => new Client({ connection: server.connection, namespace });

@@ -63,6 +63,32 @@ export function wrapToWidth(text: string, width: number): readonly string[] {
   return line === '' && lines.length > 0 ? lines : [...lines, line];
 }
 
+/** SGR codes (ECMA-48 8.3.117), which take no columns. */
+// oxlint-disable-next-line no-control-regex -- SGR codes begin with ESC
+const COLOUR_CODES = /\u001b\[[\d;]*m/g;
+/** Between the parts of a header. */
+const WIDE_GAP = 3;
+
+/**
+ * A line of `width` columns at most, broken between words, or between the parts of a header if it has any; what follows a break is
+ * set in by two columns more than the line begins. A word that is longer is not cut. @param width absent (a pipe): it stays one line
+ */
+export function foldLine(text: string, width: number | undefined): readonly string[] {
+  const shownWidth = (part: string): number => textWidth(part.replaceAll(COLOUR_CODES, ''));
+  if (width === undefined || shownWidth(text) <= width) return [text];
+  const indent = `${/^ */.exec(text)?.[0] ?? ''}  `;
+  const lines: string[] = [];
+  for (let rest = text; rest !== '';) {
+    const gaps = [...rest.matchAll(/(?<=\S) +(?=\S)/g)];
+    const fits = gaps.filter(({ index }) => shownWidth(rest.slice(0, index)) <= width);
+    const gap = fits.findLast(([spaces]) => spaces.length >= WIDE_GAP) ?? fits.at(-1) ?? gaps[0];
+    if (gap === undefined || shownWidth(rest) <= width) return [...lines, rest];
+    lines.push(rest.slice(0, gap.index));
+    rest = indent + rest.slice(gap.index + gap[0].length);
+  }
+  return lines;
+}
+
 /** Text from elsewhere on one line, without anything that a terminal would obey. */
 export function oneLine(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(/\p{Cc}/gu, '');

@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { userInfo } from 'node:os';
 import { formatSlices } from '../../../domain/machines.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { openReader, withClient } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
+import { type CliContext, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile, tellWarnings } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
@@ -27,6 +26,7 @@ import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
 import { renderCertificate } from '../rehearse/render-certificate.js';
+import { asSubmitted, submitterOf } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { LogFollower } from '../watch/log-follower.js';
@@ -75,7 +75,7 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   try {
     if (signal.aborted) return ExitCode.Interrupted;
     await copySecrets(job.spec, own, stack.context);
-    const certificate = await certify(stack, { file, job, sshKey, flags, seed, signal });
+    const certificate = await certify(stack, { file, job, own, sshKey, flags, seed, signal });
     if (certificate === undefined) return ExitCode.Interrupted;
     print(certificate, flags.output);
     return exitCodeOfCertificate(certificate, { requiresResume: flags.requireResume === true });
@@ -87,6 +87,8 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
 interface Wish {
   readonly file: string;
   readonly job: GoodJob;
+  /** The user's own, whose project and name the job runs under. */
+  readonly own: CliContext;
   readonly sshKey: string | undefined;
   readonly flags: RehearseFlags;
   readonly seed: number;
@@ -131,10 +133,10 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
 async function runToItsEnd(
   client: JobClient,
   { context, admin }: PrivateStack,
-  { job, sshKey, flags, seed, signal }: Wish,
+  { job, own, sshKey, flags, seed, signal }: Wish,
 ): Promise<JobRow | undefined> {
   const { id } = await client.submit({
-    ...{ job: job.raw, source: job.source, user: userInfo().username, files: job.files },
+    ...{ job: asSubmitted(job.raw, own), source: job.source, user: submitterOf(own), files: job.files },
     ...(sshKey === undefined ? {} : { sshKey }),
     // The stack has no other job, so the file's own name is free.
     name: job.spec.name,

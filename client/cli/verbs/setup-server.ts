@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import type { Connection } from '@temporalio/client';
 import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
@@ -6,9 +5,10 @@ import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { withTemporal } from '../connect.js';
 import { storeOf } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
-import type { ContextFlags } from '../context.js';
+import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
+import { submitterOf } from '../submitting/by-context.js';
 
 export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -39,7 +39,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       retentionMs: flags.retention,
       isCloud: flags.temporalCloud ?? isTemporalCloud(address),
     };
-    for await (const step of join(setUpServer(setup), changeSteps(setup, movesOf(flags)))) {
+    for await (const step of join(setUpServer(setup), changeSteps(setup, movesOf(flags, context)))) {
       steps.push(step);
       if (flags.output === 'text') process.stdout.write(`${linesOf(step).join('\n')}\n`);
     }
@@ -52,8 +52,8 @@ async function* join<T>(...sequences: readonly AsyncIterable<T>[]): AsyncGenerat
   for (const sequence of sequences) yield* sequence;
 }
 
-function movesOf({ activate = [], deactivate = [] }: SetupServerFlags): readonly SwitchMove[] {
-  const by = userInfo().username;
+function movesOf({ activate = [], deactivate = [] }: SetupServerFlags, context: CliContext): readonly SwitchMove[] {
+  const by = submitterOf(context);
   return [
     ...deactivate.map((id) => ({ id, to: 'off', by }) as const),
     ...activate.map((id) => ({ id, to: 'on', by }) as const),

@@ -1,5 +1,4 @@
 import { askedMachines } from '../../../domain/machines.js';
-import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { isValidJobId, JOB_ID_RULE } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
@@ -21,8 +20,10 @@ import type { HostChoice } from '../hosts/host-options.js';
 import { hiddenText, shownLines } from '../submitting/shown-lines.js';
 import type { OutputFlag } from '../options.js';
 import { removeScratchFolder } from '../packing/scratch-folder.js';
+import { tellLine } from '../render/told-line.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson } from '../submitting/after-submit.js';
+import { asSubmitted, submitterOf } from '../submitting/by-context.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
 
@@ -70,7 +71,9 @@ export async function submit(
   const named = file ?? BY_FLAGS;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
-    process.stdout.write(flags.output === 'json' ? `${JSON.stringify(job.raw, null, 2)}\n` : jobFileText(job.raw));
+    // The local stack, which need not run for this, has neither user nor project.
+    const raw = flags.local === true ? job.raw : asSubmitted(job.raw, resolveContext(flags));
+    process.stdout.write(flags.output === 'json' ? `${JSON.stringify(raw, null, 2)}\n` : jobFileText(raw));
     return ExitCode.Done;
   }
   const context = flags.local === true ? await onLocalStack(flags) : configured(flags);
@@ -140,7 +143,7 @@ function configured(flags: ContextFlags): CliContext {
 
 async function onLocalStack(flags: ContextFlags): Promise<CliContext> {
   const { devUp } = await import('../dev/up.js');
-  const stack = await devUp({ onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  const stack = await devUp({ onProgress: tellLine });
   return localContext(stack, flags);
 }
 
@@ -151,19 +154,13 @@ interface CheckedJob extends GoodJob, Pick<JobKeys, 'sshKey' | 'identityKeys'> {
   readonly uploading: TransferLine;
 }
 
-/** A job file that names no quota project is of the context's. */
-function inProject(raw: unknown, { project }: CliContext): unknown {
-  const file = raw as Readonly<Record<string, unknown>>;
-  return project === undefined || file['project'] !== undefined ? raw : { ...file, project };
-}
-
 async function submitTo(client: JobClient, context: CliContext, job: CheckedJob, flags: SubmitFlags): Promise<number> {
   const { name, output, wait, verdict = true } = flags;
   const submission = await client
     .submit({
-      job: inProject(job.raw, context),
+      job: asSubmitted(job.raw, context),
       source: job.source,
-      user: context.user ?? userInfo().username,
+      user: submitterOf(context),
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Certificate } from '../../../client/cli/rehearse/certificate.js';
@@ -29,19 +29,29 @@ const SAVES = `${HEAD}    object="$STORAGE_EMULATOR_HOST/storage/v1/b/$JOBCTL_BU
 `;
 const FORGETS = `${HEAD}    for step in $(seq 90); do echo "step $step"; sleep 0.1; done
 `;
+/** Nobody listens there: a rehearsal asks its own stack alone. */
+const CONTEXTS = `current = "prod"
+
+[contexts.prod]
+address = "127.0.0.1:1"
+user = "alice"
+project = "vision"
+`;
 /** Two preemptions after 12 or 13 steps each, one of them vanishing. */
 const SEED = '98';
 
 /** `jobctl rehearse` as users run it, three at a time: what it does not share with another is part of what is tested. */
 describe('jobctl rehearse', function () {
   this.timeout(240_000);
-  const user = new JobctlUser();
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-rehearse-jobs-'));
+  const user = new JobctlUser({ XDG_CONFIG_HOME: join(folder, 'config') });
   const started: Started[] = [];
   let saves: Promise<Finished>;
   let forgets: Promise<Finished>;
   let interrupted: Started;
   before(() => {
+    mkdirSync(join(folder, 'config/jobctl'), { recursive: true });
+    writeFileSync(join(folder, 'config/jobctl/contexts.toml'), CONTEXTS);
     saves = rehearse('saves', SAVES, '--preempt', '2', '--notice', 'none', '--require-resume').finished;
     forgets = rehearse('forgets', FORGETS, '--preempt', '2', '--notice', '1s', '--time-scale', '5').finished;
     interrupted = rehearse('long', FORGETS.replace('90', '9000'), '--preempt', '1', '--after', '1h');
@@ -72,6 +82,13 @@ describe('jobctl rehearse', function () {
     await until('it runs', () => interrupted.stderr().includes('running: attempt 1'), 120_000);
     const home = homeOf(interrupted.stderr());
     assert.ok(existsSync(join(home, 'context.json')));
+    const listed = await user.shell(`JOBCTL_HOME=${home} $JOBCTL list --context local --output json`).finished;
+    const { jobs } = JSON.parse(listed.stdout) as { jobs: readonly { user: string; project: string }[] };
+    assert.deepEqual(
+      jobs.map((job) => [job.user, job.project]),
+      [['alice', 'vision']],
+      "user and project of the user's own context",
+    );
     interrupted.kill('SIGINT');
     const { code, stdout, stderr } = await interrupted.finished;
     assert.deepEqual([code, stdout], [130, ''], stderr);
