@@ -24,7 +24,7 @@ export const JOBSPEC_KEYS: readonly KeyRule[] = [
     key: 'cleanup_command',
     to: 'hooks.finally',
     note: "Bastion ran it on the bastion's VM; jobctl runs it on the job's first host before the slice is deleted, or not at all if the host is lost by then",
-    put: (value, draft) => draft.set('hooks.finally.run', literalRun(String(value))),
+    put: putCleanup,
   },
   { key: 'env_vars', to: 'env', put: putEnv },
   { key: 'metadata.user_id', to: 'user' },
@@ -37,9 +37,22 @@ export const JOBSPEC_KEYS: readonly KeyRule[] = [
     note: 'one slice of that many cores, which is what the number counts for v2 to v4 and v5p',
   },
   { key: 'metadata.creation_time', note: 'a submit is a new job with its own time: it goes to the end of the line' },
-  { key: 'metadata.job_id', note: 'a submit is a new job with an id of its own' },
+  {
+    key: 'metadata.job_id',
+    note: 'a submit is a new job with an id of its own',
+    put: noneIfNull,
+  },
+  {
+    key: 'metadata.version',
+    note: 'it counts updates of a running job; `jobctl restart JOB --set` starts a new attempt of one',
+    put: noneIfNull,
+  },
   { key: 'topologies', to: 'tpu.topology', put: putTopologies },
-  { key: 'scaling', note: 'a job has a fixed number of slices: `slices`' },
+  {
+    key: 'scaling',
+    note: 'a job has a fixed number of slices: `slices`',
+    put: noneIfNull,
+  },
 ];
 
 const GOOGLES = 'of Google, as a pool file may give it for all jobs';
@@ -120,6 +133,18 @@ export const BASTION_VARIABLES: readonly KeyRule[] = [
     (key): KeyRule => ({ key, to: 'env', note: 'jobctl does not set it: write it into env' }),
   ),
 ];
+
+/** AXLearn writes null for what a job does not have. */
+function noneIfNull(value: unknown): Partial<Told> | undefined {
+  return value === null || value === '' ? { fate: 'kept', text: 'there is none' } : undefined;
+}
+
+function putCleanup(value: unknown, draft: Draft): Partial<Told> | undefined {
+  const none = noneIfNull(value);
+  if (none !== undefined) return none;
+  draft.set('hooks.finally.run', literalRun(String(value)));
+  return undefined;
+}
 
 function putName(value: unknown, draft: Draft): Partial<Told> | undefined {
   const name = jobNameFrom(String(value));
