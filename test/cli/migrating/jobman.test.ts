@@ -36,7 +36,7 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
   }
 
   it('each file validates', () => {
-    assert.equal(files.length, 5);
+    assert.equal(files.length, 9);
     for (const file of files) {
       const { status, stderr } = jobctl('validate', file);
       assert.equal(status, 0, `${file}\n${stderr}`);
@@ -115,7 +115,10 @@ describe("a tree laid out as JobMan's repository is, used from its root", functi
     assert.equal(written['name'], 'quick-start');
     assert.equal(written['loop'], false);
     assert.deepEqual(written['job'], { env_type: 'conda' });
-    assert.deepEqual(written['command'], { run: 'echo quick start ran\n', workers: 'all' });
+    assert.deepEqual(written['command'], {
+      run: 'echo quick start ran in $(basename $CONDA_PREFIX)\n',
+      workers: 'all',
+    });
     assert.equal(written['conda']?.['config_file'], '../assets/fms.yaml');
     assert.match(stderr, /changed {2}job\.name +name: ids of jobs are made from it/);
     assert.match(
