@@ -20,6 +20,7 @@ import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import { readLocalFile, readNamedFile } from './local-files.js';
 import { packedBundle } from './packing/named-bundle.js';
+import { tellLine } from './render/told-line.js';
 import { TransferLine } from './render/transfer-line.js';
 import { asTyped } from './typed-command.js';
 
@@ -66,7 +67,7 @@ export const jobFileText = (raw: unknown): string => stringify(raw, { lineWidth:
 
 /** What is right and may yet be a mistake, for the person who submits. */
 export function tellWarnings(file: string, warnings: readonly string[]): void {
-  for (const warning of warnings) process.stderr.write(asTyped(`${file}: warning: ${warning}\n`));
+  for (const warning of warnings) tellLine(asTyped(`${file}: warning: ${warning}`));
 }
 
 interface WrittenJob {

@@ -9,40 +9,37 @@ export interface Frame {
   readonly lines: readonly string[];
 }
 
-/** Two shells, one above the other, in a tmux server of their own; what they show is recorded whenever it changes. */
+export interface Rows {
+  readonly above: number;
+  /** Of a second shell below the first; absent: there is one shell. */
+  readonly below?: number;
+}
+
+/** Lines that a pane keeps after they have left the screen. */
+const HISTORY = 20_000;
+
+/** One shell, or two of them one above the other, in a tmux server of their own. What they show is recorded whenever it changes. */
 export class Terminal {
   readonly frames: Frame[] = [];
-  readonly #socket = `jobctl-recording-${process.pid}`;
+  /** Lines of recorded screens that were wider than the terminal, which broke them. Lines that were typed are among them. */
+  readonly broken = new Set<string>();
+  readonly #socket: string;
   readonly #columns: number;
+  readonly #isSplit: boolean;
 
-  /** @param environment of both shells; `PATH` says which jobctl they run */
-  constructor(
-    columns: number,
-    rows: { readonly above: number; readonly below: number },
-    environment: Record<string, string>,
-  ) {
+  /** @param environment of the shells; `PATH` says which jobctl they run, and `PWD` where they begin */
+  constructor(columns: number, { above, below }: Rows, environment: Readonly<Record<string, string>>) {
     this.#columns = columns;
-    const shell = [
-      'env',
-      '-i',
-      ...Object.entries(environment).map(([key, value]) => `${key}=${value}`),
-      'bash',
-      '--norc',
-      '--noprofile',
-    ];
-    this.#tmux(
-      '-f',
-      '/dev/null',
-      'new-session',
-      '-d',
-      '-x',
-      String(columns),
-      '-y',
-      String(rows.above + rows.below + 1),
-      ...shell,
-    );
+    this.#isSplit = below !== undefined;
+    this.#socket = `jobctl-recording-${process.pid}-${columns}`;
+    const words = Object.entries(environment).map(([key, value]) => `${key}=${value}`);
+    const folder = ['-c', environment['PWD'] ?? process.cwd()];
+    const shell = [...folder, 'env', '-i', ...words, 'bash', '--norc', '--noprofile'];
+    const size = ['-x', String(columns), '-y', String(below === undefined ? above : above + below + 1)];
+    const kept = ['set', '-g', 'history-limit', String(HISTORY), ';'];
+    this.#tmux('-f', '/dev/null', 'start-server', ';', ...kept, 'new-session', '-d', ...size, ...shell);
     this.#tmux('set', '-g', 'status', 'off');
-    this.#tmux('split-window', '-v', '-l', String(rows.below), ...shell);
+    if (below !== undefined) this.#tmux('split-window', '-v', '-l', String(below), ...shell);
   }
 
   /** Types like a person, then presses Enter. */
@@ -73,17 +70,31 @@ export class Terminal {
     } while (Date.now() < end);
   }
 
+  /** Everything that a pane has shown, as plain text: what has left its screen too. Lines that the terminal broke are whole again. */
+  text(pane: 0 | 1): string {
+    return this.#tmux('capture-pane', '-p', '-J', '-S', '-', '-t', `:.${pane}`).replaceAll(/ +$/gmu, '').trimEnd();
+  }
+
   end(): void {
     this.#tmux('kill-server');
   }
 
   #keep(): void {
-    const lines = [...this.#shown(0), `\u001B[90m${'─'.repeat(this.#columns)}\u001B[0m`, ...this.#shown(1)];
-    if (lines.join('\n') !== this.frames.at(-1)?.lines.join('\n')) this.frames.push({ at: Date.now(), lines });
+    const above = this.#shown(0);
+    const edge = `\u001B[90m${'─'.repeat(this.#columns)}\u001B[0m`;
+    const lines = this.#isSplit ? [...above, edge, ...this.#shown(1)] : above;
+    if (lines.join('\n') === this.frames.at(-1)?.lines.join('\n')) return;
+    this.frames.push({ at: Date.now(), lines });
+    for (const line of this.#shown(0, '-J')) {
+      const text = stripVTControlCharacters(line).trimEnd();
+      if (text.length > this.#columns) this.broken.add(text);
+    }
   }
 
-  #shown(pane: 0 | 1): string[] {
-    return this.#tmux('capture-pane', '-e', '-p', '-t', `:.${pane}`).replace(/\n$/u, '').split('\n');
+  #shown(pane: 0 | 1, ...more: readonly string[]): string[] {
+    return this.#tmux('capture-pane', '-e', '-p', ...more, '-t', `:.${pane}`)
+      .replace(/\n$/u, '')
+      .split('\n');
   }
 
   #tmux(...words: readonly string[]): string {

@@ -41,11 +41,15 @@ describe('jobctl init', function () {
     assert.equal(
       stdout,
       [
-        `${file} is written: python3 train.py (on all hosts), v5litepod-8 (8 chips on 1 host)`,
+        `${file} is written:`,
+        '  python3 train.py (on all hosts)',
+        '  v5litepod-8 (8 chips on 1 host)',
         '  requirements.txt is installed on every host',
-        'Next:',
-        `  jobctl submit --local --wait ${file}   on the simulated Cloud TPU of this computer`,
-        `  jobctl submit --wait ${file}           on your own workers and Google project`,
+        '  files in $JOBCTL_OUTPUT_DIR are stored when the command ends; jobctl download JOB brings them',
+        'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
+        `  jobctl submit --local --wait ${file}`,
+        'Run it on your own workers and Google project:',
+        `  jobctl submit --wait ${file}`,
         '',
       ].join('\n'),
     );
@@ -67,6 +71,9 @@ describe('jobctl init', function () {
         'venv:',
         '  name: my-model',
         '  requirements_file: requirements.txt',
+        '',
+        '# Stored in the bucket when the command ends: what is named here, and $JOBCTL_OUTPUT_DIR. `jobctl download JOB` brings it.',
+        '# outputs: [out]',
         '',
         'env:',
         '  PYTHONUNBUFFERED: "1" # what is printed is seen at once',
@@ -95,6 +102,14 @@ describe('jobctl init', function () {
       files: { 'main.py': PROGRAM, 'environment.yml': 'name: x\n', Dockerfile: 'FROM python\n' },
       want: [/\nconda:\n {2}name: \S+\n {2}config_file: environment\.yml\n/, /\n# jobctl builds no images\. /],
       modules: /conda/,
+    },
+    'a program that writes to folders whose names say that they are for results': {
+      files: {
+        'train.py':
+          "import os\nos.makedirs('./checkpoints', exist_ok=True)\nopen('out/model.json', 'w')\nprint('outer/x', 'results')\n",
+      },
+      want: [/\n# Stored in the bucket .*\noutputs: \[checkpoints, out\]\n/],
+      modules: /bundle, command/,
     },
     'flags in the place of questions': {
       files: {},

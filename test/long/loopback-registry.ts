@@ -21,9 +21,10 @@ export interface Ran {
 
 /** A package registry on loopback: it holds what is published to it and passes every other package through. */
 export class LoopbackRegistry {
+  /** `http://127.0.0.1:PORT/`, once it has started. */
+  url = '';
   readonly #folder: string;
   #child: ChildProcess | undefined;
-  #url = '';
 
   /** @param folder for its files; the caller removes it */
   constructor(folder: string) {
@@ -33,17 +34,17 @@ export class LoopbackRegistry {
   async start(): Promise<void> {
     const upstream = (await run('npm', ['config', 'get', 'registry'])).stdout.trim();
     const port = await freePort();
-    this.#url = `http://127.0.0.1:${port}/`;
+    this.url = `http://127.0.0.1:${port}/`;
     mkdirSync(this.#folder, { recursive: true });
     writeFileSync(join(this.#folder, 'config.yaml'), configuration(upstream));
     // npm publishes only if it has a token; this registry takes any.
-    writeFileSync(join(this.#folder, 'npmrc'), `registry=${this.#url}\n//127.0.0.1:${port}/:_authToken=anybody\n`);
+    writeFileSync(join(this.#folder, 'npmrc'), `registry=${this.url}\n//127.0.0.1:${port}/:_authToken=anybody\n`);
     writeFileSync(join(this.#folder, 'package.json'), JSON.stringify(VERDACCIO));
     await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: this.#folder });
     const program = join(this.#folder, 'node_modules/verdaccio/bin/verdaccio');
     const args = [program, '--config', join(this.#folder, 'config.yaml'), '--listen', `127.0.0.1:${port}`];
     this.#child = spawn(process.execPath, args, { cwd: this.#folder, stdio: 'ignore' });
-    await until('the registry answers', async () => (await fetch(`${this.#url}-/ping`)).ok, 60_000);
+    await until('the registry answers', async () => (await fetch(`${this.url}-/ping`)).ok, 60_000);
   }
 
   stop(): void {
@@ -76,7 +77,7 @@ export class LoopbackRegistry {
 
   /** What the registry knows of a package's only version. */
   async published(name: string): Promise<{ readonly version: string; readonly integrity: string }> {
-    const answer = await fetch(this.#url + name.replace('/', '%2f'));
+    const answer = await fetch(this.url + name.replace('/', '%2f'));
     const { versions } = (await answer.json()) as { versions: Record<string, { dist: { integrity: string } }> };
     const [[version, { dist }] = ['none', { dist: { integrity: '' } }]] = Object.entries(versions);
     return { version, integrity: dist.integrity };

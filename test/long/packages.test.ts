@@ -131,7 +131,7 @@ describe('the packages from a registry', function () {
       const own = folder('my-training');
       writeFileSync(join(own, 'train.py'), "print('step 1 of', __name__)\n");
       const inFolder = (...args: readonly string[]): Promise<Ran> => registry.run(own, 'env', ...inEmptyHome, ...args);
-      assert.match((await done(inFolder('init'))).stdout, /\n {2}jobctl submit --local --wait job\.yaml /);
+      assert.match((await done(inFolder('init'))).stdout, /\n {2}jobctl submit --local --wait job\.yaml\n/);
       const { stdout, stderr } = await done(inFolder('submit', '--local', '--wait', 'job.yaml'));
       assert.match(stdout, /step 1 of __main__/);
       for (const name of ['@jobctl/worker', '@jobctl/cloud-tpu-rehearsal']) {

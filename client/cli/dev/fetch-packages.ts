@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { CliError } from '../cli-error.js';
+import { shortPath, tellLine } from '../render/told-line.js';
 import { acquireLock } from './file-lock.js';
 import type { Environment } from './home.js';
 import {
@@ -48,7 +49,7 @@ export async function bringPackages(names: readonly SeparatePackage[], options: 
  * @throws CliError as `bringPackages` does
  */
 export async function loadFrom<Module>(name: SeparatePackage, module: string): Promise<Module> {
-  await bringPackages([name], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  await bringPackages([name], { onProgress: tellLine });
   return (await import(pathToFileURL(moduleFile(name, module)).href)) as Module;
 }
 
@@ -76,7 +77,7 @@ async function install(
   const { name, version } = wanted;
   const startedAt = Date.now();
   const seconds = (): string => `${Math.round((Date.now() - startedAt) / 1_000)} s`;
-  onProgress(`Installing ${name} ${version} (${PURPOSE[name]}) into ${tree}, once`);
+  onProgress(`Installing ${name} ${version} (${PURPOSE[name]}) into ${shortPath(tree)}, once`);
   const ticker = setInterval(() => onProgress(`Installing ${name}: ${seconds()}`), PROGRESS_EVERY_MS);
   mkdirSync(dirname(tree), { recursive: true });
   // Beside its goal: a rename across file systems is not atomic.

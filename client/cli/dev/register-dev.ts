@@ -9,6 +9,7 @@ import type { CloudWish } from './real-cloud.js';
 import type { DevStatus } from './status.js';
 import { PART_NAMES } from './stack-record.js';
 import type { PartName } from './stack-record.js';
+import { tellLine } from '../render/told-line.js';
 import { asTyped } from '../typed-command.js';
 
 /** `jobctl dev status` of a stack that is not wholly up. */
@@ -46,8 +47,6 @@ export function registerDev(program: Command): void {
   registerLogs(dev);
 }
 
-const progress = (line: string): void => void process.stderr.write(`${line}\n`);
-
 function registerUp(dev: Command): void {
   dev
     .command('up')
@@ -84,7 +83,7 @@ function registerUp(dev: Command): void {
     .action(async (flags: UpFlags) => {
       const { devUp } = await import('./up.js');
       await devUp({
-        onProgress: progress,
+        onProgress: tellLine,
         ...cloudWish(flags),
         ...(process.stdin.isTTY ? { confirm: ask } : {}),
         ...wish('quotaFile', flags.quota),
@@ -146,12 +145,12 @@ function registerDown(dev: Command): void {
       const purge = flags.purge === true;
       const isSure = flags.yes === true;
       if (purge && !isSure && !(await isPurgeConfirmed())) {
-        progress(asTyped('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes'));
+        tellLine(asTyped('Nothing was changed. To remove the data without a question: jobctl dev down --purge --yes'));
         process.exitCode = EXIT_REFUSED;
         return;
       }
       const { devDown } = await import('./down.js');
-      await devDown({ onProgress: progress, purge, isSure, ...(process.stdin.isTTY ? { confirm: ask } : {}) });
+      await devDown({ onProgress: tellLine, purge, isSure, ...(process.stdin.isTTY ? { confirm: ask } : {}) });
     });
 }
 

@@ -11,6 +11,8 @@ export interface FoundProgram {
   readonly candidates: readonly string[];
   readonly environment?: FoundEnvironment;
   readonly hasDockerfile: boolean;
+  /** Folders that the program seems to write its results to. */
+  readonly outputs: readonly string[];
 }
 
 export type FoundEnvironment =
@@ -21,6 +23,16 @@ export type FoundEnvironment =
 
 /** `if __name__ == '__main__'` at the start of a line. */
 const IS_PROGRAM = /^if\s+__name__\s*==\s*['"]__main__['"]/m;
+/** What programs call the folder of their results. */
+const FOLDER = String.raw`(?:\./)?(out|outputs?|results?|checkpoints?|ckpts?)`;
+/** In a program's text: where a folder is made or named, or at the start of a path. The word alone may mean anything. */
+const OUTPUT_FOLDERS = [
+  new RegExp(
+    String.raw`(?:(?:makedirs|mkdir|Path|join)\(|(?:dir|folder|path|default)\s*=)\s*f?['"]${FOLDER}/?['"]`,
+    'g',
+  ),
+  new RegExp(String.raw`['"]${FOLDER}/[^'"\n]+['"]`, 'g'),
+];
 /** Larger files are data, or written by no person. */
 const MAX_BYTES = 1_000_000;
 
@@ -37,6 +49,7 @@ export function findProgram(folder: string): FoundProgram {
     candidates: program === undefined ? candidates : [],
     ...(environment === undefined ? {} : { environment }),
     hasDockerfile: files.includes('Dockerfile'),
+    outputs: program === undefined ? [] : outputFolders(textOf(join(folder, program))),
   };
 }
 
@@ -56,6 +69,10 @@ function filesOf(folder: string): readonly string[] {
     throw new CliError(ExitCode.Usage, `${folder}: ${why}`, 'jobctl init takes a folder, the current one without it');
   }
 }
+
+const outputFolders = (text: string): readonly string[] => [
+  ...new Set(OUTPUT_FOLDERS.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, name]) => name ?? []))),
+];
 
 function textOf(path: string): string {
   try {

@@ -49,6 +49,7 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
     ...(install === undefined ? [] : [`  install: ${install}`]),
     '',
     ...(section === undefined ? [] : [...section, '']),
+    ...outputsOf(found),
     'env:',
     '  PYTHONUNBUFFERED: "1" # what is printed is seen at once',
     '',
@@ -60,6 +61,16 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
     `  run: ${scalar(run)}`,
     '',
   ].join('\n');
+}
+
+/** Without them results are gone with the hosts: a program that is not known to write any gets the line as a comment. */
+function outputsOf({ outputs }: FoundProgram): readonly string[] {
+  const folders = outputs.length === 0 ? ['out'] : outputs;
+  return [
+    '# Stored in the bucket when the command ends: what is named here, and $JOBCTL_OUTPUT_DIR. `jobctl download JOB` brings it.',
+    `${outputs.length === 0 ? '# ' : ''}outputs: [${folders.join(', ')}]`,
+    '',
+  ];
 }
 
 /** The section of the environment, and what is installed from the bundle. */

@@ -1,5 +1,6 @@
 import type { BundleSpec } from '../../../domain/modules/bundle.js';
 import type { FileSource } from '../../../domain/file-source.js';
+import { tellLine } from '../render/told-line.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { packBundle, type PackingOptions } from './bundle.js';
 import { NotPackable } from './pack-tree.js';
@@ -17,7 +18,7 @@ export async function packedBundle(
   const onRead = (sent: number, size: number): void => packing.show({ path: bundle.dir, sent, size });
   try {
     const { packed, says, warnings } = await packBundle(folder, bundle, { isDry, onRead }).finally(() => packing.end());
-    for (const line of [says, ...warnings.map((warning) => `warning: ${warning}`)]) process.stderr.write(`${line}\n`);
+    for (const line of [says, ...warnings.map((warning) => `warning: ${warning}`)]) tellLine(line);
     return packed?.source;
   } catch (error) {
     if (error instanceof NotPackable) return error.message;

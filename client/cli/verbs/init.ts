@@ -10,6 +10,7 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { findProgram, type FoundProgram } from '../init/found-program.js';
 import { type Answers, DEFAULT_TPU, defaultZone, writtenJob } from '../init/written-job.js';
+import { foldLine, terminalWidth } from '../render/columns.js';
 import { commandSummary, count } from '../render/job-header.js';
 import { asTyped, typedCommand } from '../typed-command.js';
 
@@ -40,7 +41,9 @@ export async function init(folder: string, flags: InitFlags): Promise<number> {
       `${file} was not written; see jobctl init --help`,
     );
   writeFileSync(file, text);
-  process.stdout.write(`${report(file, parsed.spec, found).join('\n')}\n`);
+  const width = terminalWidth(process.stdout);
+  const lines = report(file, parsed.spec, found).flatMap((line) => foldLine(line, width));
+  process.stdout.write(`${lines.join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -91,17 +94,21 @@ function usualCommand(folder: string, { program, candidates }: FoundProgram, isA
 
 type Spec = Extract<ReturnType<typeof parseJobFile>, { ok: true }>['spec'];
 
-function report(file: string, spec: Spec, { environment, hasDockerfile }: FoundProgram): readonly string[] {
+function report(file: string, spec: Spec, { environment, hasDockerfile, outputs }: FoundProgram): readonly string[] {
   const { chips, hosts } = askedSize(spec);
   const jobctl = typedCommand();
   const path = shellQuote(file);
-  const submit = `${jobctl} submit --local --wait ${path}`;
+  const stored = outputs.length === 0 ? '$JOBCTL_OUTPUT_DIR' : outputs.map((folder) => `${folder}/`).join(', ');
   return [
-    `${file} is written: ${commandSummary(spec.command)}, ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
+    `${file} is written:`,
+    `  ${commandSummary(spec.command)}`,
+    `  ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
     ...(environment === undefined ? [] : [`  ${environment.file} is installed on every host`]),
     ...(hasDockerfile ? ['  the Dockerfile is not used: the job file says how an image is named'] : []),
-    'Next:',
-    `  ${submit}   on the simulated Cloud TPU of this computer`,
-    `  ${`${jobctl} submit --wait ${path}`.padEnd(submit.length)}   on your own workers and Google project`,
+    `  files in ${stored} are stored when the command ends; ${jobctl} download JOB brings them`,
+    'Run it on the simulated Cloud TPU of this computer, which costs nothing:',
+    `  ${jobctl} submit --local --wait ${path}`,
+    'Run it on your own workers and Google project:',
+    `  ${jobctl} submit --wait ${path}`,
   ];
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { foldLine } from '../render/columns.js';
 import type { Look } from '../render/look.js';
 import { lookOf } from '../render/look.js';
 import type { ProgressLine } from '../render/progress.js';
@@ -70,7 +71,7 @@ export class TerminalScreen implements Screen {
   line({ live }: ProgressLine): void {
     if (live === undefined) return;
     this.#erase();
-    this.#out.write(`${live}\n`);
+    this.#out.write(`${foldLine(live, this.look.width).join('\n')}\n`);
     this.#draw();
   }
 

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { shortPath } from '../../render/told-line.js';
 import { cachedCliPath, fillCache } from './cache.js';
 import { ARCHIVE_SHA256, DOWNLOAD_URL, downloadCli, findArchive } from './download.js';
 import { goInstall, probeGo } from './go-install.js';
@@ -85,7 +86,7 @@ async function tryWay(way: Way, context: Context): Promise<TemporalCli> {
   const path = await PATH_BY_WAY[way](context);
   const { cli, server } = await checkTemporalCli(path);
   const found = { path, version: `${cli} (server ${server})`, how: way };
-  context.onProgress(`Temporal CLI ${found.version} by ${way}: ${path}`);
+  context.onProgress(`Temporal CLI ${found.version} by ${way}: ${shortPath(path)}`);
   return found;
 }
 

@@ -1,0 +1,16 @@
+/**
+ * Records docs/images/first-hour-80.svg and first-hour-120.svg, the tutorial's pictures: five commands from the packed file to a
+ * result, in an empty home. The long test that types them makes them, so what it claims is true of what they show. Needs tmux.
+ *
+ *   npx tsx scripts/record-first-hour.ts
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const { status } = spawnSync('npx', ['mocha', 'test/long/first-hour.test.ts'], {
+  cwd: root,
+  env: { ...process.env, JOBCTL_PICTURES: join(root, 'docs/images') },
+  stdio: 'inherit',
+});
+process.exitCode = status ?? 1;
