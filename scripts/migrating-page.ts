@@ -31,7 +31,7 @@ jobctl run: this is JobMan's command line; with jobctl it is
   jobctl setup exp-1 --force
   jobctl restart exp-1
 \`\`\`
-\`jobctl import\` makes a job file of what you have, and tells of each key whether it was kept, changed or lost:
+\`jobctl import\` writes a job file from your file or command line, and says of each key whether it was kept, changed or lost:
 \`\`\`sh
 jobctl import jobman configs/quick_start.yaml -o quick-start.yaml
 jobctl import bastion-jobspec spec.json -o bastion.yaml
