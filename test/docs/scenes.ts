@@ -40,7 +40,7 @@ export const ASKING: readonly (Typed & { readonly answer: string })[] = [
 /** Commands that speak to Google; a rehearsal with TLS, tokens and permissions stands in for it. */
 export const AT_GOOGLE: readonly Typed[] = [
   { page: /doctor|google-cloud/u, begins: /./u },
-  { begins: /^jobctl doctor --gcp/u },
+  { begins: /^(jobctl doctor --gcp|gcloud storage buckets create gs:\/\/my-)/u },
 ];
 
 /** Exit codes that are what the reader wants: \`wait\` tells that the job was cancelled, a refusal shows its text. */
@@ -100,7 +100,7 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
   'docs/share-a-pool.md': ['jobctl dev up --quota quota.toml'],
   'docs/operations.md': [
-    `(${bucket('my-project-jobctl')})`,
+    bucket('my-project-jobctl'),
     `export JOBCTL_STORE_ENDPOINT=${stackValue('store.endpoint')}`,
   ],
 };
@@ -127,7 +127,7 @@ export const filesFor = (root: string, page: string): Readonly<Record<string, st
       return {
         'state.json': blockOf(root, page, 'json'),
         'quota.toml': QUOTA.replace('ann", "bob', 'alice'),
-        'pool.toml': 'admins = ["root"]\n',
+        'pool.toml': '[quota]\nadmins = ["root"]\n',
       };
     case 'docs/rehearsal.md':
       return { 'storm.yaml': blockOf(root, page, 'yaml') };
