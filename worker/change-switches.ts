@@ -22,10 +22,17 @@ export class WorkerChanges {
   readonly #known: Readonly<Record<string, Change>>;
   #switches: ChangeSwitches = NO_SWITCHES;
 
-  /** @param known of this build */
-  constructor(store: Pick<StoreReader, 'read'>, known: Readonly<Record<string, Change>> = CHANGES) {
+  readonly #rereadMs: number;
+
+  /** @param known of this build @param rereadMs how often the switches are read again */
+  constructor(
+    store: Pick<StoreReader, 'read'>,
+    known: Readonly<Record<string, Change>> = CHANGES,
+    rereadMs = WorkerChanges.REREAD_MS,
+  ) {
     this.#store = store;
     this.#known = known;
+    this.#rereadMs = rereadMs;
   }
 
   /**
@@ -58,11 +65,12 @@ export class WorkerChanges {
 
   /** Reads again and again until the build may take no more work, and says why; empty once `stop` is given. */
   async untilRefused(place: InstallationWorkflows, stop: AbortSignal): Promise<readonly string[]> {
+    const stopped = new Promise<readonly string[]>((resolve) => stop.addEventListener('abort', () => resolve([])));
     for (;;) {
-      await sleep(WorkerChanges.REREAD_MS, undefined, { signal: stop }).catch(() => undefined);
+      await sleep(this.#rereadMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) return [];
-      // A store or a Temporal that is away stops no job: what was read last counts.
-      const refusals = await this.refusals(place).catch(() => []);
+      // A store or a Temporal that is away stops no job: what was read last counts. Nor does it hold up the worker's end.
+      const refusals = await Promise.race([this.refusals(place).catch(() => []), stopped]);
       if (refusals.length > 0) return refusals;
     }
   }

@@ -36,6 +36,7 @@ describe('switches of changes of workflow code', () => {
   });
 
   const asked: string[] = [];
+  let onRead: () => void;
   /** Visibility with so many open workflows that carry the marker, or began before. */
   const refusals = (switches: ChangeSwitches, known: Readonly<Record<string, Change>>, found: number) => {
     const workflowService = {
@@ -80,6 +81,17 @@ describe('switches of changes of workflow code', () => {
   });
 
   const REQUIRED = { x: { ...KNOWN['x'], phase: 'required' } } as typeof KNOWN;
+
+  it('do not hold up the end of a worker while the store does not answer', async () => {
+    const stop = new AbortController();
+    const asked = new Promise<void>((resolve) => (onRead = resolve));
+    const store = { read: () => (onRead(), new Promise<never>(() => undefined)) };
+    const place = { connection: { workflowService: {} } as never, namespace: 'default', taskQueue: 'q' };
+    const refused = new WorkerChanges(store, KNOWN, 1).untilRefused(place, stop.signal);
+    await asked;
+    stop.abort();
+    assert.deepEqual(await refused, []);
+  });
 
   it('of a new installation are on for what its build requires, and for nothing else', async () => {
     const known = { ...REQUIRED, y: KNOWN['x'] } as typeof KNOWN;
