@@ -1,7 +1,7 @@
 import type { StoredObject, StoreReader } from '../cloud/store/port.js';
 import { attemptLogsPrefix, jobLogPrefix, logPrefix } from '../domain/store-layout.js';
 import type { EpochMs } from '../domain/units.js';
-import { asChunk, type Chunk, HostChunks } from './log-chunks.js';
+import { asChunk, type Chunk, HostChunks, listGrown, PAGE } from './log-chunks.js';
 import type { LogStart } from './log-starts.js';
 
 /** Some of one host's output, right behind what was given before. */
@@ -45,6 +45,7 @@ export class JobLogReader {
   readonly #wanted: readonly HostChunks[] | undefined;
   readonly #listedFrom: Map<number, number>;
   readonly #hosts: readonly number[];
+  #isLong = false;
   /** Names of the lost tails given. */
   readonly #told = new Set<string>();
 
@@ -59,8 +60,8 @@ export class JobLogReader {
   }
 
   /**
-   * All that is stored and was not given yet, oldest object first. One listing, then the new objects alone; a caller that
-   * follows a long log pauses in proportion (a page holds 1,000 objects).
+   * All that is stored and was not given yet, oldest object first. One listing, of a log beyond a page of objects from where each
+   * host was left, then the new objects alone; a caller that follows pauses in proportion.
    */
   async *unread(): AsyncGenerator<LogStretch> {
     const listed = await this.#list();
@@ -102,7 +103,13 @@ export class JobLogReader {
   }
 
   async #list(): Promise<readonly StoredObject[]> {
-    if (this.#wanted === undefined) return this.#store.list(`${this.#prefix}host-`);
+    if (this.#wanted === undefined && !this.#isLong) {
+      const all = await this.#store.list(`${this.#prefix}host-`);
+      // Up to a page one request is the least that a look can cost.
+      this.#isLong = all.length >= PAGE;
+      return all;
+    }
+    if (this.#wanted === undefined) return listGrown(this.#store, this.#prefix, this.#listedFrom);
     const lists = this.#wanted.map(
       (chunks, at) => () => chunks.listFrom(this.#listedFrom.get(this.#hosts[at] ?? 0) ?? 0),
     );

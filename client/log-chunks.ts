@@ -92,6 +92,43 @@ export class HostChunks {
   }
 }
 
+/** Objects of one look at a host: what it stored in the pause between two looks, and the first of the host behind it. */
+const LOOK = 50;
+
+/**
+ * The objects of every host from where it was left on, and all of hosts that had stored nothing yet: a request for each host, however
+ * long the log is. @param from offset of the chunk from which each known host is listed
+ */
+export async function listGrown(
+  store: Pick<StoreReader, 'list'>,
+  prefix: string,
+  from: ReadonlyMap<number, number>,
+): Promise<readonly StoredObject[]> {
+  const known = new Set(from.keys());
+  const found: StoredObject[] = [];
+  /** A host's objects from a name on; of the hosts behind it, in the order of names, those that nobody knew. */
+  const walk = async (host: number, start: string): Promise<void> => {
+    for (let name = start; ;) {
+      const page = await store.list(`${prefix}host-`, name, LOOK);
+      const own = page.filter((object) => hostOf(object) === host && object.name !== found.at(-1)?.name);
+      found.push(...own);
+      const other = page.find((object) => hostOf(object) !== host);
+      if (other !== undefined) return discover(hostOf(other));
+      if (page.length < LOOK) return undefined;
+      name = page.at(-1)?.name ?? name;
+    }
+  };
+  const discover = async (host: number): Promise<void> => {
+    if (known.has(host)) return;
+    known.add(host);
+    await walk(host, logChunkObject(prefix, String(host), 0));
+  };
+  const [first] = await store.list(`${prefix}host-`, undefined, 1);
+  if (first !== undefined) await discover(hostOf(first));
+  for (const [host, offset] of from) await walk(host, logChunkObject(prefix, String(host), offset));
+  return found;
+}
+
 /** The hosts that stored anything of a stream, ascending; a request for each if they have more than a page of objects. */
 export async function hostsWithChunks(store: Pick<StoreReader, 'list'>, prefix: string): Promise<readonly number[]> {
   const hosts = new Set<number>();

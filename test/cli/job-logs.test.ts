@@ -4,6 +4,7 @@ import type { StorePort } from '../../cloud/store/port.js';
 import { createStoreReader } from '../../cloud/store/reader.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { contiguous, JobLogReader, type LogStretch, storedAttempts } from '../../client/job-logs.js';
+import { eachOf } from '../../domain/each-of.js';
 import { LogFollower } from '../../client/cli/watch/log-follower.js';
 import { logChunkObject, logPrefix, lostTailObject } from '../../domain/store-layout.js';
 import { eventually } from '../cloud/eventually.js';
@@ -101,6 +102,35 @@ describe("a job's logs, read from a real store", () => {
     const lines = Array.from({ length: 60 }, (_, i) => `${String(i).padStart(3, '0')}\n`);
     await Promise.all(lines.map((line, i) => put(0, i * 4, line)));
     assert.deepEqual(await read(open()), { 0: lines.join('') });
+  });
+
+  it('of a long log each look lists what is new, and finds a host that had stored nothing', async () => {
+    const prefix = logPrefix(job, 1, 'command');
+    const parts = Array.from({ length: 1_200 }, (_, part) => part);
+    await eachOf(parts, 20, async (part) => void (await put(part % 2 === 0 ? 1 : 3, (part >> 1) * 2, 'x\n')));
+    const listed: number[] = [];
+    const counting: StoreReader = {
+      bucket: reader.bucket,
+      read: (...args) => reader.read(...args),
+      stat: (...args) => reader.stat(...args),
+      list: async (...args) => {
+        const objects = await reader.list(...args);
+        listed.push(objects.length);
+        return objects;
+      },
+    };
+    const logs = new JobLogReader(counting, job, { attempt: 1, stream: 'command' });
+    assert.deepEqual(await read(logs), { 1: 'x\n'.repeat(600), 3: 'x\n'.repeat(600) });
+    assert.deepEqual(listed.splice(0), [1_200]);
+    await put(1, 1_200, 'y\n');
+    for (const host of [0, 2, 20]) await put(host, 0, `of ${host}\n`);
+    await store.write(lostTailObject(prefix, '3', 1_200), 'lost\n', 'absent');
+    assert.deepEqual(await read(logs), { 0: 'of 0\n', 1: 'y\n', 2: 'of 2\n', 3: 'lost\n', 20: 'of 20\n' });
+    const objects = listed.splice(0).reduce((sum, length) => sum + length, 0);
+    assert.ok(objects < 300, `${objects} objects were listed`);
+    for (let part = 0; part < 60; part++) await put(20, 6 + part * 2, 'z\n');
+    assert.deepEqual(await read(logs), { 20: 'z\n'.repeat(60) });
+    assert.deepEqual(await read(logs), {});
   });
 
   it('attempts are counted as numbers, of the wanted stream alone', async () => {
