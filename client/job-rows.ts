@@ -74,7 +74,7 @@ export function rowOf(execution: Omit<WorkflowExecutionInfo, 'raw'>): JobRow {
     pool: attribute('JobPool'),
     phase: phaseOf(execution, isAccepted ? (attribute('JobPhase') as JobPhase) : JobPhase.Queued),
     phaseSince: execution.closeTime?.getTime() ?? phaseSince,
-    submittedAt: execution.startTime.getTime(),
+    submittedAt: memo.submittedAt ?? outcome?.submittedAt ?? execution.startTime.getTime(),
     ...(execution.closeTime ? { endedAt: execution.closeTime.getTime() } : {}),
     attempts,
     ...(why === undefined ? {} : { why }),

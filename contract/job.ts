@@ -22,6 +22,8 @@ export interface JobMemo {
   readonly run?: string;
   /** Set by the worker that took the job; REHEARSAL where nothing of it is real. */
   readonly label?: string;
+  /** Of the chain's first run: a run that continues as new begins later. */
+  readonly submittedAt?: EpochMs;
   readonly attempts?: number;
   readonly phaseSince?: EpochMs;
   /** One sentence: what the job waits for or ended with. */

@@ -17,7 +17,9 @@ export const bundleObject = (sha256: string): string => `bundles/${sha256}.tar.g
 export const hostKeysPrefix = (uid: string): string => `system/host-keys/${uid}/`;
 export const hostKeyObject = (uid: string, index: number): string => `${hostKeysPrefix(uid)}${index}`;
 /** What the set-up of an attempt did, `SetUpRecord` of domain/setup-record.ts; written anew while it goes on. */
-export const setUpObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}.json`;
+export const setUpObject = (job: string, attempt: number): string => `${setUpPrefix(job)}${attempt}.json`;
+/** Of the set-ups of all attempts. */
+export const setUpPrefix = (job: string): string => `jobs/${job}/setup/a`;
 /** The same of the last set-up that a person asked for. */
 export const setUpAgainObject = (job: string, attempt: number): string => `jobs/${job}/setup/a${attempt}-again.json`;
 /** A host's sign of life while the command of an attempt runs: written by the host itself (docs/adr/0046). */

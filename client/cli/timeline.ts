@@ -35,6 +35,8 @@ export interface HostSpans extends Span {
 export interface SetUpSpans extends Span {
   readonly attempt: number;
   readonly isOver: boolean;
+  /** It was given up before it was through: by a restart, or since a slice was lost. */
+  readonly isCut: boolean;
   readonly hosts: readonly HostSpans[];
 }
 
@@ -56,12 +58,22 @@ export interface TimelineFacts {
 /** Who waited for what, and when. What is not over ends `now`. */
 export function timelineOf({ submittedAt, endedAt, events, setUps }: TimelineFacts, now: EpochMs): Timeline {
   const end = endedAt ?? Math.max(now, submittedAt);
+  const phases = phaseSpans(events, end);
   return {
     startedAt: submittedAt,
     endedAt: end,
-    phases: phaseSpans(events, end),
-    setUps: setUps.map(({ attempt, record }) => setUpSpans(attempt, record, end)),
+    phases,
+    setUps: setUps.map(({ attempt, record }, at) => {
+      const next = setUps[at + 1]?.record.startedAt;
+      return setUpSpans(attempt, record, { now: end, cutAt: record.endedAt ?? cutOf(record, phases, next) ?? endedAt });
+    }),
   };
+}
+
+/** When a set-up that has no end of its own was given up: at the next phase of the job, or at the next set-up. */
+function cutOf({ startedAt }: SetUpRecord, phases: readonly PhaseSpan[], next: EpochMs | undefined): EpochMs | undefined {
+  const left = phases.find((span) => span.startedAt >= startedAt && span.phase !== JobPhase.SettingUp)?.startedAt;
+  return left === undefined ? next : Math.min(left, next ?? left);
 }
 
 const PHASES: readonly JobPhase[] = Object.values(JobPhase);
@@ -80,14 +92,19 @@ function phaseSpans(events: readonly JobEvent[], end: EpochMs): readonly PhaseSp
     .filter(({ startedAt, endedAt }) => endedAt >= startedAt);
 }
 
-function setUpSpans(attempt: number, record: SetUpRecord, now: EpochMs): SetUpSpans {
-  const endedAt = record.endedAt ?? now;
+function setUpSpans(
+  attempt: number,
+  record: SetUpRecord,
+  { now, cutAt }: { readonly now: EpochMs; readonly cutAt: EpochMs | undefined },
+): SetUpSpans {
+  const endedAt = cutAt ?? now;
   const numbers = [...new Set(record.steps.map(({ host }) => host))].toSorted((a, b) => a - b);
   const hosts = numbers.map((host) => hostSpans(host, record, endedAt));
   const lastEnd = Math.max(record.startedAt, ...hosts.map((each) => each.endedAt));
   return {
     attempt,
-    isOver: record.endedAt !== undefined,
+    isOver: cutAt !== undefined,
+    isCut: record.endedAt === undefined && cutAt !== undefined,
     startedAt: record.startedAt,
     endedAt,
     hosts: hosts.map((each) => ({ ...each, waitedMs: lastEnd - each.endedAt })),

@@ -61,6 +61,31 @@ describe('the timeline of a job', () => {
     );
   });
 
+  it('a set-up that was cut short ends with its phase, and the next one begins anew', () => {
+    const { endedAt: _, ...open } = SET_UP;
+    const setUps = [
+      { attempt: 1, record: open },
+      { attempt: 2, record: { ...open, startedAt: T0 + 40 * S } },
+    ];
+    const events = [
+      ...FACTS.events.slice(0, 4),
+      { at: T0 + 22 * S, text: 'evicting: a person asked for a restart' },
+      { at: T0 + 39 * S, text: 'setting-up: modules ssh, venv on 2 hosts' },
+    ];
+    const { endedAt: __, ...facts } = FACTS;
+    const timeline = timelineOf({ ...facts, events, setUps }, T0 + 50 * S);
+    assert.deepEqual(
+      timeline.setUps.map(({ isCut, isOver, endedAt }) => [isCut, isOver, (endedAt - T0) / S]),
+      [
+        [true, true, 22],
+        [false, false, 50],
+      ],
+    );
+    const text = renderTimeline('train', timeline, lookOf({ isTTY: false }, {})).join('\n');
+    assert.match(text, /set-up of attempt 1: 12s on 2 hosts, cut short; /);
+    assert.match(text, /set-up of attempt 2: 10s on 2 hosts, not over yet; /);
+  });
+
   it('says how long each host waited for the last one, and which module was tried again', () => {
     const [setUp] = timelineOf(FACTS, T0 + 999 * S).setUps;
     assert.deepEqual(

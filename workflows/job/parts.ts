@@ -120,7 +120,7 @@ function listen(job: Job): void {
 }
 
 /** Once, when the job was accepted. */
-function begin({ settings, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
+function begin({ carried, settings, file: { spec }, story }: Job, { job, files = {} }: JobInput): void {
   story.begin(
     {
       JobProject: settings.project,
@@ -134,6 +134,7 @@ function begin({ settings, file: { spec }, story }: Job, { job, files = {} }: Jo
       slice: formatSlices(spec),
       contentHash: contentHash({ job, files }),
       ...(settings.label === undefined ? {} : { label: settings.label }),
+      submittedAt: carried.submittedAt,
       attempts: 0,
       run: chainRunId(),
       ...(spec.keep === undefined ? {} : { keeps: true }),

@@ -59,10 +59,10 @@ function place(span: Span, whole: Span, columns: number): { readonly from: numbe
 }
 
 /** `set-up of attempt 2: 12s on 4 hosts; host 2 was the last, 6s after the first (venv: 9s, step install, 3 tries)`. */
-function summary({ attempt, isOver, hosts, ...span }: SetUpSpans): string {
+function summary({ attempt, isOver, isCut, hosts, ...span }: SetUpSpans): string {
   const ends = hosts.toSorted((a, b) => a.endedAt - b.endedAt);
   const [first, last] = [ends[0], ends.at(-1)];
-  const head = `set-up of attempt ${attempt}: ${lasted(span)} on ${count(hosts.length, 'host')}${isOver ? '' : ', not over yet'}`;
+  const head = `set-up of attempt ${attempt}: ${lasted(span)} on ${count(hosts.length, 'host')}${isCut ? ', cut short' : isOver ? '' : ', not over yet'}`;
   if (first === undefined || last === undefined) return head;
   const slowest = last.modules.toSorted((a, b) => length(b) - length(a))[0];
   const by = slowest === undefined ? '' : ` (${moduleWords(slowest)})`;

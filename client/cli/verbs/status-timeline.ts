@@ -1,6 +1,6 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import type { SetUpRecord } from '../../../domain/setup-record.js';
-import { setUpObject } from '../../../domain/store-layout.js';
+import { setUpObject, setUpPrefix } from '../../../domain/store-layout.js';
 import type { JobEvent } from '../../../contract/job.js';
 import type { JobClient } from '../../job-client.js';
 import { storedJobLog } from '../../job-logs.js';
@@ -36,13 +36,14 @@ async function eventsOf(client: JobClient, store: StoreReader, { id, endedAt }: 
   });
 }
 
-async function setUpsOf(
-  store: StoreReader,
-  { id, attempts }: JobRow,
+/** What is stored, not what the row counts: an attempt whose set-up was cut short is counted by nobody. */
+export async function setUpsOf(
+  store: Pick<StoreReader, 'list' | 'read'>,
+  { id }: Pick<JobRow, 'id'>,
 ): Promise<readonly { readonly attempt: number; readonly record: SetUpRecord }[]> {
-  // One more than the row counts: an attempt is counted when its command starts.
-  const first = Math.max(1, attempts + 2 - SHOWN_SET_UPS);
-  const numbers = Array.from({ length: attempts + 2 - first }, (_, at) => first + at);
+  const names = (await store.list(setUpPrefix(id))).map(({ name }) => name);
+  const stored = names.flatMap((name) => /\/a(\d+)\.json$/.exec(name)?.[1] ?? []).map(Number);
+  const numbers = stored.toSorted((a, b) => a - b).slice(-SHOWN_SET_UPS);
   const texts = await Promise.all(numbers.map((attempt) => store.read(setUpObject(id, attempt))));
   return numbers.flatMap((attempt, at) => {
     const text = texts[at];

@@ -3,6 +3,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { purgeJob } from '../../../client/purge-job.js';
 import { jobPrefix, outcomeObject } from '../../../domain/store-layout.js';
 import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { setUpsOf } from '../../../client/cli/verbs/status-timeline.js';
 import { until } from '../../until.js';
 import { jobFile, SLOW_SET_UP } from '../../end-to-end/job-files.js';
 import { cloudIsEmpty } from '../../end-to-end/nothing-left.js';
@@ -84,11 +85,13 @@ describe('a job that goes on after its command has ended', function () {
       },
     );
     const first = (await stack.client.workflow.getHandle(id).describe()).runId;
+    const { submittedAt } = await stack.jobs.row(id);
     await until('it is in its fourth round', async () => (await log(id, 4)).includes('round'), 60_000);
     assert.equal(await log(id, 1), 'round 1 after nothing\n');
     assert.equal(await log(id, 4), 'round 4 after exited\n');
     assert.equal(await nodes(), 1);
     assert.notEqual((await stack.client.workflow.getHandle(id).describe()).runId, first, 'it continued as new');
+    assert.equal((await stack.jobs.row(id)).submittedAt, submittedAt, 'that of its first run');
     await stack.jobs.cancel(id);
     assert.equal((await stack.jobs.wait(id)).result, 'cancelled');
     await nothingLeft();
@@ -101,6 +104,15 @@ describe('a job that goes on after its command has ended', function () {
     const outcome = await stack.jobs.wait(id);
     assert.deepEqual([outcome.result, outcome.attempts], ['succeeded', 2], stack.tail());
     assert.equal(await log(id, 2), 'ran\n');
+    const setUps = await setUpsOf(stack.store, { id });
+    assert.deepEqual(
+      setUps.map(({ attempt, record }) => [attempt, record.endedAt === undefined]),
+      [
+        [1, true],
+        [2, false],
+      ],
+      'the timeline has the one that was cut',
+    );
     const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
     assert.doesNotMatch(events, /could not be ended|is gone/, 'it was told, not missed');
     await nothingLeft();
