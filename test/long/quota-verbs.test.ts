@@ -82,7 +82,7 @@ describe('the verbs of a pool, on a running stack', function () {
 
   it('the first apply starts the pool, and says what it changes', async () => {
     const files = [file('quota.toml', QUOTA), '--pool-file', file('pool.toml', POOL_FILE)];
-    const { code, stdout, stderr } = await quota('apply', ...files, '--yes', '--user', 'root');
+    const { code, stdout, stderr } = await quota('apply', ...files, '--yes', '--by', 'root');
     assert.equal(code, 0, stderr);
     assert.match(stdout, /\n {2}tier 1: v5litepod +- +-> +8\n[^]*it never ran: this starts it\n[^]*in force in pool/);
     await published('under the files', ({ source }) => source === 'applied by root');
@@ -92,7 +92,7 @@ describe('the verbs of a pool, on a running stack', function () {
   });
 
   it('who is no admin is refused with 4, and nothing is changed', async () => {
-    const refused = await quota('freeze', '--user', 'mallory');
+    const refused = await quota('freeze', '--by', 'mallory');
     assert.deepEqual([refused.code, refused.stdout], [4, '']);
     assert.match(refused.stderr, /^server .*\n'mallory' is no admin of pool .*\n {2}nothing was changed\n$/);
   });
@@ -112,22 +112,22 @@ describe('the verbs of a pool, on a running stack', function () {
   });
 
   it('a freeze is shown with its reason until it is thawed', async () => {
-    const { code } = await quota('freeze', '--reason', 'new racks', '--user', 'root');
+    const { code } = await quota('freeze', '--reason', 'new racks', '--by', 'root');
     assert.equal(code, 0);
     await published('as frozen', ({ admission }) => admission === 'frozen');
     assert.match((await quota('show')).stdout, /admission +FROZEN, nothing new is granted: new racks\n/);
-    assert.equal((await quota('thaw', '--user', 'root')).code, 0);
+    assert.equal((await quota('thaw', '--by', 'root')).code, 0);
     await published('as open', ({ admission }) => admission === 'open');
   });
 
   it('set-priority changes an open job, and refuses others’', async () => {
     const second = `${pool}-b`;
-    const changed = await jobctl('quota', 'set-priority', second, '1', '--user', 'alice');
+    const changed = await jobctl('quota', 'set-priority', second, '1', '--by', 'alice');
     assert.deepEqual(
       [changed.code, changed.stdout],
       [0, `job ${second} has priority 1 of 1 (first) to 5 from now on\n`],
     );
-    const others = await jobctl('quota', 'set-priority', second, '2', '--user', 'bob');
+    const others = await jobctl('quota', 'set-priority', second, '2', '--by', 'bob');
     assert.equal(others.code, 4);
     const unknown = await jobctl('quota', 'set-priority', 'no-such-job', '2');
     assert.equal(unknown.code, 3);

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
+import { byOption } from '../job-filter.js';
 import { durationOption, type Invocation, outputOption, wholeNumber, withConnection } from '../options.js';
 import type { QuotaAdmissionFlags, QuotaPriorityFlags } from '../verbs/quota-operations.js';
 import type { QuotaApplyFlags } from '../verbs/quota-apply.js';
@@ -33,7 +34,6 @@ export function registerQuota(program: Command, invocation: Invocation): void {
 }
 
 const poolOption = (): Option => new Option('--pool <name>', 'the pool').default('default');
-const userOption = (): Option => new Option('--user <user>', 'the user who asks (default: your login name)');
 
 const SHOW_NOTES = `
 It reads the state that a worker published in the bucket, and asks no server; the line "as of" tells the age of that state.
@@ -167,7 +167,7 @@ function registerApply(group: Command, invocation: Invocation): void {
     .argument('[file]', "the quota file (Bastion's TOML)")
     .option('--pool-file <file>', 'the pool file beside it (TOML)')
     .addOption(poolOption())
-    .addOption(userOption())
+    .addOption(byOption())
     .option('-y, --yes', 'do not ask; needed in a pipe')
     .addOption(outputOption())
     .addHelpText('after', APPLY_NOTES);
@@ -195,7 +195,7 @@ function registerAdmission(group: Command, invocation: Invocation): void {
       .description(description)
       .addOption(poolOption())
       .option('--reason <text>', 'shown by `quota show` and `why`')
-      .addOption(userOption());
+      .addOption(byOption());
     if (name === 'drain') command.option('-y, --yes', 'do not ask; needed in a pipe');
     const reason = name === 'thaw' ? '' : " --reason 'maintenance until 14:00'";
     command.addOption(outputOption()).addHelpText('after', `\nExample:\n  jobctl quota ${name}${reason}\n`);
@@ -215,7 +215,7 @@ function registerPriority(group: Command, invocation: Invocation): void {
     )
     .argument('<job>', "the job's id")
     .argument('<number>', '1 (high) to 5 (low)', wholeNumber(1, 5))
-    .addOption(userOption())
+    .addOption(byOption())
     .addOption(outputOption())
     .addHelpText('after', '\nExample:\n  jobctl quota set-priority train-7f3k 2\n');
   withConnection(command).action(async (job: string, priority: number, flags: QuotaPriorityFlags) => {

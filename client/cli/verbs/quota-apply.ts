@@ -1,10 +1,10 @@
-import { userInfo } from 'node:os';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { appliedFileObject } from '../../../domain/store-layout.js';
 import type { PoolSnapshot } from '../../../quota/published-state.js';
 import { UNLIMITED } from '../../../quota/quota-config.js';
 import type { AppliedFiles, PoolFileText } from '../../pool-client.js';
 import { readPoolState } from '../../pool-state.js';
+import { asker } from '../asker.js';
 import { ask, mustBeAskable, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withClient } from '../connect.js';
@@ -21,7 +21,7 @@ import { terminalWidth } from '../render/columns.js';
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
   readonly poolFile?: string;
-  readonly user?: string;
+  readonly by?: string;
   readonly yes?: true;
 }
 
@@ -51,7 +51,7 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
     process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
-  const by = flags.user ?? context.user ?? userInfo().username;
+  const { by } = asker(flags.by, context);
   const message = await withClient(context, (client) => client.quota(pool).apply(files, by));
   process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;

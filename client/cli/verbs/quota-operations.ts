@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import type { Admission } from '../../pool-client.js';
+import { asker } from '../asker.js';
 import { ask, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
@@ -15,7 +15,7 @@ import { count } from '../render/job-header.js';
 export interface QuotaAdmissionFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
   readonly reason?: string;
-  readonly user?: string;
+  readonly by?: string;
   readonly yes?: true;
 }
 
@@ -24,7 +24,7 @@ export async function quotaAdmission(admission: Admission, flags: QuotaAdmission
   const { pool, reason, output } = flags;
   const context = contextToChange(flags);
   if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
-  const by = flags.user ?? context.user ?? userInfo().username;
+  const { by } = asker(flags.by, context);
   const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
   process.stdout.write(`${text}\n`);
@@ -45,13 +45,13 @@ async function isDrainMeant(context: CliContext, pool: string): Promise<boolean>
 }
 
 export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
-  readonly user?: string;
+  readonly by?: string;
 }
 
 /** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
 export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
   const context = contextToChange(flags);
-  const by = flags.user ?? context.user ?? userInfo().username;
+  const { by } = asker(flags.by, context);
   return withClient(context, async (client) => {
     const { pool, phase, endedAt } = await client.row(job);
     if (endedAt !== undefined) {
