@@ -103,6 +103,7 @@ describe('completion in a real bash', function () {
   };
   for (const [shell, { args, want }] of Object.entries(shells))
     it(`in a real ${shell}, if this computer has one`, async function () {
+      // `.ci/run` installs both, and lets no case be skipped.
       if (spawnSync(shell, ['--version']).error !== undefined) return this.skip();
       const env = { PATH: `${folder}:${process.env['PATH']}`, HOME: folder, JOBCTL_HOME: '/nonexistent/jobctl' };
       const { stdout } = await promisify(execFile)(shell, args, { env, cwd: folder });
