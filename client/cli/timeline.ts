@@ -71,7 +71,11 @@ export function timelineOf({ submittedAt, endedAt, events, setUps }: TimelineFac
 }
 
 /** When a set-up that has no end of its own was given up: at the next phase of the job, or at the next set-up. */
-function cutOf({ startedAt }: SetUpRecord, phases: readonly PhaseSpan[], next: EpochMs | undefined): EpochMs | undefined {
+function cutOf(
+  { startedAt }: SetUpRecord,
+  phases: readonly PhaseSpan[],
+  next: EpochMs | undefined,
+): EpochMs | undefined {
   const left = phases.find((span) => span.startedAt >= startedAt && span.phase !== JobPhase.SettingUp)?.startedAt;
   return left === undefined ? next : Math.min(left, next ?? left);
 }
