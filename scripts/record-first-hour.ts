@@ -1,5 +1,5 @@
 /**
- * Records docs/images/first-hour-80.svg and first-hour-120.svg, the tutorial's pictures: five commands from the packed file to a
+ * Records docs/images/first-hour-80.svg and first-hour-120.svg, pictures for the tutorial: five commands from the packed file to a
  * result, in an empty home. The long test that types them makes them, so what it claims is true of what they show. Needs tmux.
  *
  *   npx tsx scripts/record-first-hour.ts
