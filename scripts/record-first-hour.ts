@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const { status } = spawnSync('npx', ['mocha', 'test/long/first-hour.test.ts'], {
+const { status } = spawnSync('npx', ['mocha', join(root, 'test/long/first-hour.test.ts')], {
   cwd: root,
   env: { ...process.env, JOBCTL_PICTURES: join(root, 'docs/images') },
   stdio: 'inherit',

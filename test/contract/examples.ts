@@ -74,6 +74,7 @@ export const EXAMPLES = {
     slice: 'v5litepod-8',
     contentHash: '0c8a3e1f5b7d2046a19c3d5e7f60',
     label: 'REHEARSAL',
+    submittedAt: 1795276800000,
     attempts: 1,
     run: '019aa3d2-5d5c-7b1e-9c1f-0e8e3c9d2a11',
     phaseSince: 1795277400000,

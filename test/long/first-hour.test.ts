@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LONGEST_PAUSE_MS = 1_000;
 const MOST_MEGABYTES = 80;
 const MOST_PICTURE_BYTES = 150_000;
-/** Where pictures go that are kept: `npx tsx scripts/record-first-hour.ts` sets it. */
+/** Where pictures go that are kept; scripts/record-first-hour.ts sets it. */
 const PICTURES = process.env['JOBCTL_PICTURES'];
 
 /**
