@@ -1,4 +1,5 @@
 import type { StoreReader } from '../cloud/store/port.js';
+import { notJson } from '../domain/error-words.js';
 import { poolLineObject, poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
 import type { WaitingLine } from '../quota/waiting-line.js';
@@ -30,8 +31,11 @@ async function readJson<Content>(store: ObjectReader, name: string): Promise<Con
     return JSON.parse(content.toString('utf8')) as Content;
   } catch (error) {
     const where = `gs://${store.bucket}/${name}`;
-    throw new RangeError(`${where}: is not what a worker publishes of a pool: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new RangeError(
+      `${where}: is not what a worker publishes of a pool: ${notJson(error, content.toString('utf8'))}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,6 +1,7 @@
 /** Why a file or folder could not be used, by the system's code: its own words (`ENOENT: no such file ..`) are for programmers. */
 const BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
+  EDQUOT: 'the disk quota is used up',
   EEXIST: 'it is there already',
   EISDIR: 'it is a folder',
   ELOOP: 'its links go round in a circle',
@@ -9,6 +10,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a part of its path is no folder',
+  ENXIO: 'there is no such device',
   EPERM: 'the system does not permit it',
   EROFS: 'its disk is read-only',
 };

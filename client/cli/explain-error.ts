@@ -1,5 +1,6 @@
 import type { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
+import { systemErrorLines } from './system-error.js';
 
 export interface Explained {
   /** Without a newline at the end. */
@@ -64,8 +65,10 @@ function byName(error: Error): Explained {
         : told(ExitCode.Unavailable, 'does your Google login have the right? `jobctl doctor --gcp` looks');
     case 'JobTerminated':
       return told(ExitCode.Failed);
-    default:
-      return { text: `jobctl: ${message}`, exitCode: ExitCode.Failed };
+    default: {
+      const [what = message, ...rest] = systemErrorLines(error) ?? [];
+      return { text: [`jobctl: ${what}`, ...rest.map((line) => `  ${line}`)].join('\n'), exitCode: ExitCode.Failed };
+    }
   }
 }
 

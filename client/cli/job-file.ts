@@ -41,10 +41,10 @@ export interface JobFileOptions {
 
 /** Reads and checks a job file and the files it names. @throws CliError with every problem; nothing was done then. */
 export async function readJobFile(file: string, { set, isDry, ...known }: JobFileOptions): Promise<GoodJob> {
-  const source = readText(file, 'jobctl submit takes the path of a job file (YAML)');
+  const source = readText(file, 'the path of a job file (YAML) is wanted; `jobctl init` writes one');
   const parsed = parseJobFile(source, { file, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
-  const files = await readLocalFiles({ file, source, set }, parsed, isDry);
+  const files = await readLocalFiles({ file, source, set, ...known }, parsed, isDry);
   return { ...parsed, source, files, warnings: [...parsed.warnings, ...twoPlaces(file, parsed)] };
 }
 
@@ -59,7 +59,7 @@ export async function readJobFlags({ set, isDry, ...known }: JobFileOptions): Pr
   const parsed = parseJobFlags({ file: BY_FLAGS, env: process.env, set, ...known });
   if (!parsed.ok) throw new CliError(ExitCode.Usage, formatProblems(parsed.problems));
   const source = jobFileText(parsed.raw);
-  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set }, parsed, isDry) };
+  return { ...parsed, source, files: await readLocalFiles({ file: BY_FLAGS, source, set, ...known }, parsed, isDry) };
 }
 
 /** The job file that says `raw`; lines are as long as they are, since a shell line is not to be folded. */
@@ -74,6 +74,7 @@ interface WrittenJob {
   readonly file: string;
   readonly source: string;
   readonly set: readonly string[];
+  readonly overrides?: JobOverrides;
 }
 
 type ParsedJob = Extract<ResolvedJob, { ok: true }>;
@@ -85,13 +86,15 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
   for (const local of localFilesOf(job.spec)) {
     const where = localPlaceOf(written.file, local.path, job.raw);
     const { place } = where;
+    // --bundle starts at the current folder.
+    const isByFlag = local.kind === 'bundle' && written.overrides?.bundle !== undefined;
+    const whence = isByFlag ? BY_FLAGS : written.file;
     const onRead = (sent: number, size: number): void => reading.show({ path: local.path, sent, size });
     const content =
       local.kind === 'bundle'
         ? await bundleContent(place, local, isDry)
         : await readLocalFile(local, place, { isDry, onRead });
-    if (typeof content === 'string')
-      problems.push(placed(written, unreadable(written.file, local, { ...where, content })));
+    if (typeof content === 'string') problems.push(placed(written, unreadable(whence, local, { ...where, content })));
     else if (content !== undefined) contents.set(...content);
   }
   reading.end();
@@ -114,11 +117,21 @@ export function readText(file: string, wanted: string): string {
   if (!(content instanceof Uint8Array)) {
     throw new CliError(ExitCode.Usage, `${file}: ${content}`, wanted);
   }
+  const foreign = foreignText(content);
+  if (foreign !== undefined) throw new CliError(ExitCode.Usage, `${file}: ${foreign}`, wanted);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(content);
   } catch {
     throw new CliError(ExitCode.Usage, `${file}: is not UTF-8 text`, wanted);
   }
+}
+
+/** What Windows editors save as Unicode, and programs, would else be shown as control characters in a wrong value. */
+function foreignText(content: Uint8Array): string | undefined {
+  const [first, second] = content;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  if (isUtf16) return 'is UTF-16 text, and UTF-8 is wanted: save it as UTF-8';
+  return content.includes(0) ? 'is no text file: it holds a byte 0' : undefined;
 }
 
 export interface LocalPlace {
@@ -182,7 +195,8 @@ function unreadable(
 }
 
 /** A problem of a job file's content, with its place in the file or the flag that gave the value. */
-export function placed({ file, source, set }: WrittenJob, problem: Problem): Problem {
+export function placed({ file, source, set, overrides }: WrittenJob, problem: Problem): Problem {
+  if (problem.path[0] === 'bundle' && overrides?.bundle !== undefined) return { file: '--bundle', ...problem };
   const flag = set.findLast((option) => isAbove(option.slice(0, option.indexOf('=')), formatPath(problem.path)));
   if (flag !== undefined) return { file: `--set ${flag}`, ...problem };
   return file === BY_FLAGS ? { file, ...problem } : { file, ...new YamlSource(source).locate(problem) };

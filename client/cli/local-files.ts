@@ -1,5 +1,6 @@
-import { constants, readFileSync, type Stats, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { fileErrorWords } from '../../domain/error-words.js';
 import type { FileSource } from '../../domain/file-source.js';
 import { archiveOf } from '../../domain/local-files.js';
 import type { LocalFile } from '../../domain/local-files.js';
@@ -41,11 +42,27 @@ export async function readLocalFile(
 /** Its content, or what is wrong with it. */
 export function readNamedFile(path: string): Uint8Array | string {
   try {
-    const { size } = statSync(path);
-    return size > MAX_FILE_BYTES ? tooLarge(size, MAX_FILE_BYTES) : readFileSync(path);
+    const file = openSync(path, 'r');
+    try {
+      return readBounded(file);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     return reasonOf(error);
   }
+}
+
+/** By what is read, not by its size: a pipe (`<(make-job)`) has none, and a device may have no end. */
+function readBounded(file: number): Uint8Array | string {
+  const content = Buffer.alloc(MAX_FILE_BYTES + 1);
+  let length = 0;
+  while (length < content.length) {
+    const read = readSync(file, content, length, content.length - length, null);
+    if (read === 0) return content.subarray(0, length);
+    length += read;
+  }
+  return `has more than ${MAX_FILE_BYTES} bytes, and that is the most`;
 }
 
 /** Its archive is removed with the process. */
@@ -73,7 +90,7 @@ const tooLarge = (bytes: number, most: number): string => `has ${bytes} bytes; $
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined && !(error instanceof NotPackable)) throw error;
-  return REASONS[code ?? ''] ?? message;
+  return REASONS[code ?? ''] ?? (code === undefined ? message : `cannot be read: ${fileErrorWords(error)}`);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -1,14 +1,23 @@
 #!/usr/bin/env node
+import { writeSync } from 'node:fs';
+import { fileErrorWords } from '../../domain/error-words.js';
+import { ExitCode } from './exit-codes.js';
 import { explainError } from './explain-error.js';
 import { runProgram } from './program.js';
 import { asTyped } from './typed-command.js';
 
+// Node.js's own words for programmers, such as those for a certificate of an IP address.
+process.noDeprecation = process.env['JOBCTL_DEBUG'] !== '1';
+
 // `jobctl logs JOB | head`: the reader has gone, so nothing is left to do. 128 + SIGPIPE, as other tools end.
 for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(141);
-    throw error;
-  });
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(codeOfLostOutput(error)));
+
+function codeOfLostOutput(error: NodeJS.ErrnoException): number {
+  if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return 141;
+  writeSync(2, `jobctl: the output cannot be written: ${fileErrorWords(error)}\n`);
+  return ExitCode.Failed;
+}
 
 let exitCode: number;
 try {
@@ -19,4 +28,8 @@ try {
   ({ exitCode } = explained);
 }
 // What a connection leaves open must not hold the shell.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)));
+// A write that failed is known here before the stream says so.
+process.stdout.write('', (error) => {
+  const code = error ? codeOfLostOutput(error) : exitCode;
+  process.stderr.write('', () => process.exit(code));
+});

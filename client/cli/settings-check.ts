@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Environment } from './dev/home.js';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
@@ -25,6 +26,7 @@ const SETTINGS: readonly Setting[] = [
 
 /** @throws CliError for a setting that no server can have: its client would say so in its own words, or much later */
 export function checkSettings(flags: PlaceFlags, env: Environment): void {
+  checkTemporalVariables(env);
   for (const { flag, named, variable, wrong } of SETTINGS) {
     const value = flags[flag] ?? env[variable];
     if (value === undefined || value === '') continue;
@@ -38,14 +40,49 @@ export function checkSettings(flags: PlaceFlags, env: Environment): void {
 function wrongAddress(value: string): readonly string[] | undefined {
   const bare = value.replace(/^[a-z]+:\/\//i, '').replace(/\/.*$/, '');
   if (bare !== value) return ['is a URL, and a host and port are wanted', `write ${bare}`];
-  const port = /:(\d+)$/.exec(value)?.[1];
-  if (port === undefined || (Number(port) > 0 && Number(port) <= 65_535)) return undefined;
+  if (/\s/.test(value)) return ['has a blank in it', ADDRESS];
+  if (/^\[[\da-f:.]+\](:\d+)?$/i.test(value)) return portProblem(/\]:(.*)$/.exec(value)?.[1]);
+  const [host = '', port, ...more] = value.split(':');
+  if (more.length > 0) return ['has more than one colon', `${ADDRESS}; an IPv6 address stands in brackets: [::1]:7233`];
+  return host === '' ? ['names no host', ADDRESS] : portProblem(port);
+}
+
+const ADDRESS = 'HOST:PORT is wanted, such as temporal.example.com:7233';
+
+function portProblem(port: string | undefined): readonly string[] | undefined {
+  if (port === undefined || (/^\d+$/.test(port) && Number(port) > 0 && Number(port) <= 65_535)) return undefined;
   return [`has no port that exists: ${port}`, 'a port is a number from 1 to 65535; Temporal listens at 7233'];
 }
 
+/** Temporal's own client passes over the first three: it would speak to another server, without TLS, or without its certificate. */
+function checkTemporalVariables(env: Environment): void {
+  const file = env['TEMPORAL_CONFIG_FILE'];
+  if (file !== undefined && file !== '' && !existsSync(file))
+    throw wrong(`TEMPORAL_CONFIG_FILE: ${showValue(file)} does not exist`, 'name a file that is there, or unset it');
+  for (const name of ['TEMPORAL_TLS', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION']) {
+    const value = env[name];
+    if (value === undefined || ['', '0', '1', 'true', 'false'].includes(value)) continue;
+    throw wrong(`${name}: ${showValue(value)} is neither true nor false`, 'true, 1, false or 0, in small letters');
+  }
+  const [certificate, key] = ['CERT', 'KEY'].map((what) =>
+    [`TEMPORAL_TLS_CLIENT_${what}_PATH`, `TEMPORAL_TLS_CLIENT_${what}_DATA`].find((name) => (env[name] ?? '') !== ''),
+  );
+  if (certificate !== undefined && key === undefined)
+    throw wrong(
+      `${certificate}: is set, and the key of this certificate is not`,
+      'set TEMPORAL_TLS_CLIENT_KEY_PATH too',
+    );
+  if (certificate === undefined && key !== undefined)
+    throw wrong(`${key}: is set, and the certificate of this key is not`, 'set TEMPORAL_TLS_CLIENT_CERT_PATH too');
+}
+
+const wrong = (what: string, remedy: string): CliError => new CliError(ExitCode.Usage, what, remedy);
+
 function wrongBucket(value: string): readonly string[] | undefined {
-  if (!/^gs:|\//.test(value)) return undefined;
-  return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').replace(/\/.*$/, '')}`];
+  if (/^gs:|\//.test(value))
+    return ['is not the name of a bucket', `the name alone: ${value.replace(/^gs:\/*/, '').replace(/\/.*$/, '')}`];
+  if (/^[a-z\d][a-z\d._-]{0,220}[a-z\d]$/.test(value)) return undefined;
+  return ['is not the name of a bucket', 'small letters, digits, -, _ and dots; a letter or digit at both ends'];
 }
 
 function wrongUrl(value: string): readonly string[] | undefined {

@@ -1,6 +1,7 @@
 import { accessTokens } from '../access-token.js';
 import type { StoredObject, StoreReader } from './port.js';
-import { httpStatusOf, isMissingBucket, messageIn, storeError } from './store-error.js';
+import { notJson } from '../../domain/error-words.js';
+import { connectionWords, httpStatusOf, isMissingBucket, messageIn, storeError } from './store-error.js';
 
 const GOOGLE = 'https://storage.googleapis.com';
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -33,7 +34,7 @@ class HttpStoreReader implements StoreReader {
     const headers: Record<string, string> = range ? { range: `bytes=${range.start}-${last}` } : {};
     const url = `${this.#objects}/${encodeURIComponent(name)}?alt=media`;
     try {
-      return Buffer.from(await this.#get(url, headers));
+      return await this.#get(url, headers);
     } catch (error) {
       if (httpStatusOf(error) === 416) return Buffer.alloc(0);
       return this.#absentOr(error, `read ${this.#place(name)}`);
@@ -77,11 +78,18 @@ class HttpStoreReader implements StoreReader {
   }
 
   async #getJson<T>(url: string): Promise<T> {
-    return JSON.parse(Buffer.from(await this.#get(url, {})).toString()) as T;
+    const text = (await this.#get(url, {})).toString();
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new Error(`what ${new URL(url).origin} answers is ${notJson(error, text)}: no Cloud Storage`, {
+        cause: error,
+      });
+    }
   }
 
   /** Repeats what may pass; the last failure is thrown. */
-  async #get(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
+  async #get(url: string, headers: Record<string, string>): Promise<Buffer> {
     const token = await this.#token();
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     for (let tries = 1; ; tries++) {
@@ -96,12 +104,33 @@ class HttpStoreReader implements StoreReader {
     }
   }
 
-  async #getOnce(url: string, headers: Record<string, string>): Promise<ArrayBuffer> {
-    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    const response = await fetch(url, { headers, signal });
-    if (response.ok) return response.arrayBuffer();
-    throw Object.assign(new Error(messageIn(await response.text())), { status: response.status });
+  async #getOnce(url: string, headers: Record<string, string>): Promise<Buffer> {
+    const { status, body } = await get(url, headers);
+    if (status >= 200 && status < 300) return body;
+    throw Object.assign(new Error(messageIn(body.toString())), { status });
   }
+}
+
+/**
+ * Not by `fetch`: of a server that takes the connection and closes it, its promise never settles (Node.js 20.20), and a process that
+ * waits for nothing else ends without a word.
+ */
+async function get(url: string, headers: Record<string, string>): Promise<{ status: number; body: Buffer }> {
+  const { request } = await (url.startsWith('http:') ? import('node:http') : import('node:https'));
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void =>
+      reject(new Error(connectionWords(error, new URL(url).origin), { cause: error }));
+    const asked = request(url, { headers }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts) }));
+      response.once('error', fail);
+    });
+    asked.setTimeout(REQUEST_TIMEOUT_MS, () =>
+      asked.destroy(Object.assign(new Error('silent'), { code: 'ETIMEDOUT' })),
+    );
+    asked.once('error', fail).end();
+  });
 }
 
 const FIELDS = 'name,size,generation,updated';

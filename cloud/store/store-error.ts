@@ -29,12 +29,29 @@ export function storeError(error: unknown, what: string): StoreRefused | StoreUn
 
 /** GCS answers JSON, and bare text to requests for content. */
 export function messageIn(body: string): string {
+  if (/^\s*<(!doctype )?html/i.test(body)) return 'the answer is a web page, so a proxy or another server gave it';
   try {
     return (JSON.parse(body) as { error?: { message?: string } }).error?.message ?? body;
   } catch {
     return body;
   }
 }
+
+/** Why a request came to no answer. @param origin of the server, such as http://127.0.0.1:4443 */
+export function connectionWords({ code = '', message }: Error & { readonly code?: string }, origin: string): string {
+  if (code.startsWith('HPE_')) return `what listens at ${origin} does not speak HTTP`;
+  return WORDS[code]?.(origin) ?? `${origin}: ${message}`;
+}
+
+const WORDS: Readonly<Record<string, (origin: string) => string>> = {
+  EAI_AGAIN: (origin) => `the name of ${origin} is not known here (no network?)`,
+  ECONNREFUSED: (origin) => `nothing listens at ${origin}`,
+  ECONNRESET: (origin) => `${origin} closed the connection without an answer (ECONNRESET)`,
+  EHOSTUNREACH: (origin) => `no network leads to ${origin}`,
+  ENETUNREACH: (origin) => `no network leads to ${origin}`,
+  ENOTFOUND: (origin) => `no computer has the name in ${origin}`,
+  ETIMEDOUT: (origin) => `${origin} does not answer`,
+};
 
 /** There is no login, or it is not accepted. */
 export function isLoginRefused(error: unknown): boolean {
@@ -59,5 +76,6 @@ function textOf(error: unknown): string {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   // An AggregateError of connection attempts has an empty message; fetch puts the reason into the cause.
   const own = error.message || String(code ?? error.name);
-  return cause instanceof Error ? `${own}: ${textOf(cause)}` : own;
+  // Of a connection the words are made already (`connectionWords`).
+  return cause instanceof Error && own === 'fetch failed' ? textOf(cause) : own;
 }

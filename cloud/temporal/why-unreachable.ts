@@ -34,13 +34,16 @@ export async function whyUnreachable(target: TemporalTarget): Promise<Unreachabl
   const refused = await failureOf(() => connectTcp({ host, port }), 'connect');
   if (refused !== undefined) return explainTcp(refused, target.address);
   const found = await whyNoTls(host, port, target.tls ?? false);
-  return found && { ...found, isLasting: true };
+  return found && (found === OTHERS.silent || found === OTHERS.closes ? found : { ...found, isLasting: true });
 }
 
 async function whyNoTls(host: string, port: number, tls: boolean | TemporalTls): Promise<Unreachable | undefined> {
+  const listener = tls === false ? await listenerAt(host, port) : undefined;
+  if (listener === 'http2') return undefined;
+  if (listener === 'http1') return OTHERS.http1;
   const speaksTls =
     (await failureOf(() => tlsTo(host, port, { rejectUnauthorized: false }), 'secureConnect')) === undefined;
-  if (tls === false) return speaksTls ? TLS_IS_NEEDED : undefined;
+  if (tls === false || listener !== undefined) return speaksTls ? TLS_IS_NEEDED : OTHERS[listener ?? 'silent'];
   if (!speaksTls) return explainRefusedTls(host, port, tls);
   const { serverRootCACertificate: ca, serverNameOverride } = tlsOptionsOf(tls);
   const options: TlsOptions = {
@@ -49,6 +52,52 @@ async function whyNoTls(host: string, port: number, tls: boolean | TemporalTls):
   };
   const distrust = await failureOf(() => tlsTo(host, port, options), 'secureConnect');
   return distrust === undefined ? undefined : explainCertificate(distrust, ca !== undefined);
+}
+
+type Listener = 'http2' | 'http1' | 'other' | 'closes' | 'silent';
+
+const OTHERS: Readonly<Record<Exclude<Listener, 'http2'>, Unreachable>> = {
+  http1: {
+    why: 'a web server answers there, and no Temporal server',
+    remedy: "is it the port of Temporal's Web UI? The server itself listens at 7233 unless it is told otherwise",
+  },
+  other: {
+    why: 'what answers there is no Temporal server',
+    remedy:
+      'is the port right (TEMPORAL_ADDRESS, --temporal-address)? Temporal listens at 7233 unless it is told otherwise',
+  },
+  closes: {
+    why: 'the connection is closed as soon as it is made',
+    remedy: 'of a tunnel or port-forward: does its other end run?',
+  },
+  silent: {
+    why: 'the connection is taken, and nothing answers',
+    remedy: 'is the port right (TEMPORAL_ADDRESS, --temporal-address), and does the server still work?',
+  },
+};
+
+/** What every HTTP/2 client begins with, and an empty SETTINGS frame; the server's own SETTINGS is the answer (RFC 9113, 3.4). */
+const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+const SETTINGS_FRAME = 4;
+const LISTEN_MS = 2_000;
+
+/** What answers there in plain text. */
+function listenerAt(host: string, port: number): Promise<Listener> {
+  return new Promise((resolve) => {
+    const socket = connectTcp({ host, port });
+    const done = (listener: Listener): void => {
+      socket.destroy();
+      resolve(listener);
+    };
+    socket.setTimeout(LISTEN_MS, () => done('silent'));
+    socket.once('connect', () => socket.write(HTTP2_PREFACE));
+    socket.once('data', (answer: Buffer) => {
+      if (answer.toString('latin1', 0, 5) === 'HTTP/') done('http1');
+      else done(answer[3] === SETTINGS_FRAME && answer[0] === 0 ? 'http2' : 'other');
+    });
+    socket.once('error', () => done('closes'));
+    socket.once('close', () => done('closes'));
+  });
 }
 
 const tlsOptionsOf = (tls: true | TemporalTls): TemporalTls => (tls === true ? {} : tls);

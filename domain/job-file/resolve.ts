@@ -9,7 +9,7 @@ import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
 import { environmentOf } from '../modules/registry.js';
 import { resolveOutputs } from '../outputs.js';
-import { showValue } from '../problem.js';
+import { formatPath, showValue } from '../problem.js';
 import type { Problem } from '../problem.js';
 import { given, secondsOf } from './fields.js';
 import { foreignKeyHint } from './foreign-keys.js';
@@ -69,7 +69,11 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const found = resolveRequest(form, { ...size, pool: options.pool }, report);
   const spec = resolveForm(form, { size, found }, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
-  const all = [environment, interpolated, { problems }, report].flatMap((step) => step.problems);
+  const references = [...environment.problems, ...interpolated.problems];
+  // What a value is whose reference leads nowhere is no news.
+  const named = new Set(references.map(({ path }) => formatPath(path)));
+  const others = [...problems, ...report.problems].filter(({ path }) => !named.has(formatPath(path)));
+  const all = [...references, ...others];
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
   const warnings = [...environment.warnings, ...report.warnings];
   return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };

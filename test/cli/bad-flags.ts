@@ -83,7 +83,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   'a bundle that is not there, without a file': {
     args: ['submit', '--tpu', 'v5litepod-16', '--bundle', 'nowhere', '--dry-run', '--', 'true'],
     wants: [
-      "jobctl submit: bundle.dir: 'nowhere' does not exist",
+      "--bundle: bundle.dir: 'nowhere' does not exist",
       `  looked for at ${join(process.cwd(), 'nowhere')}; a relative path starts at the current folder`,
     ].join('\n'),
   },

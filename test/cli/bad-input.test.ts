@@ -1,28 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BAD_FLAGS } from './bad-flags.js';
+import { ALL_BAD_INPUT as ALL, LIBRARIES, prepared } from './all-bad-input.js';
 import type { BadInput } from './bad-input.js';
-import { BAD_FILES } from './bad-job-files.js';
-import { BAD_QUOTA } from './bad-quota-input.js';
-import { BAD_REHEARSALS } from './bad-rehearsal-input.js';
-import { FOREIGN_INPUT } from './foreign-input.js';
-import { WRONG_SETTINGS } from './wrong-settings.js';
 import { jobctl, refusalOf } from './command-line.js';
-
-const ALL: Readonly<Record<string, BadInput>> = {
-  ...BAD_FILES,
-  ...BAD_FLAGS,
-  ...BAD_QUOTA,
-  ...BAD_REHEARSALS,
-  ...FOREIGN_INPUT,
-  ...WRONG_SETTINGS,
-};
-
-/** Words of the libraries that read files and flags, and of the system: they are for programmers. */
-const LIBRARIES =
-  /\b(ENOENT|EACCES|EISDIR|ECONNREFUSED|undefined|NaN|\[object|Unexpected token|Invalid input|expected string|implicit key|flow map|flow sequence|command-argument|at position|Received type)\b|^\s+at \S+ \(/m;
 
 describe('bad input is refused with its place, its value and what to do', () => {
   let folder: string;
@@ -34,6 +16,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
     environment = { ...process.env };
     for (const name of Object.keys(process.env)) if (/^(JOBCTL|TEMPORAL)_/.test(name)) delete process.env[name];
     process.env['JOBCTL_HOME'] = join(folder, 'no-stack');
+    process.env['HOME'] = folder;
     // What is typed stands in messages.
     delete process.env['npm_command'];
   });
@@ -42,18 +25,9 @@ describe('bad input is refused with its place, its value and what to do', () => 
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function prepared({ text, args, wants }: BadInput): { readonly args: readonly string[]; readonly wants: string } {
-    const file = join(folder, 'job.yaml');
-    if (text !== undefined) writeFileSync(file, text);
-    return {
-      args: args.map((word) => (word === 'FILE' ? file : word)),
-      wants: wants.replaceAll('FILE:', `${file}:`).replaceAll('DIR/', `${folder}/`),
-    };
-  }
-
   for (const [name, badInput] of Object.entries(ALL)) {
     it(name, async () => {
-      const { args, wants } = prepared(badInput);
+      const { args, wants } = prepared(folder, badInput);
       Object.assign(process.env, badInput.env);
       const refusal = await refusalOf(args);
       for (const variable of Object.keys(badInput.env ?? {})) delete process.env[variable];
@@ -62,9 +36,9 @@ describe('bad input is refused with its place, its value and what to do', () => 
     });
   }
 
-  it('has 80 cases or more, and none of them passes for lack of a message', () => {
+  it('has 250 cases or more, and none of them passes for lack of a message', () => {
     const cases = Object.values(ALL);
-    assert.ok(cases.length >= 80, String(cases.length));
+    assert.ok(cases.length >= 250, String(cases.length));
     assert.deepEqual(
       cases.filter(({ wants }) => wants === ''),
       [],
@@ -81,7 +55,7 @@ describe('bad input is refused with its place, its value and what to do', () => 
   it('the process prints the same on stderr, nothing on stdout, and exits 2', async function () {
     this.timeout(60_000);
     for (const name of THROUGH_THE_PROCESS) {
-      const { args, wants } = prepared(ALL[name] as BadInput);
+      const { args, wants } = prepared(folder, ALL[name] as BadInput);
       assert.deepEqual(await jobctl(args), { exitCode: 2, stdout: '', stderr: `${wants}\n` }, name);
     }
   });

@@ -201,17 +201,20 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   },
   'no such file': {
     args: ['submit', '/nonexistent/train.yaml'],
-    wants: ['/nonexistent/train.yaml: does not exist', '  jobctl submit takes the path of a job file (YAML)'].join(
-      '\n',
-    ),
+    wants: [
+      '/nonexistent/train.yaml: does not exist',
+      '  the path of a job file (YAML) is wanted; `jobctl init` writes one',
+    ].join('\n'),
   },
   'a folder for a file': {
     args: ['submit', '/'],
-    wants: ['/: is a directory', '  jobctl submit takes the path of a job file (YAML)'].join('\n'),
+    wants: ['/: is a directory', '  the path of a job file (YAML) is wanted; `jobctl init` writes one'].join('\n'),
   },
   'not text': {
     text: Buffer.from([0x61, 0x3a, 0x20, 0xff]),
     args: SUBMIT,
-    wants: ['FILE: is not UTF-8 text', '  jobctl submit takes the path of a job file (YAML)'].join('\n'),
+    wants: ['FILE: is not UTF-8 text', '  the path of a job file (YAML) is wanted; `jobctl init` writes one'].join(
+      '\n',
+    ),
   },
 };

@@ -38,7 +38,7 @@ export const BAD_REHEARSALS: Readonly<Record<string, BadInput>> = {
   ),
   'a job file that is not there': {
     args: ['rehearse', '/nonexistent/job.yaml'],
-    wants: '/nonexistent/job.yaml: does not exist\n  jobctl submit takes the path of a job file (YAML)',
+    wants: '/nonexistent/job.yaml: does not exist\n  the path of a job file (YAML) is wanted; `jobctl init` writes one',
   },
   'a fault script that is not there': {
     args: ['rehearse', JOB, '--script', '/nonexistent/storm.yaml'],

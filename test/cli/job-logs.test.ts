@@ -104,7 +104,9 @@ describe("a job's logs, read from a real store", () => {
     assert.deepEqual(await read(open()), { 0: lines.join('') });
   });
 
-  it('of a long log each look lists what is new, and finds a host that had stored nothing', async () => {
+  it('of a long log each look lists what is new, and finds a host that had stored nothing', async function () {
+    // 1,200 objects are written first.
+    this.timeout(120_000);
     const prefix = logPrefix(job, 1, 'command');
     const parts = Array.from({ length: 1_200 }, (_, part) => part);
     await eachOf(parts, 20, async (part) => void (await put(part % 2 === 0 ? 1 : 3, (part >> 1) * 2, 'x\n')));

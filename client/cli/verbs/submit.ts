@@ -98,6 +98,8 @@ function readJob(
   const pricing = flags.spot === true ? 'spot' : flags.pricing;
   const known = { project, user, priority, slices, accelerator, zone, pricing, command };
   const dry = isDry === undefined ? {} : { isDry };
+  if (flags.bundle === '')
+    throw new CliError(ExitCode.Usage, "--bundle: '' names no folder", '. is the current one: --bundle .');
   if (file === undefined)
     return readJobFlags({ set, overrides: { ...known, bundle: flags.bundle, isLiteral: true }, ...dry });
   const bundle = flags.bundle === undefined ? undefined : resolve(flags.bundle);
