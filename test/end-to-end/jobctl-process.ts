@@ -3,32 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onTerminal } from './on-terminal.js';
 import type { TestStack } from './test-stack.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/client/cli/main.js', import.meta.url));
-
-/** Columns, keys, a command: runs it on a terminal of its own. */
-const TERMINAL = `
-import fcntl, os, pty, struct, sys, termios
-pid, terminal = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 50, int(sys.argv[1]), 0, 0))
-    os.execvp(sys.argv[3], sys.argv[3:])
-keys, shown = sys.argv[2].encode(), b''
-while True:
-    try:
-        chunk = os.read(terminal, 65536)
-    except OSError:
-        break
-    if not chunk:
-        break
-    shown += chunk
-    if keys and b'[y/N]' in shown:
-        os.write(terminal, keys)
-        keys = b''
-sys.stdout.buffer.write(shown)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-`;
 
 export interface Finished {
   readonly code: number | null;
@@ -99,19 +77,12 @@ export class JobctlUser {
    * On a terminal so many columns wide, without colours.
    * @param keys what is typed at the first question
    */
-  async onTerminal(
-    columns: number,
-    args: readonly string[],
-    keys = '',
-  ): Promise<{ code: number | null; text: string }> {
-    const child = spawn('python3', ['-c', TERMINAL, String(columns), keys, process.execPath, MAIN, ...args], {
+  onTerminal(columns: number, args: readonly string[], keys = ''): Promise<{ code: number | null; text: string }> {
+    return onTerminal([process.execPath, MAIN, ...args], {
+      columns,
       env: { ...process.env, NO_COLOR: '1', JOBCTL_HOME: this.home, ...this.#env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      keys,
     });
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    return { code, text: text.replaceAll('\r\n', '\n').trimEnd() };
   }
 
   /** Pid of a part of the local stack, from its own record. */

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { shellWords } from '../../domain/shell-quote.js';
 import { createProgram } from '../../client/cli/program.js';
 import { programArguments } from '../built.js';
+import { onTerminal } from '../end-to-end/on-terminal.js';
 import { TEMPORAL_START_MS, testServer } from '../temporal-server.js';
 import { GOOD } from '../cli/bad-input.js';
 
@@ -102,12 +104,45 @@ function verbsOf(command: Command, words: readonly string[] = []): readonly (rea
   return command.commands.length === 0 || command.registeredArguments.length > 0 ? [own, ...below] : below;
 }
 
+/** Verbs of which something is painted in every case that is tried. */
+const COLOURED: ReadonlySet<string> = new Set(['list']);
+
 const VERBS = verbsOf(createProgram({ commandWords: undefined, exitCode: 0 }));
 
 /** What only a program that came to grief prints. */
 const STACK = /^\s+at .+[:(]\d+|node:internal|UnhandledPromise|\[object Object\]/m;
 // oxlint-disable-next-line no-control-regex -- escape codes are what must not be printed
 const ESCAPE = /\u001b/;
+/** Colours, and not what moves the cursor or says how wide the terminal is. */
+// oxlint-disable-next-line no-control-regex
+const COLOUR = /\u001b\[[\d;]*m/;
+const CODES = [0, 1, 2, 3, 4, 5, 124];
+
+/**
+ * Verbs that ask, with what makes them ask here, what they must not have done if the answer is no or Ctrl-C, and where. The word
+ * FOLDER is a folder with `job.yaml`. Text: why a verb that has --yes asks nothing here.
+ */
+interface Asked {
+  readonly args: readonly string[];
+  /** Absent: `[y/N]`. */
+  readonly question?: string;
+  /** No is an answer of its own kind. */
+  readonly codeOfNo?: number;
+}
+const ASKS: Readonly<Record<string, Asked | string>> = {
+  init: { args: ['FOLDER', '--force'], question: 'Command [', codeOfNo: 0 },
+  cancel: { args: ['--name', 'verbs-*'] },
+  stop: { args: ['--name', 'verbs-*'] },
+  delete: { args: [JOB, '--by', 'somebody'] },
+  'import jobman': { args: ['FOLDER/job.yaml', '-o', 'FOLDER/job.yaml'] },
+  'import bastion-jobspec': { args: ['FOLDER/spec.json', '-o', 'FOLDER/job.yaml'] },
+  'import launch': {
+    args: ['-o', 'FOLDER/job.yaml', '--', '--instance_type=v4-8', '--', 'python3', 'x.py'],
+  },
+  'quota apply': 'needs a bucket: test/long/quota-verbs.test.ts',
+  'quota drain': 'needs a published pool: test/long/quota-verbs.test.ts',
+  'dev down': 'asks before it removes data alone, and there is no stack: test/dev',
+};
 
 describe('every verb of the command line', function () {
   this.timeout(120_000);
@@ -143,13 +178,7 @@ describe('every verb of the command line', function () {
   async function run(args: readonly string[], { env, isClosed, interruptAfter }: RunOptions): Promise<Ended> {
     const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
       cwd: folder,
-      env: {
-        PATH: process.env['PATH'] ?? '',
-        LANG: 'C.UTF-8',
-        HOME: folder,
-        JOBCTL_HOME: join(folder, 'no-stack'),
-        ...env,
-      },
+      env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let [stdout, stderr] = ['', ''];
@@ -165,6 +194,69 @@ describe('every verb of the command line', function () {
     const args = tried.slice(1).map((word) => word.replace('FOLDER', folder));
     return [...verb.split(' '), ...more, ...args];
   };
+
+  const environment = (env: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+    PATH: process.env['PATH'] ?? '',
+    LANG: 'C.UTF-8',
+    HOME: folder,
+    JOBCTL_HOME: join(folder, 'no-stack'),
+    ...env,
+  });
+  const program = [process.execPath, ...programArguments('client/cli/main')];
+
+  /** On a terminal of 100 columns. */
+  const typed = (args: readonly string[], env: Readonly<Record<string, string>>, keys?: string, question?: string) =>
+    onTerminal([...program, ...args], {
+      columns: 100,
+      cwd: folder,
+      env: environment(env),
+      ...(keys === undefined ? {} : { keys }),
+      ...(question === undefined ? {} : { question }),
+    });
+
+  /** `jobctl .. | head -1`: the exit code of jobctl, and what it wrote to stderr. */
+  async function head(args: readonly string[], env: Readonly<Record<string, string>>) {
+    const line = `${shellWords([...program, ...args])} | head -1 >/dev/null; exit "\${PIPESTATUS[0]}"`;
+    const child = spawn('bash', ['-c', line], {
+      cwd: folder,
+      env: environment(env),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, stderr };
+  }
+
+  it('asks nothing that is not tried here: each verb with --yes is in ASKS', () => {
+    const asking = VERBS.filter(([, { options }]) => options.some(({ long }) => long === '--yes')).map(
+      ([verb]) => verb,
+    );
+    assert.deepEqual(asking.toSorted(), Object.keys(ASKS).toSorted());
+  });
+
+  for (const [verb, asked] of Object.entries(ASKS)) {
+    if (typeof asked === 'string') continue;
+    const { question, codeOfNo = 4 } = asked;
+    for (const [answer, keys, code] of [
+      ['Ctrl-C', '\u0003', 130],
+      ['no', 'n\r', codeOfNo],
+    ] as const) {
+      // Of init a word is an answer.
+      if (answer === 'no' && codeOfNo === 0) continue;
+      it(`${verb}: ${answer} at its question changes nothing`, async () => {
+        const before = readFileSync(join(folder, 'job.yaml'), 'utf8');
+        const args = asked.args.map((word) => word.replace('FOLDER', folder));
+        const ended = await typed([...verb.split(' '), ...args], { ...server, NO_COLOR: '1' }, keys, question);
+        assert.equal(ended.code, code, ended.text);
+        assert.doesNotMatch(ended.text, STACK);
+        assert.match(ended.text, /nothing was changed/i);
+        assert.equal(readFileSync(join(folder, 'job.yaml'), 'utf8'), before);
+        const { stdout } = await run(['status', JOB, '-o', 'json'], { env: server });
+        assert.equal((JSON.parse(stdout) as { row?: { phase?: string } }).row?.phase ?? 'queued', 'queued', stdout);
+      });
+    }
+  }
 
   it('is tried here, or it is said why not', () => {
     assert.deepEqual(
@@ -192,11 +284,36 @@ describe('every verb of the command line', function () {
         assert.equal(ended.signal, null);
         assert.doesNotMatch(ended.stderr + ended.stdout, STACK);
         assert.doesNotMatch(ended.stderr + ended.stdout, ESCAPE);
-        assert.ok([0, 1, 2, 3, 4, 5, 124, 141].includes(ended.code ?? -1), `exit code ${ended.code}: ${ended.stderr}`);
+        assert.ok([...CODES, 141].includes(ended.code ?? -1), `exit code ${ended.code}: ${ended.stderr}`);
         if (ended.code !== 0 && ended !== closed) assert.notEqual(ended.stderr + ended.stdout, '', 'it says why');
       }
       // One document, or one on each line.
       if (json !== undefined && json.stdout !== '') assert.ok(isJsonText(json.stdout), json.stdout);
+    });
+
+    it(`${verb}: a reader that goes after the first line`, async () => {
+      const env = tried[0] === 'server' ? server : { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+      const { code, stderr } = await head(wordsOf(verb, tried), env);
+      assert.doesNotMatch(stderr, STACK);
+      assert.doesNotMatch(stderr, /EPIPE|broken pipe/i);
+      assert.ok([...CODES, 141].includes(code), `exit code ${code}: ${stderr}`);
+    });
+
+    it(`${verb}: on a terminal, in colour, without colour, and dumb`, async () => {
+      const at = tried[0] === 'server' ? server : { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+      const words = wordsOf(verb, tried);
+      const [coloured, plain, dumb] = await Promise.all([
+        typed(words, { ...at, TERM: 'xterm-256color' }),
+        typed(words, { ...at, TERM: 'xterm-256color', NO_COLOR: '1' }),
+        typed(words, { ...at, TERM: 'dumb' }),
+      ]);
+      for (const { code, text } of [coloured, plain, dumb]) {
+        assert.doesNotMatch(text, STACK);
+        assert.ok(CODES.includes(code ?? -1), `exit code ${code}: ${text}`);
+      }
+      assert.doesNotMatch(plain.text, COLOUR);
+      assert.doesNotMatch(dumb.text, ESCAPE);
+      if (COLOURED.has(verb)) assert.match(coloured.text, COLOUR);
     });
 
     it(`${verb}: Ctrl-C while a server is silent`, async () => {
