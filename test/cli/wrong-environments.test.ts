@@ -8,13 +8,8 @@ import { programArguments } from '../built.js';
 import { GOOD } from './bad-input.js';
 import type { Ended } from './command-line.js';
 import { startOtherServers } from './other-servers.js';
-import {
-  ODD_BUT_RIGHT,
-  WRONG_FOLDERS,
-  WRONG_SERVERS,
-  WRONG_VARIABLES,
-  type WrongEnvironment,
-} from './wrong-environments.js';
+import { ODD_BUT_RIGHT, WRONG_FOLDERS, WRONG_VARIABLES, type WrongEnvironment } from './wrong-environments.js';
+import { WRONG_SERVERS } from './wrong-servers.js';
 
 const ALL = { ...WRONG_SERVERS, ...WRONG_VARIABLES, ...WRONG_FOLDERS };
 /** The user `nobody`, who may read what everybody may. */

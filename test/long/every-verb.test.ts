@@ -118,17 +118,15 @@ const ESCAPE = /\u001b/;
 const COLOUR = /\u001b\[[\d;]*m/;
 const CODES = [0, 1, 2, 3, 4, 5, 124];
 
-/**
- * Verbs that ask, with what makes them ask here, what they must not have done if the answer is no or Ctrl-C, and where. The word
- * FOLDER is a folder with `job.yaml`. Text: why a verb that has --yes asks nothing here.
- */
+/** What makes a verb ask here. */
 interface Asked {
   readonly args: readonly string[];
   /** Absent: `[y/N]`. */
   readonly question?: string;
-  /** No is an answer of its own kind. */
+  /** Absent: 4. 0: any word is an answer. */
   readonly codeOfNo?: number;
 }
+/** Verbs that ask: each that has --yes. Text: why it is not asked here. */
 const ASKS: Readonly<Record<string, Asked | string>> = {
   init: { args: ['FOLDER', '--force'], question: 'Command [', codeOfNo: 0 },
   cancel: { args: ['--name', 'verbs-*'] },
@@ -252,8 +250,14 @@ describe('every verb of the command line', function () {
         assert.doesNotMatch(ended.text, STACK);
         assert.match(ended.text, /nothing was changed/i);
         assert.equal(readFileSync(join(folder, 'job.yaml'), 'utf8'), before);
-        const { stdout } = await run(['status', JOB, '-o', 'json'], { env: server });
-        assert.equal((JSON.parse(stdout) as { row?: { phase?: string } }).row?.phase ?? 'queued', 'queued', stdout);
+        // By the index alone: no worker is there to be asked.
+        const { stdout, stderr } = await run(['list', '--name', JOB, '-o', 'json'], { env: server });
+        const { jobs } = JSON.parse(stdout || '{"jobs":[]}') as { jobs: readonly { phase: string }[] };
+        assert.deepEqual(
+          jobs.map(({ phase }) => phase),
+          ['queued'],
+          stderr,
+        );
       });
     }
   }
