@@ -59,95 +59,96 @@ died differ different diffie digest digit digitalsignature digits dimensions dir
 dirs disable disabled disabledservices discard disk disks displayname disposition dissolved distance distributed dk
 dnsservers do doc docker dockerfile docs document does doesn domain done dots dotted double doubled down download
 downloads downloadurl downs dpkg draft drain drained draining drainingunits drains drawn drop dropped ds dstack dual due
-dueat dueinms dump duplicate duplicate_key duration eacces each eaddrinuse eai earlier early east1 east4 east5 eat ec
-ecdh ecdsa echo econnrefused econnreset ed25519 edit edited ee eexist effect effectivelimit effectivepolicy
-effectivetime effort egress eid eisdir either element elif eloop else elsewhere email email_verified emfile empty
-emulated emulator enable enable_parallel_downloads enabled enableexternalips enableparalleldownloads enametoolong encode
-encodecommonattributes encoding encrypted encryptedwith encryption end ended endedat endedby endoffset endpoint
-endpointorders endpoints ends endtime enforce enforced engine enoent enospc enotdir enotfound enough ensurepip enter
-entity entitytoolarge entries entry enum enums env env_name env_type env_vars environ environment environments envs
-eperm epoch epochs eq equal equals erofs err error error_description error_subtype error_uri errorinfo errors esac
-escape eslint etadata etag etc etimedout eu europe eux eval event eventbasedhold events ever every everybody everyms
-everyseconds evicting evidence exact exactly example exceeded exceeds except exclude exec executable executionstatus
-exhausted exist existing exists exit exitcode exited exitrecord exits exp expect expected expired expiredsignature
-expiredtoken expires expires_in expiresat explain explained explanation export expression expressions extensions
-external external_ips externalip externalips extkeyusage extra extra_mounts extralocationtypes fact facts fail failed
-failed_precondition faileddata failedprecondition failing fails failure failures false far fastify fatal fault faults fd
-fenced fetch fetched few fewer ff fi field fieldmask fields fieldviolations file file_cache_max_size_mb file_mounts
-filecachemaxsizemb files fill filldisk fills filter filters final finally find findmnt finds findstrays fingerprint
-finished finishing firewall firewalllist firewallrules firewalls first firstexecutionrunid firststartedat fit fits fixed
-flag flagat flags flatnamespace flavor fleet flex flexstartrefused float flock flood folder folders follow followoutput
-followpollseconds followwithinotify for forbidden force forcecloseconnections foreground foreign foreignhint forget
-forgetmodules forgot forgotten fork forked form format formatting formed former forms forward forwarded forwarding found
-four fproject fraction frame frames free freed freedaddresses freedat freeze fresh from frompayload front frontend
-frozen fs fss fssl fstype fulfilled full fulldisk function further fuse gang gap gateway gauges gave gax gb gce
-gce_metadata_host gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs_resolve_refresh_secs
-gcsfuse ge generateserviceidentity generation generationmatch generationnotmatch generations get getacceleratortype
-getaccesstoken geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getoperation
-getproject getqueuedresource getruntimeversion gets getservice getserviceaccount getstoragelayout gg git gitignore give
-given gives gke glob global globoff globstar gnu go goes going gone good goog google google_application_credentials
-google_auth_token_for_testing google_cloud_project google_project googleapis googlecallfailed googleproject got gpg
-grace gracems graceseconds grant granted grantedat grantedonbucket grantedonserviceaccount grants greater greatest grep
-group grouped groups grown grpc grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed
-guard guest guestattributes guestinventory guestnotice guestnoticems gunzipped guploader gz gzip had half handed
-handedover handing handle handler handlers handshake hangs hanguporphans happened hard has haschips hascommand
-hasfreshsign hash hasher hashes hasnetwork hasoutputs hasprinted hasprivategoogleaccess hasserver hastiers hastrailing
-have head header headers health healthdescription healthy heap hear heard heardat hears heartbeattimeout
-heartbeattimeoutms held heldback heldms heldsince hellman help here hex hexadecimal hidden hide hides
-hidesunknownprojects hiding hierarchical hierarchicalnamespace high hightpu hint history hold holdbacks holders holding
-holds holdslices home homeof hook hooked hooks host host_bounds hostcount hostfileerror hostkey hostkeymismatch
-hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hosts hostsilent hostunreachable hostverifier hour hours
-how html http httpmethod https httpstatus human hung hup hurried iam iamconfiguration icmp id idea idempotencystrategy
-ident identities identity identityfile identitykeys idle idlems ids if ifgenerationmatch ifs ifsource ignore ignorebom
-ignored illegal image images implemented implicit import importsshpublickey impossible in in_use_addresses inactivefrom
-inbox include includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index
-indexes info inforce infrastructure ingress inherited init initial initialinterval initializing
-initiatemultipartuploadresult initiator initpid inline inner inotify input inputs inquota ins insecure insert inside
-inspect inspectslice install installation installed installer installing instance instance_type instances instead
-insufficient int integer interface internal internaladdress internalerror internalip internals interpolation interrupt
-interrupted interruption interruptions interrupts into inuse invalid invalid_argument invalidargument invalidinput
-invalidjob invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb
-is isactive isadopted isafterblank isalive isalldenied isapplied isattended isbetweenhosts isbooted isborrowing isbusy
-ischanged iscomplete isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit
-isfromreservation isfrozen isheld isincloud isincomplete isingress isinimage isinquota isjobopen isknown islasting
-isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation isopen isoverquota isparked ispreempted
-ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed isrecursive isrefusing isrelease isreplaced
-isrequestleft isresting issent isserviceenabled issilent isstartassumed isstopped isstoringoutputs issuer isunconfirmed
-isurgent isversioned iswarned isworkflowopen it items its itself janitor jax jc jitter job jobaccelerator jobclient
-jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address jobctl_exit_code jobctl_google_project
-jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index jobctl_host_ips jobctl_job_id jobctl_node_name
-jobctl_num_hosts jobctl_num_slices jobctl_num_tasks jobctl_previous_attempt_end jobctl_result jobctl_slice_index
-jobctl_zone jobended jobfailed jobhistoryevents jobman jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase
-jobpool jobproject jobs jobsended jobspec jobuser journal journalseq js json jsonl judged jupyter just kb keep
-keepalivecountmax keepaliveinterval keepalivems keepbook keeper keeps keepsplace kept keptaswritten kernel kex key
-keycertsign keygen keyrings keys keytype keyusage keyword keywordlist kib kill killed killing killprocesses kind kinds
-know known knows kubernetes label labels lack lacks lag lagms laid land lang language large larger largest largest_slice
-largestslice last lastaddress lastat lastetag lastgood lasting lasts lasttoken late lately later latest launch lavor
-layout lazy lc le leading leads leaf leaks leaksfound leaksreclaimed leap learn lease leaseanswer leased leasedunits
-leaseepoch leasemessages leases least leave leaves ledger left lefttopool legacybucketowner legacybucketreader lend
-lending lending_limits lendinglimits length lent less let lets letter letters letting level levels lib libexec libraries
-library libssh libtpu licenses lies life lifecycle lifecyclestate lifetime like limit limited limitms limits line
-linecounter lines lingerms link links linux list listacceleratortypes listconsumerquotametrics listed listen listened
-listens lister listhistory listing listlag listlocations listnodes listoperations listowned listqueuedresources
-listreservations listruntimeversions lists lite litepod literal live lived lives lname load loadpool local localfiles
-localhost locally location locationid locations locationtype lock locked lockfile lockfiles locks log logging login
-loginprofile logins loginuser loglag loglevel logname logout logs long longer longest longrunning look lookagainms
-looked looking looks lookup loop loops loss lost lostslices low ls lszfx lt mac machine machines machinesof machinetype
-machinetypes made madeat mail main maintained maintenance maintenanceevent make makes making malformed malformedxml
-managedfolders management manager manifest manifests manifesturl manifestwrong many map mapfile mark markdown marked
-marks mask match matched matches matchglob matching max max_guarantee_delay max_retries max_tries max_unattended
-maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
-maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready mb md me mean means meant meanwhile measure
-media medialink meet megabytes megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member
-members membership memo memory mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost
-metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch meter method methodnotfound
-methods metric metrics mib migrating milliseconds min min_runtime mindepth miniconda miniconda3 minimum minor
-minruntimems minute minutes mirror mismatch misnumbered missing missing_char missingworker missingworkers mixed mkdir
-mkfifo mktemp mm mnt mode model modified modifiedat module modules moduluslength moment moments monitoring more most
-mount mount_dirs mount_path mounted mountinfo mounts move moves ms mtime mtu much multi multiline_implicit_key multipart
-multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice
-multislicenode multisliceparams multislicerefused must mv my name namecounts named namedpricing namematches nameof names
-namespace namespacenotfounderror namespaces nametoolong narrow nbconvert nconnect nd ndjson ne nearest need needed needs
+dueat dueinms dump duplicate duplicate_key duration eacces each eaddrinuse eai eai_again earlier early east1 east4 east5
+eat ec ecdh ecdsa echo econnrefused econnreset ed25519 edit edited edquot ee eexist effect effectivelimit
+effectivepolicy effectivetime effort egress ehostunreach eid eisdir either element elif eloop else elsewhere email
+email_verified emfile empty emulated emulator enable enable_parallel_downloads enabled enableexternalips
+enableparalleldownloads enametoolong encode encodecommonattributes encoding encrypted encryptedwith encryption end ended
+endedat endedby endoffset endpoint endpointorders endpoints ends endtime enetunreach enforce enforced engine enoent
+enospc enotdir enotfound enough ensurepip enter entity entitytoolarge entries entry enum enums env env_name env_type
+env_vars environ environment environments envs enxio eperm epoch epochs eq equal equals erofs err error
+error_description error_subtype error_uri errorinfo errors esac escape eslint etadata etag etc etimedout eu europe eux
+eval event eventbasedhold events ever every everybody everyms everyseconds evicting evidence exact exactly example
+exceeded exceeds except exclude exec executable executionstatus exhausted exist existing exists exit exitcode exited
+exitrecord exits exp expect expected expired expiredsignature expiredtoken expires expires_in expiresat explain
+explained explanation export expression expressions extensions external external_ips externalip externalips extkeyusage
+extra extra_mounts extralocationtypes fact facts fail failed failed_precondition faileddata failedprecondition failing
+fails failure failures false far fastify fatal fault faults fd fenced fetch fetched few fewer ff fi field fieldmask
+fields fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb files fill filldisk fills filter
+filters final finally find findmnt finds findstrays fingerprint finished finishing firewall firewalllist firewallrules
+firewalls first firstexecutionrunid firststartedat fit fits fixed flag flagat flags flatnamespace flavor fleet flex
+flexstartrefused float flock flood folder folders follow followoutput followpollseconds followwithinotify for forbidden
+force forcecloseconnections foreground foreign foreignhint forget forgetmodules forgot forgotten fork forked form format
+formatting formed former forms forward forwarded forwarding found four fproject fraction frame frames free freed
+freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk
+function further fuse gang gap gateway gauges gave gax gb gce gce_metadata_host gce_metadata_ip gce_metadata_root gcloud
+gcloudconfig gcloudtokenfile gcm gcp gcs_resolve_refresh_secs gcsfuse ge generateserviceidentity generation
+generationmatch generationnotmatch generations get getacceleratortype getaccesstoken geteffectivepolicy getent getfile
+getguestattributes getiampolicy getlocation getnode getoperation getproject getqueuedresource getruntimeversion gets
+getservice getserviceaccount getstoragelayout gg git gitignore give given gives gke glob global globoff globstar gnu go
+goes going gone good goog google google_application_credentials google_auth_token_for_testing google_cloud_project
+google_project googleapis googlecallfailed googleproject got gpg grace gracems graceseconds grant granted grantedat
+grantedonbucket grantedonserviceaccount grants greater greatest grep group grouped groups grown grpc
+grpc_default_ssl_roots_file_path gs gserviceaccount gshadow gt guarantee guaranteed guard guest guestattributes
+guestinventory guestnotice guestnoticems gunzipped guploader gz gzip had half handed handedover handing handle handler
+handlers handshake hangs hanguporphans happened hard has haschips hascommand hasfreshsign hash hasher hashes hasnetwork
+hasoutputs hasprinted hasprivategoogleaccess hasserver hastiers hastrailing have head header headers health
+healthdescription healthy heap hear heard heardat hears heartbeattimeout heartbeattimeoutms held heldback heldms
+heldsince hellman help here hex hexadecimal hidden hide hides hidesunknownprojects hiding hierarchical
+hierarchicalnamespace high hightpu hint history hold holdbacks holders holding holds holdslices home homeof hook hooked
+hooks host host_bounds hostcount hostfileerror hostkey hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname
+hostnameof hosts hostsilent hostunreachable hostverifier hour hours how hpe html http httpmethod https httpstatus human
+hung hup hurried iam iamconfiguration icmp id idea idempotencystrategy ident identities identity identityfile
+identitykeys idle idlems ids if ifgenerationmatch ifs ifsource ignore ignorebom ignored illegal image images implemented
+implicit import importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter
+incoming incompatible incompletems increase indent indentation indented index indexes info inforce infrastructure
+ingress inherited init initial initialinterval initializing initiatemultipartuploadresult initiator initpid inline inner
+inotify input inputs inquota ins insecure insert inside inspect inspectslice install installation installed installer
+installing instance instance_type instances instead insufficient int integer interface internal internaladdress
+internalerror internalip internals interpolation interrupt interrupted interruption interruptions interrupts into inuse
+invalid invalid_argument invalidargument invalidinput invalidjob invalidparameter invalidpart invalidrange invalidvalue
+io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted isafterblank isalive isalldenied isapplied
+isattended isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete isdisabled isdone isdraining isdue isending
+isendunknown isenforced isfolder isforced isforit isfromreservation isfrozen isheld isincloud isincomplete isingress
+isinimage isinquota isjobopen isknown islasting isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation
+isopen isoverquota isparked ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed
+isrecursive isrefusing isrelease isreplaced isrequestleft isresting issent isserviceenabled issilent isstartassumed
+isstopped isstoringoutputs issuer isunconfirmed isurgent isversioned iswarned isworkflowopen it items its itself janitor
+jax jc jitter job jobaccelerator jobclient jobclosedforms jobctl jobctl_attempt jobctl_bucket jobctl_coordinator_address
+jobctl_exit_code jobctl_google_project jobctl_hook jobctl_hook_cause jobctl_hook_reason jobctl_host_index
+jobctl_host_ips jobctl_job_id jobctl_node_name jobctl_num_hosts jobctl_num_slices jobctl_num_tasks
+jobctl_previous_attempt_end jobctl_result jobctl_slice_index jobctl_zone jobended jobfailed jobhistoryevents jobman
+jobman_tpu_name jobman_tpu_num_workers jobman_tpu_zone jobphase jobpool jobproject jobs jobsended jobspec jobuser
+journal journalseq js json jsonl judged jupyter just kb keep keepalivecountmax keepaliveinterval keepalivems keepbook
+keeper keeps keepsplace kept keptaswritten kernel kex key keycertsign keygen keyrings keys keytype keyusage keyword
+keywordlist kib kill killed killing killprocesses kind kinds know known knows kubernetes label labels lack lacks lag
+lagms laid land lang language large larger largest largest_slice largestslice last lastaddress lastat lastetag lastgood
+lasting lasts lasttoken late lately later latest launch lavor layout lazy lc le leading leads leaf leaks leaksfound
+leaksreclaimed leap learn lease leaseanswer leased leasedunits leaseepoch leasemessages leases least leave leaves ledger
+left lefttopool legacybucketowner legacybucketreader lend lending lending_limits lendinglimits length lent less let lets
+letter letters letting level levels lib libexec libraries library libssh libtpu licenses lies life lifecycle
+lifecyclestate lifetime like limit limited limitms limits line linecounter lines lingerms link links linux list
+listacceleratortypes listconsumerquotametrics listed listen listened listens lister listhistory listing listlag
+listlocations listnodes listoperations listowned listqueuedresources listreservations listruntimeversions lists lite
+litepod literal live lived lives lname load loadpool local localfiles localhost locally location locationid locations
+locationtype lock locked lockfile lockfiles locks log logging login loginprofile logins loginuser loglag loglevel
+logname logout logs long longer longest longrunning look lookagainms looked looking looks lookup loop loops loss lost
+lostslices low ls lszfx lt mac machine machines machinesof machinetype machinetypes made madeat mail main maintained
+maintenance maintenanceevent make makes making malformed malformedxml managedfolders management manager manifest
+manifests manifesturl manifestwrong many map mapfile mark markdown marked marks mask match matched matches matchglob
+matching max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth
+maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxresults maxretries maxunattended
+maxunattendedms may maybe maybecomeready mb md me mean means meant meanwhile measure media medialink meet megabytes
+megascale megascale_coordinator_address megascale_num_slices megascale_slice_id member members membership memo memory
+mend mended mends merge message messages meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs
+metageneration metagenerationmatch metagenerationnotmatch meter method methodnotfound methods metric metrics mib
+migrating milliseconds min min_runtime mindepth miniconda miniconda3 minimum minor minruntimems minute minutes mirror
+mismatch misnumbered missing missing_char missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mode model
+modified modifiedat module modules moduluslength moment moments monitoring more most mount mount_dirs mount_path mounted
+mountinfo mounts move moves ms mtime mtu much multi multiline_implicit_key multipart multipartuploads multiple
+multiple_anchors multiple_docs multiple_tags multiples multiplied multiply multislice multislicenode multisliceparams
+multislicerefused must mv my name namecounts named namedpricing namematches nameof names namespace
+namespacenotfounderror namespaces nametoolong narrow nbconvert nconnect nd ndjson ne nearest need needed needs
 needsqueuedresources negative neighbours neither nested net network networkconfig networkendpoints networkinterfaces
 networks never new newer newest newline newlines news next nextat nextdue nextgeneration nextpagetoken ng ngloboff nhead
 nhost nix njobctl nmax nmetadata no no_output noaddresses nobody nobucket nocapacity nochannel node node_extra_ca_certs
@@ -162,12 +163,12 @@ oc occurred octet of off offat offered offline offset oflag ofnode often ok old 
 onclose ondemand one oneof ones onfiles ongoing onhostmaintenance only onoutput onready onsend onstderr onstdout onstep
 onunknownkey open openbucket opened openjobs openssh operation operationmetadata operations operator opt option options
 or order org organization orgpolicy origin orphaned os osadminlogin oslogin other others othersonpreemption othertype
-otheruserof our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange outofscope
-output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned owner
-ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel parameter
-parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial partnumber parts
-pass passed passphrase passwd password past paste patch path pathname paths patience pattern patterns pause paused
-pausems payload payloads payloadtampered pem pending people per percent perf performmaintenance
+otheruserof otherwise our ourkey ours out out_of_range outbox outcome outcomes outlive outlived outlives outofrange
+outofscope output outputbytes outputs outside over overlay override overrides overview overwrite overwritten own owned
+owner ownership ownmodules owns package packages packed packet packing page pages pagesize pagetoken pair parallel
+parameter parameters params parent parentclosepolicy parents parked parse parseas parseerror parser part partial
+partnumber parts pass passed passphrase passwd password past paste patch path pathname paths patience pattern patterns
+pause paused pausems payload payloads payloadtampered pem pending people per percent perf performmaintenance
 performmaintenancequeuedresource perhaps periods perm permanent permission permission_denied permissiondenied
 permissions permit permitted persistent persists person phase phasesince pid pids pin pino pins pip pipe pipes place
 placed placeof places placetext plain plan plandetails planform plans plantext platform please pod
@@ -175,7 +176,7 @@ podperprojectperregionfortpuapi point points policies policy policyviewer poll p
 port ports position posix posixaccounts post power pre preclose precondition preconditionfailed preconditionopts
 preconditions preempt preemptat preempted preemptedlag preemptedlagms preemptible preemptiblelife preemptiblelifems
 preemption preemptionhook preemptions preference prefix prefixes prelude present preserve prettyerrors prettyprint
-previous previousend price prices pricing primary principal principals print print0 printed printf prints prio
+previous previousend pri price prices pricing primary principal principals print print0 printed printf prints prio
 priorities priority prioritykey private private_key private_key_id privateipgoogleaccess privatekey probe problem
 problems proc process processes profile program progress project project_id project_membership project_resources
 projectattributes projecteditor projectid projectnumber projectowner projects projectviewer promises proof propagate
@@ -225,10 +226,10 @@ short shorter shortest shortfor should show shown shows shut shutdown shuts shut
 sign signal signalargs signalgroup signals signat signature signaturedoesnotmatch signatures signed signedheaders
 signedurl signer signing signoflifems signs signstalems sigquit sigstop sigterm silence silent simulatemaintenanceevent
 since single site size sizes skel skip skypilot sleep slice slicecounts slicenews slices slim slot slow slowest slowms
-slurm small smallchunk snap snapshot so sock socket sockets soft softdeletepolicy some somebody something soon sort
+slurm sm small smallchunk snap snapshot so sock socket sockets soft softdeletepolicy some somebody something soon sort
 source sourcechanged sourced sourcegeneration sourceobjects sourceranges sources south1 southamerica southeast1 space
-spaces span speaking speaks spec specified speckey speed spent spki split spoken spot sql sqlservice srun ssh ssh_client
-ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stage stale stalems stall stallms stand standard
+spaces span speak speaking speaks spec specified speckey speed spent spki split spoken spot sql sqlservice srun ssh
+ssh_client ssh_connection sshatshutdown sshd sshkey sshport sslcreds st stage stale stalems stall stallms stand standard
 standardspotrefused stands start started startedat starter starters starting startingms startnode startoffset startrun
 starts startticks starttime starttoclosetimeout startup startup_script startupscript stat stat_cache_max_size_mb
 statcachemaxsizemb state statedir statehint stateinitiator states staticsummary status statuscode stay stays stderr
@@ -251,30 +252,30 @@ tokenvalidseconds told toldat toml tomlarray tomlbare tomlinlinetable tomlkeyval
 tools toomanysources toomuch topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu
 tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
 tpus tpuv5 tpuv6e tr trace traffic trailing train trainer transient trap tree tried tries trouble true trusted trusts
-try trying ts tt ttl turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb
-typedsearchattributes types ubuntu2204 uid ulimit umask umount un unable unabletoqueue uname unanswered unanswereduntil
-unattended unauthenticated unavailable unchanged unconfirmed under undergo underscore underscores understands understood
-underway unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union uniqueid
-unit unithours units universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless unlimited
-unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreadable
-unready unrecognized unresolved unscheduled unset unshare unsigned unspecified unsupported unsupportedzone unterminated
-until untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
-updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userknownhostsfile usermod
-username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5e v5lite v5litepod v5p v6e valid
-validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
-validuntilduration validuntiltime value values valuetype vanish var variable variables vars venv verb verbs verdict
-verdictof verdicts verify version versioning versions vfio view viewer views violated violations visible visiting vm
-vmexternalipaccess vms vmsof vpc wait waited waitforchange waiting waitingchips waitingcount waitingjobs waitingsince
-waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow wanted wantedgeneration
-wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways wc we web wedgedms
-wedgedslicems weight well went were west1 west4 what whatever when whenever where whether which whichever while white
-who whoever whole whose why width will window windowms winners wire with withfiletypes withignored within withinnominal
-without woken wokenpools word words work work_dir workdir worker worker_id worker_num workerids workerindex workernumber
-workers workflow workflowid workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working
-works worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl
-wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16
-x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros
-zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
+try trying ts tt ttl tunnel turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb
+typedsearchattributes types ubuntu2204 ui uid ulimit umask umount un unable unabletoqueue uname unanswered
+unanswereduntil unattended unauthenticated unavailable unchanged unconfirmed under undergo underscore underscores
+understands understood underway unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess
+unimplemented union uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownruntime
+unknownzone unless unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts
+unreachablelookms unreadable unready unrecognized unresolved unscheduled unset unshare unsigned unspecified unsupported
+unsupportedzone unterminated until untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update
+updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded
+uploadid uploads uploadserver uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage
+usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip
+userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5e
+v5lite v5litepod v5p v6e valid validafterduration validaftertime validate validatestatus validator validfrom
+validinterval validuntil validuntilduration validuntiltime value values valuetype vanish var variable variables vars
+venv verb verbs verdict verdictof verdicts verify version versioning versions vfio view viewer views violated violations
+visible visiting vm vmexternalipaccess vms vmsof vpc wait waited waitforchange waiting waitingchips waitingcount
+waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall wallat wallnow
+wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch watched watches way ways
+wc we web wedgedms wedgedslicems weight well went were west1 west4 what whatever when whenever where whether which
+whichever while white who whoever whole whose why width will window windowms winners wire with withfiletypes withignored
+within withinnominal without woken wokenpools word words work work_dir workdir worker worker_id worker_num workerids
+workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows workflowtasktimeout workflowtype
+workforcepools working works worse would writable write writehistory writer writes written wrong wrongsignature
+wronguploadurl wrongurlforupload wrote www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8
+x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za
+zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
 );

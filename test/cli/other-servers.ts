@@ -26,7 +26,7 @@ export async function startOtherServers(): Promise<{
   readonly stop: () => void;
 }> {
   const sockets = new Set<Socket>();
-  const servers = new Map(Object.entries(OTHER_SERVERS).map(([name, make]) => [name, make() as Server]));
+  const servers = new Map(Object.entries(OTHER_SERVERS).map(([name, make]) => [name, make()]));
   for (const server of servers.values()) {
     server.on('connection', (socket: Socket) => sockets.add(socket));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
