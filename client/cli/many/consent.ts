@@ -1,7 +1,7 @@
+import { count } from '../../../domain/units.js';
 import type { JobRow } from '../../job-rows.js';
 import { ask, mustBeAskable } from '../ask.js';
 import type { OutputFlag } from '../options.js';
-import { count } from '../render/job-header.js';
 import { paintPhase } from '../render/job-list.js';
 import { lookOf } from '../render/look.js';
 import { renderOneLineTable } from '../render/one-line-table.js';

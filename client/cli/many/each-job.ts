@@ -1,9 +1,9 @@
 import { eachOf } from '../../../domain/each-of.js';
+import { count } from '../../../domain/units.js';
 import type { JobRow } from '../../job-rows.js';
 import { explainError } from '../explain-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { count } from '../render/job-header.js';
 import { type ChosenJobs, WIDTH } from './chosen-jobs.js';
 
 /** What was done to one job: a line for people, and what JSON has beside the id. */

@@ -1,12 +1,12 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { ManifestWrong } from '../../../domain/stored-outputs.js';
+import { count } from '../../../domain/units.js';
 import { type HostOutputs, jobOutputs } from '../../job-outputs.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
 import type { CliContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { HostChoice } from '../hosts/host-options.js';
-import { count } from '../render/job-header.js';
 import { clockTime } from '../render/quantities.js';
 
 interface Choice {

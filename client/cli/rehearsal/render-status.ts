@@ -1,5 +1,5 @@
+import { count } from '../../../domain/units.js';
 import { formatDuration } from '../render/quantities.js';
-import { count } from '../render/job-header.js';
 import { oneLine, renderTable } from '../render/columns.js';
 import { placeOf } from './admin-answers.js';
 import type { ClockState, RehearsalStatus, RehearsedNode, RehearsedQueuedResource } from './admin-answers.js';

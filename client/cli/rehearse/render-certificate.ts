@@ -1,5 +1,5 @@
+import { count } from '../../../domain/units.js';
 import { formatExactDuration } from '../render/quantities.js';
-import { count } from '../render/job-header.js';
 import { oneLine, renderTable } from '../render/columns.js';
 import type { Certificate, CertifiedPreemption } from './certificate.js';
 import type { LostWork } from './lost-work.js';

@@ -1,6 +1,6 @@
+import { count } from '../../../domain/units.js';
 import type { LeakedLease, LeakedResource } from '../audit/leaks.js';
 import { formatDuration } from './quantities.js';
-import { count } from './job-header.js';
 import { renderTable } from './columns.js';
 
 export interface AuditReport {

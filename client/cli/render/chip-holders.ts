@@ -1,7 +1,6 @@
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import { formatUnits } from '../../../domain/units.js';
 import type { ChipHolder, UserShare } from '../../../quota/chip-holders.js';
-import { count } from './job-header.js';
 import type { Look } from './look.js';
 import { renderOneLineTable } from './one-line-table.js';
 import { formatDuration } from './quantities.js';

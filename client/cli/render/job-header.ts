@@ -5,8 +5,6 @@ import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './columns.js';
 import { asTyped } from '../typed-command.js';
 
-export { count };
-
 /**
  * `train-7f3k   project vision   v5litepod-16 spot   16 chips on 4 hosts   about $3.92/h`. What carries a label costs
  * nothing, and says so where the price would be.

@@ -1,12 +1,12 @@
 import type { Board, PhaseTotal } from '../../job-board.js';
 import type { JobRow, ShownPhase } from '../../job-rows.js';
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import type { PlaceInLine } from '../../../quota/waiting-line.js';
 import { ordinal } from '../../../quota/explanation/explain-words.js';
 import type { Places } from '../quota/places.js';
 import { oneLine, wrapToWidth } from './columns.js';
 import { failingText } from './failing-task.js';
-import { count, reasonOf } from './job-header.js';
+import { reasonOf } from './job-header.js';
 import type { Colour, Look } from './look.js';
 import { type Column, renderOneLineTable } from './one-line-table.js';
 import { formatDuration } from './quantities.js';

@@ -5,10 +5,10 @@ import type { Granted, JobView, SliceView } from '../../../contract/job.js';
 import { hookText } from '../../../domain/hooks.js';
 import { outputsText } from '../../../domain/outputs.js';
 import { kindOfJob, machineKind } from '../../../domain/machines.js';
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import { failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
-import { commandSummary, count, reasonOf } from './job-header.js';
+import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 import { asTyped } from '../typed-command.js';
 

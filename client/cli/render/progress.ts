@@ -1,8 +1,7 @@
 import { outputsText } from '../../../domain/outputs.js';
 import { type JobRow, resultOf, type ShownPhase } from '../../job-rows.js';
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
-import { count } from './job-header.js';
 import type { Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
 import { asTyped } from '../typed-command.js';

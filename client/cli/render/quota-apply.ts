@@ -1,7 +1,6 @@
-import { formatUnits } from '../../../domain/units.js';
+import { count, formatUnits } from '../../../domain/units.js';
 import type { ApplyEffect, MovedJob } from '../quota/apply-effect.js';
 import type { ConfigChange } from '../quota/config-difference.js';
-import { count } from './job-header.js';
 import { renderTable } from './columns.js';
 
 const MOST_JOBS = 20;

@@ -1,8 +1,7 @@
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import type { HistoryLine, LeaseStory, UsageRow, Window } from '../../../quota/pool-history.js';
 import { formatUnits } from '../../../domain/units.js';
 import { formatDuration, utcMinute } from './quantities.js';
-import { count } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 
 /** What `jobctl quota history` tells of a window. */

@@ -2,8 +2,7 @@ import type { Demand } from '../../../domain/lease.js';
 import { plainWording } from '../../../quota/explanation/explain-words.js';
 import type { Plan } from '../../../quota/plan.js';
 import type { Pool } from '../../../quota/quota-config.js';
-import { formatUnits } from '../../../domain/units.js';
-import { count } from './job-header.js';
+import { count, formatUnits } from '../../../domain/units.js';
 import { oneLine, renderTable } from './columns.js';
 
 const MOST_ROWS = 20;

@@ -1,5 +1,5 @@
 import { chipsOfUnits } from '../../../domain/accelerators.js';
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { PoolAccounts, ProjectAccount } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
@@ -8,7 +8,6 @@ import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-co
 import { formatUnits } from '../../../domain/units.js';
 import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
-import { count } from './job-header.js';
 import type { Look } from './look.js';
 import { oneLine, padToWidth, renderTable, textWidth } from './columns.js';
 

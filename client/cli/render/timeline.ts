@@ -1,7 +1,7 @@
 import type { SetUpStepRecord } from '../../../domain/setup-record.js';
+import { count } from '../../../domain/units.js';
 import type { HostSpans, ModuleSpan, SetUpSpans, Span, Timeline } from '../timeline.js';
 import { formatExactDuration } from './quantities.js';
-import { count } from './job-header.js';
 import type { Colour, Look } from './look.js';
 import { cutToWidth, oneLine, padToWidth } from './columns.js';
 

@@ -1,6 +1,6 @@
 import { hookText } from '../../../domain/hooks.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
-import type { EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs } from '../../../domain/units.js';
 import {
   amountOf,
   andList,
@@ -19,7 +19,7 @@ import type { TaskQueuePolls } from '../../task-queue-polls.js';
 import type { WhyWaiting } from '../quota/why-waiting.js';
 import { FAILING_REMEDY, failingText } from './failing-task.js';
 import { formatDuration, formatExactDuration } from './quantities.js';
-import { count, reasonOf } from './job-header.js';
+import { reasonOf } from './job-header.js';
 import { noWorkerRemedy, noWorkerText } from './no-worker.js';
 import { oneLine, wrapToWidth } from './columns.js';
 

@@ -1,3 +1,4 @@
+import { count } from '../../../domain/units.js';
 import { stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { type HostConnection, HostFileError } from '../../../cloud/hosts/port.js';
@@ -11,7 +12,6 @@ import { type LocalFile, localFiles } from '../hosts/local-files.js';
 import { type Reach, type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { isFolder, remoteFiles } from '../hosts/remote-files.js';
 import type { OutputFlag } from '../options.js';
-import { count } from '../render/job-header.js';
 import { watchEnd } from '../watch/interruptions.js';
 
 export type CpFlags = ReachFlags & OutputFlag;

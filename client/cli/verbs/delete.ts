@@ -1,5 +1,6 @@
 import type { Asker } from '../../../domain/job-state.js';
 import { eachOf } from '../../../domain/each-of.js';
+import { count } from '../../../domain/units.js';
 import type { StorePort } from '../../../cloud/store/port.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
@@ -10,7 +11,6 @@ import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
 import type { JobAnswer } from '../many/each-job.js';
-import { count } from '../render/job-header.js';
 import { pause, watchEnd } from '../watch/interruptions.js';
 
 export interface DeleteFlags extends ManyFlags {

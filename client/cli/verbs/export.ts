@@ -1,4 +1,5 @@
 import { fileErrorWords } from '../../../domain/error-words.js';
+import { count } from '../../../domain/units.js';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -12,7 +13,6 @@ import { CliError } from '../cli-error.js';
 import { openReader, withTemporal } from '../connect.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
-import { count } from '../render/job-header.js';
 import { ownVersion } from './version.js';
 
 export interface ExportFlags extends ContextFlags {

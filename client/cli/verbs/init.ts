@@ -5,13 +5,14 @@ import { parseJobFile } from '../../../domain/job-file/parse.js';
 import { askedSize, formatSlices } from '../../../domain/machines.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
+import { count } from '../../../domain/units.js';
 import { answerTo } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { findProgram, type FoundProgram } from '../init/found-program.js';
 import { type Answers, DEFAULT_TPU, defaultZone, writtenJob } from '../init/written-job.js';
 import { foldLine, terminalWidth } from '../render/columns.js';
-import { commandSummary, count } from '../render/job-header.js';
+import { commandSummary } from '../render/job-header.js';
 import { asTyped, typedCommand } from '../typed-command.js';
 
 export interface InitFlags {

@@ -1,4 +1,5 @@
 import { jobOfLeaseKey } from '../../../domain/lease.js';
+import { count } from '../../../domain/units.js';
 import {
   type HistoryLine,
   isOf,
@@ -16,7 +17,6 @@ import { type ContextFlags, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
-import { count } from '../render/job-header.js';
 import { renderHistory, type ToldHistory } from '../render/quota-history.js';
 import { terminalWidth } from '../render/columns.js';
 

@@ -1,3 +1,4 @@
+import { count } from '../../../domain/units.js';
 import type { Admission } from '../../pool-client.js';
 import { asker } from '../asker.js';
 import { ask, nothingChanged } from '../ask.js';
@@ -8,7 +9,6 @@ import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
-import { count } from '../render/job-header.js';
 
 /** The verbs with which an operator steers a pool without changing its files. The pool's quota workflow carries them out. */
 

@@ -1,10 +1,10 @@
+import { count } from '../../../domain/units.js';
 import { chipHolders, userShares } from '../../../quota/chip-holders.js';
 import { type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
 import { holderLines, shareLines } from '../render/chip-holders.js';
-import { count } from '../render/job-header.js';
 import { lookOf } from '../render/look.js';
 import { formatDuration } from '../render/quantities.js';
 

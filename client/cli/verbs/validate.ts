@@ -1,12 +1,13 @@
 import { askedSize, formatSlices, kindOfJob, machineKind } from '../../../domain/machines.js';
 import { formatProblems } from '../../../domain/problem.js';
+import { count } from '../../../domain/units.js';
 import type { ParsedPoolFile } from '../../../quota/files/pool-file.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { printVerdict, type Verdict } from '../file-verdict.js';
 import { type GoodJob, readJobFile, readText } from '../job-file.js';
 import type { OutputFlag } from '../options.js';
-import { commandSummary, count } from '../render/job-header.js';
+import { commandSummary } from '../render/job-header.js';
 import { poolEssentials, timeEssentials } from '../render/operator-files.js';
 import { renderTable } from '../render/columns.js';
 

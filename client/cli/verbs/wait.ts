@@ -1,3 +1,4 @@
+import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import { resultOf } from '../../job-rows.js';
 import { withClient } from '../connect.js';
@@ -7,7 +8,6 @@ import { ExitCode } from '../exit-codes.js';
 import { type FilterFlags, isFiltered, ownFilter } from '../job-filter.js';
 import { type ChosenJobs, chooseJobs, refuseUnclear } from '../many/chosen-jobs.js';
 import type { OutputFlag } from '../options.js';
-import { count } from '../render/job-header.js';
 import { formatDuration } from '../render/quantities.js';
 import { followToEnd } from '../watch/follow-to-end.js';
 import { watchEnd } from '../watch/interruptions.js';

@@ -1,6 +1,7 @@
+import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import { isOver, type JobRow, resultOf } from '../../job-rows.js';
-import { count, reasonOf } from '../render/job-header.js';
+import { reasonOf } from '../render/job-header.js';
 import { formatExactDuration } from '../render/quantities.js';
 import { isOutage, pause } from './interruptions.js';
 import { exitCodeOf } from './follow-to-end.js';
