@@ -37,6 +37,6 @@ export function prepared(
   if (text !== undefined) writeFileSync(file, text);
   return {
     args: args.map((word) => (word === 'FILE' ? file : word)),
-    wants: wants.replaceAll('FILE:', `${file}:`).replaceAll('DIR/', `${folder}/`),
+    wants: wants.replaceAll('DIR/', `${folder}/`).replaceAll('FILE:', `${file}:`),
   };
 }
