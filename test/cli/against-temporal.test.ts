@@ -123,7 +123,7 @@ describe('verbs against a real Temporal server without any worker', function () 
     });
 
   it('an unknown job is exit 3 for every verb that takes one', async () => {
-    const verbs = [['status'], ['wait'], ['cancel'], ['logs', '--bucket', 'b']];
+    const verbs = [['status'], ['wait'], ['cancel'], ['logs', '--bucket', 'bucket']];
     const ends = await Promise.all(verbs.map(([verb = '', ...flags]) => run(verb, 'no-such-job', ...flags)));
     for (const { exitCode, stderr } of ends) {
       assert.equal(exitCode, 3);

@@ -41,8 +41,10 @@ describe('where a command line talks to if nothing names a server', () => {
   it('who names a server, or has a stack, is not refused', () => {
     const home = { JOBCTL_HOME: folder };
     assert.equal(isRefused(home, { temporalAddress: '127.0.0.1:2' }), false);
-    for (const name of ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'])
-      assert.equal(isRefused({ ...home, [name]: 'x' }), false, name);
+    const file = join(folder, 'temporal.toml');
+    writeFileSync(file, '');
+    for (const named of [{ TEMPORAL_ADDRESS: 'x:1' }, { TEMPORAL_PROFILE: 'x' }, { TEMPORAL_CONFIG_FILE: file }])
+      assert.equal(isRefused({ ...home, ...named }), false, JSON.stringify(named));
     assert.equal(isRefused({ ...home, TEMPORAL_NAMESPACE: 'x' }), true, 'a namespace names no server');
     writeFileSync(join(folder, 'context.json'), JSON.stringify(stack));
     assert.equal(isRefused(home), false);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shellWords } from '../../domain/shell-quote.js';
@@ -12,8 +12,8 @@ import { ODD_BUT_RIGHT, WRONG_FOLDERS, WRONG_VARIABLES, type WrongEnvironment } 
 import { WRONG_SERVERS } from './wrong-servers.js';
 
 const ALL = { ...WRONG_SERVERS, ...WRONG_VARIABLES, ...WRONG_FOLDERS };
-/** The user `nobody`, who may read what everybody may. */
-const NOBODY = 65_534;
+/** Root, bound by the modes of files as everybody else is. */
+const AS_OTHERS = ['setpriv', '--inh-caps=-all', '--bounding-set=-dac_override,-dac_read_search'];
 
 describe('an environment in which nothing can work is told from what is typed wrong', function () {
   this.timeout(60_000);
@@ -24,7 +24,6 @@ describe('an environment in which nothing can work is told from what is typed wr
   after(() => servers.stop());
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'wrong-environment-'));
-    chmodSync(folder, 0o755);
     writeFileSync(join(folder, 'job.yaml'), GOOD);
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,19 +34,20 @@ describe('an environment in which nothing can work is told from what is typed wr
       .replaceAll('{DIR}', folder)
       .replaceAll('{AT}', `127.0.0.1:${server === undefined ? 1 : servers.ports.get(server)}`);
 
-  interface Run extends Pick<WrongEnvironment, 'args' | 'isNobody' | 'shell'> {
+  interface Run extends Pick<WrongEnvironment, 'args' | 'isBoundByModes' | 'shell'> {
     readonly env: Readonly<Record<string, string>>;
   }
 
   /** The program as it is installed, from a shell that says what stands around it. */
-  function run({ args, env, isNobody, shell }: Run): Promise<Ended> {
+  function run({ args, env, isBoundByModes, shell }: Run): Promise<Ended> {
     const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
     const line = shell === undefined ? `exec $JOBCTL ${shellWords(args)}` : shell;
-    const child = spawn('/bin/bash', ['-c', line.replaceAll('$JOBCTL', program)], {
+    const who = isBoundByModes === true && process.getuid?.() === 0 ? AS_OTHERS : [];
+    const [file = '', ...words] = [...who, '/bin/bash', '-c', line.replaceAll('$JOBCTL', program)];
+    const child = spawn(file, words, {
       cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', HOME: folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      ...(isNobody === true && process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}),
     });
     const ended = { stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (ended.stdout += text));

@@ -12,8 +12,8 @@ export interface WrongEnvironment {
   readonly prepare?: string;
   /** A shell line in the place of the command; `$JOBCTL` is the program. */
   readonly shell?: string;
-  /** As a user without rights: files that root may read, others may not. */
-  readonly isNobody?: true;
+  /** Root is bound by the modes of files too, as everybody else. */
+  readonly isBoundByModes?: true;
   readonly exitCode: number;
   readonly wants: readonly string[];
 }
@@ -178,22 +178,23 @@ export const WRONG_FOLDERS: Readonly<Record<string, WrongEnvironment>> = {
   },
   'HOME that its user may not write to': {
     args: ['context', 'set', 'prod', '--temporal-address', 'a:7233'],
-    env: { HOME: '/' },
-    isNobody: true,
+    prepare: 'mkdir -m 555 home',
+    env: { HOME: '{DIR}/home' },
+    isBoundByModes: true,
     exitCode: 1,
-    wants: ['jobctl: /.config/jobctl: cannot be made: permission denied'],
+    wants: ['jobctl: {DIR}/home/.config/jobctl: cannot be made: permission denied'],
   },
   'contexts.toml that its user may not read': {
     ...LIST,
     prepare: 'mkdir -p .config/jobctl; echo > .config/jobctl/contexts.toml; chmod 000 .config/jobctl/contexts.toml',
-    isNobody: true,
+    isBoundByModes: true,
     exitCode: 2,
     wants: ['{DIR}/.config/jobctl/contexts.toml: cannot be read: permission denied'],
   },
   'a job file that its user may not read': {
     args: ['validate', 'GOOD'],
     prepare: 'chmod 000 job.yaml',
-    isNobody: true,
+    isBoundByModes: true,
     exitCode: 2,
     wants: [
       'GOOD: cannot be read: permission denied',
@@ -220,17 +221,17 @@ export const WRONG_FOLDERS: Readonly<Record<string, WrongEnvironment>> = {
   'a folder of temporary files that is gone': {
     args: ['submit', 'GOOD', '--bundle', '{DIR}/code'],
     prepare: "mkdir code; echo 'print(1)' > code/train.py",
-    env: { ...NOWHERE, ...BUNDLE, TMPDIR: '/nonexistent' },
+    env: { ...NOWHERE, ...BUNDLE, TMPDIR: '{DIR}/none' },
     exitCode: 1,
     wants: [
-      'jobctl: /nonexistent: no temporary file can be made there: it does not exist',
+      'jobctl: {DIR}/none: no temporary file can be made there: it does not exist',
       '  TMPDIR names this folder: set it to another one',
     ],
   },
   'init into a folder that its user may not write to': {
     args: ['init', 'code', '--yes'],
     prepare: "mkdir code; echo 'print(1)' > code/train.py; chmod 555 code",
-    isNobody: true,
+    isBoundByModes: true,
     exitCode: 1,
     wants: ['jobctl: code/job.yaml: cannot be opened: permission denied'],
   },
@@ -253,10 +254,11 @@ export const WRONG_FOLDERS: Readonly<Record<string, WrongEnvironment>> = {
     wants: ['jobctl: the output cannot be written: the disk is full'],
   },
   'an import into a folder that its user may not write to': {
-    args: ['import', 'jobman', 'GOOD', '-o', '/job.yaml'],
-    isNobody: true,
+    args: ['import', 'jobman', 'GOOD', '-o', 'home/job.yaml'],
+    prepare: 'mkdir -m 555 home',
+    isBoundByModes: true,
     exitCode: 2,
-    wants: ['/job.yaml: cannot be written: no right to write it', '  nothing was changed'],
+    wants: ['home/job.yaml: cannot be written: no right to write it', '  nothing was changed'],
   },
 };
 
