@@ -3,8 +3,8 @@ import {
   ApplicationFailure,
   CancellationScope,
   condition,
-  continueAsNew,
   isCancellation,
+  makeContinueAsNewFunc,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -45,7 +45,7 @@ export async function job(input: JobInput): Promise<Outcome> {
     cancellation = error;
     outcome = open.recovery.cancelledOutcome();
   }
-  if (outcome === undefined) return continueAsNew<typeof job>({ ...input, carry: carryOf(open) });
+  if (outcome === undefined) return nextRun({ ...input, carry: carryOf(open) });
   outcome = await end(open, outcome);
   if (outcome.result === 'succeeded') return outcome;
   // If the cancel is only in the store's outcome it is a failure: without a cancel request no workflow ends as Cancelled.
@@ -59,6 +59,10 @@ function carriedBy(input: JobInput): JobCarry | undefined {
   const carry = (input as JobInput | null | undefined)?.carry as JobCarry | undefined;
   return workflowInfo().continuedFromExecutionRunId === undefined ? undefined : carry;
 }
+
+/** The server gives a next run the memo that the client began with: what the run before put into it is given along. */
+const nextRun = (input: JobInput): Promise<never> =>
+  makeContinueAsNewFunc<typeof job>({ memo: workflowInfo().memo ?? {} })(input);
 
 /** Lease, slices, set-up, command: one step after the other. Undefined: the history is long enough for a new run. */
 async function untilOutcome(open: Job): Promise<Outcome | undefined> {

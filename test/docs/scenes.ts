@@ -99,7 +99,11 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/google-cloud.md': [`${bucket('my-jobs')} || true`],
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
   'docs/share-a-pool.md': ['jobctl dev up --quota quota.toml'],
-  'docs/operations.md': [bucket('my-project-jobctl'), `export JOBCTL_STORE_ENDPOINT=${stackValue('store.endpoint')}`],
+  'docs/operations.md': [
+    'jobctl dev up --pool-file pool.toml',
+    bucket('my-project-jobctl'),
+    `export JOBCTL_STORE_ENDPOINT=${stackValue('store.endpoint')}`,
+  ],
 };
 
 /** Names that the pages use, and what they are here. */

@@ -109,6 +109,7 @@ describe('a Temporal server that jobctl cannot use', function () {
     const text = await submitWith({
       TEMPORAL_ADDRESS: server.address,
       TEMPORAL_TLS_CLIENT_CERT_PATH: '/nowhere/client.pem',
+      TEMPORAL_TLS_CLIENT_KEY_PATH: '/nowhere/client.key',
     });
     assert.match(
       text,
