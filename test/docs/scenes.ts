@@ -99,6 +99,10 @@ export const BEFORE: Readonly<Record<string, readonly string[]>> = {
   'docs/google-cloud.md': [`${bucket('my-jobs')} || true`],
   'docs/quota.md': ['jobctl quota apply quota.toml --pool-file pool.toml --yes --pool verbs'],
   'docs/share-a-pool.md': ['jobctl dev up --quota quota.toml'],
+  // The stack's own worker has its port.
+  'worker/README.md': [
+    `node -e "const c = require('./worker.json'); c.healthPort = 9091; fs.writeFileSync('worker.json', JSON.stringify(c))"`,
+  ],
   'docs/operations.md': [
     'jobctl dev up --pool-file pool.toml',
     bucket('my-project-jobctl'),

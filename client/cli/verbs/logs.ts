@@ -192,7 +192,8 @@ function nothingStored(
     const known = attempts === 0 ? 'none has begun' : `the last is ${attempts}`;
     throw new CliError(ExitCode.NotFound, `${id} has no attempt ${asked}: ${known}`, `it is ${phase}`);
   }
-  const what = stream === 'command' ? 'its command has written nothing' : `module ${stream} has written nothing`;
+  // It may have been purged: what was written is not known here.
+  const what = `no output of ${stream === 'command' ? 'its command' : `module ${stream}`} is stored`;
   process.stderr.write(`${id} is ${phase}: ${what}${asked === undefined ? '' : ` in attempt ${asked}`}\n`);
   process.stderr.write(asTyped(`  \`jobctl logs ${id} --job\` shows what jobctl did for it\n`));
   return ExitCode.Done;

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shellWords } from '../../domain/shell-quote.js';
 import { programArguments } from '../built.js';
-import { GOOD } from './bad-input.js';
-import type { Ended } from './command-line.js';
-import { startOtherServers } from './other-servers.js';
-import { ODD_BUT_RIGHT, WRONG_FOLDERS, WRONG_VARIABLES, type WrongEnvironment } from './wrong-environments.js';
-import { WRONG_SERVERS } from './wrong-servers.js';
+import { GOOD } from '../cli/bad-input.js';
+import type { Ended } from '../cli/command-line.js';
+import { startOtherServers } from '../cli/other-servers.js';
+import { ODD_BUT_RIGHT, WRONG_FOLDERS, WRONG_VARIABLES, type WrongEnvironment } from '../cli/wrong-environments.js';
+import { WRONG_SERVERS } from '../cli/wrong-servers.js';
 
 const ALL = { ...WRONG_SERVERS, ...WRONG_VARIABLES, ...WRONG_FOLDERS };
 /** Root, bound by the modes of files as everybody else is. */
