@@ -43,7 +43,7 @@ describe('an environment in which nothing can work is told from what is typed wr
     const program = shellWords([process.execPath, ...programArguments('client/cli/main')]);
     const line = shell === undefined ? `exec $JOBCTL ${shellWords(args)}` : shell;
     const who = isBoundByModes === true && process.getuid?.() === 0 ? AS_OTHERS : [];
-    const [file = '', ...words] = [...who, '/bin/bash', '-c', line.replaceAll('$JOBCTL', program)];
+    const [file, ...words] = [...who, '/bin/bash', '-c', line.replaceAll('$JOBCTL', program)];
     const child = spawn(file, words, {
       cwd: folder,
       env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', HOME: folder, ...env },
