@@ -27,15 +27,12 @@ type ObjectReader = Pick<StoreReader, 'bucket' | 'read'>;
 async function readJson<Content>(store: ObjectReader, name: string): Promise<Content | undefined> {
   const content = await store.read(name);
   if (content === undefined) return undefined;
+  const text = content.toString('utf8');
   try {
-    return JSON.parse(content.toString('utf8')) as Content;
+    return JSON.parse(text) as Content;
   } catch (error) {
     const where = `gs://${store.bucket}/${name}`;
-    throw new RangeError(
-      `${where}: is not what a worker publishes of a pool: ${notJson(error, content.toString('utf8'))}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `${where}: is not what a worker publishes of a pool: ${notJson(error, text)}`;
+    throw new RangeError(message, { cause: error });
   }
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { duration, given, section, secondsOf, text } from './job-file/fields.js';
 import type { Report } from './job-file/report.js';
-import { count, sizeText } from './units.js';
-import type { EpochMs } from './units.js';
+import { count, type EpochMs, sizeText } from './units.js';
 
 /** Files of a command that outlive its hosts (docs/adr/0059). `$JOBCTL_OUTPUT_DIR` is stored whether a job file names more or not. */
 export interface OutputsSpec {

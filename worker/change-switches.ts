@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { type Change, CHANGES, type ChangeSwitch, type ChangeSwitches } from '../contract/changes.js';
 import { isInForce, isSwitchedOn, NO_SWITCHES, olderThan, readSwitches } from '../contract/changes.js';
+import { abortable } from '../cloud/abort.js';
 import type { StoreReader } from '../cloud/store/port.js';
 import { changesObject } from '../domain/store-layout.js';
 
@@ -20,9 +21,8 @@ export class WorkerChanges {
   static readonly REREAD_MS = 30_000;
   readonly #store: Pick<StoreReader, 'read'>;
   readonly #known: Readonly<Record<string, Change>>;
-  #switches: ChangeSwitches = NO_SWITCHES;
-
   readonly #rereadMs: number;
+  #switches: ChangeSwitches = NO_SWITCHES;
 
   /** @param known of this build @param rereadMs how often the switches are read again */
   constructor(
@@ -65,12 +65,11 @@ export class WorkerChanges {
 
   /** Reads again and again until the build may take no more work, and says why; empty once `stop` is given. */
   async untilRefused(place: InstallationWorkflows, stop: AbortSignal): Promise<readonly string[]> {
-    const stopped = new Promise<readonly string[]>((resolve) => stop.addEventListener('abort', () => resolve([])));
     for (;;) {
       await sleep(this.#rereadMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) return [];
       // A store or a Temporal that is away stops no job: what was read last counts. Nor does it hold up the worker's end.
-      const refusals = await Promise.race([this.refusals(place).catch(() => []), stopped]);
+      const refusals = await abortable(this.refusals(place), stop).catch(() => []);
       if (refusals.length > 0) return refusals;
     }
   }

@@ -188,10 +188,10 @@ async function storedByThen(
   input: AttemptInput,
   hosts: readonly AttemptHost[],
 ): Promise<OutputsReport | undefined> {
-  const found = await Promise.all(hosts.map((host) => storedOf(store, input, host)));
-  if (input.spec.outputs === undefined && found.every((stored) => stored === 'nothing')) return undefined;
-  const ends = hosts.map(
-    ({ number }, at) => [number, storedBefore(found[at] ?? 'nothing', 'a slice was lost')] as const,
+  const found = await Promise.all(
+    hosts.map(async (host) => ({ number: host.number, stored: await storedOf(store, input, host) })),
   );
+  if (input.spec.outputs === undefined && found.every(({ stored }) => stored === 'nothing')) return undefined;
+  const ends = found.map(({ number, stored }) => [number, storedBefore(stored, 'a slice was lost')] as const);
   return reportOf(input.attempt, new Map(ends));
 }

@@ -19,7 +19,7 @@ export interface Unreachable {
   readonly why: string;
   readonly remedy: string;
   /** A matter of settings: waiting does not help. */
-  readonly isLasting?: true;
+  readonly isLasting?: boolean;
 }
 
 const PROBE_TIMEOUT_MS = 5_000;
@@ -34,7 +34,7 @@ export async function whyUnreachable(target: TemporalTarget): Promise<Unreachabl
   const refused = await failureOf(() => connectTcp({ host, port }), 'connect');
   if (refused !== undefined) return explainTcp(refused, target.address);
   const found = await whyNoTls(host, port, target.tls ?? false);
-  return found && (found === OTHERS.silent || found === OTHERS.closes ? found : { ...found, isLasting: true });
+  return found && { isLasting: true, ...found };
 }
 
 async function whyNoTls(host: string, port: number, tls: boolean | TemporalTls): Promise<Unreachable | undefined> {
@@ -69,10 +69,12 @@ const OTHERS: Readonly<Record<Exclude<Listener, 'http2'>, Unreachable>> = {
   closes: {
     why: 'the connection is closed as soon as it is made',
     remedy: 'of a tunnel or port-forward: does its other end run?',
+    isLasting: false,
   },
   silent: {
     why: 'the connection is taken, and nothing answers',
     remedy: 'is the port right (TEMPORAL_ADDRESS, --temporal-address), and does the server still work?',
+    isLasting: false,
   },
 };
 

@@ -1,12 +1,5 @@
 import { join } from 'node:path';
-import { type BadInput, GOOD, SUBMIT } from './bad-input.js';
-
-/** A good file, and wrong flags behind it. */
-const WITH = (wants: string, ...args: readonly string[]): BadInput => ({
-  text: GOOD,
-  args: [...SUBMIT, ...args],
-  wants,
-});
+import { type BadInput, GOOD, SUBMIT, WITH } from './bad-input.js';
 
 export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   'an unknown verb': {

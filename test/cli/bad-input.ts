@@ -14,3 +14,10 @@ command:
   run: echo hi
 `;
 export const SUBMIT = ['submit', 'FILE'];
+
+/** A good file, and wrong flags behind it. */
+export const WITH = (wants: string, ...args: readonly string[]): BadInput => ({
+  text: GOOD,
+  args: [...SUBMIT, ...args],
+  wants,
+});

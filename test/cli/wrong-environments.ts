@@ -23,6 +23,11 @@ export const NOWHERE = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
 const SETTINGS = '  they are in TEMPORAL_* variables and in temporal.toml (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE)';
 const TRUTH = '  true, 1, false or 0, in small letters';
 
+const noStackIn = (folder: string): readonly string[] => [
+  `there is no local stack in ${folder}`,
+  '  start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
+];
+
 export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
   "a file of Temporal's settings that is not there": {
     ...LIST,
@@ -125,19 +130,13 @@ export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
     ...LIST,
     env: { JOBCTL_HOME: '{DIR}/stack' },
     exitCode: 5,
-    wants: [
-      'there is no local stack in {DIR}/stack',
-      '  start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
-    ],
+    wants: noStackIn('{DIR}/stack'),
   },
   'JOBCTL_HOME that is a file': {
     ...LIST,
     env: { JOBCTL_HOME: 'GOOD' },
     exitCode: 5,
-    wants: [
-      'there is no local stack in GOOD',
-      '  start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
-    ],
+    wants: noStackIn('GOOD'),
   },
   'JOBCTL_BUCKET with capitals': {
     args: ['quota', 'show'],
@@ -152,10 +151,7 @@ export const WRONG_VARIABLES: Readonly<Record<string, WrongEnvironment>> = {
     args: ['status', 'train-7f3k'],
     env: { JOBCTL_BUCKET: 'team-jobs', JOBCTL_HOME: '{DIR}/stack' },
     exitCode: 5,
-    wants: [
-      'there is no local stack in {DIR}/stack',
-      '  start it with `jobctl dev up`, or name another server: --context, --temporal-address, TEMPORAL_ADDRESS or TEMPORAL_PROFILE',
-    ],
+    wants: noStackIn('{DIR}/stack'),
   },
   'JOBCTL_SECRET_STORE that is no place': {
     args: ['secret', 'ls'],

@@ -114,7 +114,7 @@ const STACK = /^\s+at .+[:(]\d+|node:internal|UnhandledPromise|\[object Object\]
 // oxlint-disable-next-line no-control-regex -- escape codes are what must not be printed
 const ESCAPE = /\u001b/;
 /** Colours, and not what moves the cursor or says how wide the terminal is. */
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- SGR codes begin with ESC
 const COLOUR = /\u001b\[[\d;]*m/;
 const CODES = [0, 1, 2, 3, 4, 5, 124];
 

@@ -1,5 +1,4 @@
-import { count, type EpochMs } from '../../../domain/units.js';
-import { formatUnits } from '../../../domain/units.js';
+import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import type { ChipHolder, UserShare } from '../../../quota/chip-holders.js';
 import type { Look } from './look.js';
 import { renderOneLineTable } from './one-line-table.js';

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 /** East Asian wide and emoji, the ranges that terminals show in two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
@@ -63,18 +64,16 @@ export function wrapToWidth(text: string, width: number): readonly string[] {
   return line === '' && lines.length > 0 ? lines : [...lines, line];
 }
 
-/** SGR codes (ECMA-48 8.3.117), which take no columns. */
-// oxlint-disable-next-line no-control-regex -- SGR codes begin with ESC
-const COLOUR_CODES = /\u001b\[[\d;]*m/g;
 /** Between the parts of a header. */
 const WIDE_GAP = 3;
 
 /**
- * A line of `width` columns at most, broken between words, or between the parts of a header if it has any; what follows a break is
- * set in by two columns more than the line begins. A word that is longer is not cut. @param width absent (a pipe): it stays one line
+ * Breaks a line that is wider than `width` columns between words, and a header between its parts. Each further line is indented two
+ * columns more than the first. A word that is longer than a line is not cut, and colours take no columns.
+ * @param width absent (a pipe): the line stays whole
  */
 export function foldLine(text: string, width: number | undefined): readonly string[] {
-  const shownWidth = (part: string): number => textWidth(part.replaceAll(COLOUR_CODES, ''));
+  const shownWidth = (part: string): number => textWidth(stripVTControlCharacters(part));
   if (width === undefined || shownWidth(text) <= width) return [text];
   const indent = `${/^ */.exec(text)?.[0] ?? ''}  `;
   const lines: string[] = [];

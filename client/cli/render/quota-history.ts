@@ -1,6 +1,5 @@
-import { count, type EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import type { HistoryLine, LeaseStory, UsageRow, Window } from '../../../quota/pool-history.js';
-import { formatUnits } from '../../../domain/units.js';
 import { formatDuration, utcMinute } from './quantities.js';
 import { oneLine, renderTable } from './columns.js';
 

@@ -1,11 +1,10 @@
 import { chipsOfUnits } from '../../../domain/accelerators.js';
-import { count, type EpochMs } from '../../../domain/units.js';
+import { count, type EpochMs, formatUnits } from '../../../domain/units.js';
 import { jobOfLeaseKey } from '../../../domain/lease.js';
 import type { PoolAccounts, ProjectAccount } from '../../../quota/pool-accounts.js';
 import type { PoolSnapshot, Rebuilding } from '../../../quota/published-state.js';
 import { DEFAULT_RULES, UNLIMITED_NOTE } from '../../../quota/quota-config.js';
 import type { LeaseState, PoolRules, QuotaConfig } from '../../../quota/quota-config.js';
-import { formatUnits } from '../../../domain/units.js';
 import { formatDuration, utcMinute } from './quantities.js';
 import { gauge } from './gauge.js';
 import type { Look } from './look.js';

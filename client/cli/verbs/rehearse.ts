@@ -3,6 +3,7 @@ import { formatSlices } from '../../../domain/machines.js';
 import { shellWords } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
+import { userOf } from '../asker.js';
 import { openReader, withClient } from '../connect.js';
 import { type CliContext, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
@@ -26,7 +27,7 @@ import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
 import { DEFAULT_MEASURES, givenMeasure } from '../rehearse/progress-marks.js';
 import { renderCertificate } from '../rehearse/render-certificate.js';
-import { asSubmitted, submitterOf } from '../submitting/by-context.js';
+import { asSubmitted } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { LogFollower } from '../watch/log-follower.js';
@@ -136,7 +137,7 @@ async function runToItsEnd(
   { job, own, sshKey, flags, seed, signal }: Wish,
 ): Promise<JobRow | undefined> {
   const { id } = await client.submit({
-    ...{ job: asSubmitted(job.raw, own), source: job.source, user: submitterOf(own), files: job.files },
+    ...{ job: asSubmitted(job.raw, own), source: job.source, user: userOf(own), files: job.files },
     ...(sshKey === undefined ? {} : { sshKey }),
     // The stack has no other job, so the file's own name is free.
     name: job.spec.name,

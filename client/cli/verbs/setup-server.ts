@@ -2,13 +2,13 @@ import type { Connection } from '@temporalio/client';
 import type { SwitchMove } from '../../change-switches.js';
 import type { SetupStep } from '../../setup-server.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
+import { userOf } from '../asker.js';
 import { withTemporal } from '../connect.js';
 import { storeOf } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { submitterOf } from '../submitting/by-context.js';
 
 export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -53,7 +53,7 @@ async function* join<T>(...sequences: readonly AsyncIterable<T>[]): AsyncGenerat
 }
 
 function movesOf({ activate = [], deactivate = [] }: SetupServerFlags, context: CliContext): readonly SwitchMove[] {
-  const by = submitterOf(context);
+  const by = userOf(context);
   return [
     ...deactivate.map((id) => ({ id, to: 'off', by }) as const),
     ...activate.map((id) => ({ id, to: 'on', by }) as const),

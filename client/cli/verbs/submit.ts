@@ -5,6 +5,7 @@ import { showValue } from '../../../domain/problem.js';
 import { shellQuote } from '../../../domain/shell-quote.js';
 import type { JobClient } from '../../job-client.js';
 import { farBuckets } from '../bucket-regions.js';
+import { userOf } from '../asker.js';
 import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
 import { localContext, resolveContext } from '../context.js';
@@ -23,7 +24,7 @@ import { removeScratchFolder } from '../packing/scratch-folder.js';
 import { tellLine } from '../render/told-line.js';
 import { TransferLine } from '../render/transfer-line.js';
 import { announce, answer, both, follow, header, printJson } from '../submitting/after-submit.js';
-import { asSubmitted, submitterOf } from '../submitting/by-context.js';
+import { asSubmitted } from '../submitting/by-context.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
 
@@ -162,7 +163,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     .submit({
       job: asSubmitted(job.raw, context),
       source: job.source,
-      user: submitterOf(context),
+      user: userOf(context),
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),
