@@ -61,11 +61,11 @@ describe('the window of a log', function () {
 
   it('is the last lines, however the output was cut, with lines that count and lines that do not', async () => {
     const line = fc.string({ unit: fc.constantFrom('a', 'b', 'é', ' '), maxLength: 8 });
-    const cuts = fc.array(fc.nat(60), { maxLength: 12 });
+    const cuts = fc.array(fc.nat(60), { minLength: 3, maxLength: 12 });
     let counted = 0;
     await fc.assert(
       fc.asyncProperty(
-        fc.array(line, { maxLength: 12 }),
+        fc.array(line, { minLength: 5, maxLength: 12 }),
         cuts,
         fc.nat(6),
         fc.boolean(),
@@ -90,7 +90,14 @@ describe('the window of a log', function () {
           if (tail > 0 && all.length > tail && places.length > 3) counted++;
         },
       ),
-      { numRuns: 40 },
+      {
+        numRuns: 40,
+        examples: [
+          [[], [], 1, false],
+          [['a'], [], 1, true],
+          [['b', 'a'], [], 0, false],
+        ],
+      },
     );
     assert.ok(counted > 4, `${counted} interesting cases`);
   });
