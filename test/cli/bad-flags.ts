@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type BadInput, GOOD, SUBMIT, WITH } from './bad-input.js';
+import { type BadInput, SUBMIT, WITH } from './bad-input.js';
 
 export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
   'an unknown verb': {
