@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 import { writeSync } from 'node:fs';
+import nodeModule from 'node:module';
+import { join } from 'node:path';
 import { fileErrorWords } from '../../domain/error-words.js';
+import { cacheFolder } from './dev/home.js';
 import { ExitCode } from './exit-codes.js';
 import { explainError } from './explain-error.js';
 import { runProgram } from './program.js';
@@ -8,6 +11,10 @@ import { asTyped } from './typed-command.js';
 
 // Node.js's own words for programmers, such as those for a certificate of an IP address.
 process.noDeprecation = process.env['JOBCTL_DEBUG'] !== '1';
+
+// From 22.8 on, Node.js keeps what it compiled for the next start. In this user's own folder: the usual one is shared by all users.
+const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+enableCompileCache?.(join(cacheFolder(), 'compiled'));
 
 // `jobctl logs JOB | head`: the reader has gone, so nothing is left to do. 128 + SIGPIPE, as other tools end.
 for (const stream of [process.stdout, process.stderr])
