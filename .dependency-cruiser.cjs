@@ -60,6 +60,7 @@ module.exports = {
   forbidden: [
     ...Object.entries(ARROWS).flatMap(([folder, arrows]) => arrowRules(folder, arrows)),
     onlyIn('@google-cloud/storage|google-auth-library|node-ssh', ['cloud'], 'cloud SDKs stay behind the ports'),
+    onlyIn('@kubernetes/client-node', ['cloud', 'test'], 'cloud SDKs stay behind the ports'),
     onlyIn('@google-cloud/tpu|google-gax', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of them"),
     onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
     onlyIn('selfsigned', ['rehearsal'], 'certificates of the rehearsal'),

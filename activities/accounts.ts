@@ -40,11 +40,11 @@ async function listOwnedOf(
   { machinesOf, store, installation }: Outside,
 ): Promise<OwnedEverywhere> {
   const kind = machineKind(name);
-  const own = kind.account(installation);
+  const own: string | undefined = kind.account(installation);
   const objects = await store.list(kind.accountsPrefix);
   const remembered = objects.map((object) => accountOfObject(kind.accountsPrefix, object.name));
   const unlisted: string[] = [];
-  const listings = [...new Set([own, ...remembered])].map(async (account) => {
+  const listings = [...new Set([...(own === undefined ? [] : [own]), ...remembered])].map(async (account) => {
     try {
       return await machinesOf(name).listOwned(account, installation.owner);
     } catch (error) {

@@ -61,12 +61,22 @@ export const unreachableHostsForm: Form<UnreachableHosts> = form(
 export const priorityNewsForm: Form<PriorityNews> = form(z.object({ run: text(), priority: z.int().min(1).max(5) }));
 export const restateForm: Form<{ readonly epoch: number }> = form(z.object({ epoch: epoch() }));
 
-const sliceHost: z.ZodType<SliceHost> = z.object({
-  reach: z.literal('ssh'),
-  index: z.int().min(0),
-  internalIp: text(),
-  externalIp: text().exactOptional(),
-});
+const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
+  z.object({
+    reach: z.literal('ssh'),
+    index: z.int().min(0),
+    internalIp: text(),
+    externalIp: text().exactOptional(),
+  }),
+  z.object({
+    reach: z.literal('pod'),
+    index: z.int().min(0),
+    internalIp: text(),
+    namespace: text(),
+    pod: text(),
+    uid: text(),
+  }),
+]);
 const sliceMachines = { uid: text(), hosts: z.array(sliceHost) };
 const sliceLost = z.discriminatedUnion('cause', [
   z.object({ kind: z.literal('lost'), cause: z.enum(['preempted', 'failed', 'lease']), message: text() }),

@@ -27,10 +27,14 @@ export function runEnvironment(spec: JobSpec, place: RunPlace, slice: number, ho
   const own = place.slices.find(({ index }) => index === slice);
   if (!own?.hosts.some(({ index }) => index === host))
     throw new RangeError(`attempt ${place.attempt} has no host ${host} in slice ${slice}`);
-  const runners = place.slices.flatMap(({ hosts }) => commandHosts(spec, hosts));
+  const runners = place.slices.flatMap((each) =>
+    commandHosts(spec, each.hosts).map((runner) => ({ slice: each.index, ...runner })),
+  );
   const coordinator = (runners[0] ?? own.hosts[0])?.internalIp ?? '';
+  const rank = runners.findIndex((runner) => runner.slice === slice && runner.index === host);
+  const job = { coordinator, jaxPort: COORDINATOR_PORT, tasks: runners.length, ...(rank === -1 ? {} : { rank }) };
   return {
-    ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, coordinator }),
+    ...machineKind(kindOfJob(spec)).environment(spec, { own, all: place.slices, ...job }),
     ...spec.env,
     JOBCTL_JOB_ID: place.job,
     JOBCTL_ATTEMPT: String(place.attempt),

@@ -30,7 +30,7 @@ export interface Ownership extends Owner {
 }
 
 /** One host of a slice. `reach` says how it is reached; a host that is reached in another way is another member of this union. */
-export type SliceHost = SshHost;
+export type SliceHost = SshHost | PodHost;
 
 /** A host that an SSH connection reaches. */
 export interface SshHost {
@@ -42,6 +42,23 @@ export interface SshHost {
   readonly externalIp?: string;
 }
 
+/** Where a host is reached from outside of its network, if it is. */
+export const externalIpOf = (
+  host: Pick<SshHost, 'reach' | 'externalIp'> | Pick<PodHost, 'reach'>,
+): string | undefined => (host.reach === 'ssh' ? host.externalIp : undefined);
+
+/** A pod of an Indexed Job, reached by exec through the API server of its slice's cluster. */
+export interface PodHost {
+  readonly reach: 'pod';
+  /** JOB_COMPLETION_INDEX, from 0. */
+  readonly index: number;
+  /** The pod's own address: hosts of a job reach each other here. */
+  readonly internalIp: string;
+  readonly namespace: string;
+  readonly pod: string;
+  readonly uid: string;
+}
+
 /** What the provider's answer about one slice amounts to. A failed call is not an answer: ports throw instead. */
 export type Condition =
   /** Asked for, not there yet. `detail` is the provider's state in its own words. */
@@ -50,6 +67,8 @@ export type Condition =
       readonly detail: string;
       /** The provider calls it ready, but has not said where all of its hosts are. */
       readonly isIncomplete?: true;
+      /** `detail` says why it is not there yet, so that people want to read it. */
+      readonly isTelling?: true;
     }
   | ReadyCondition
   /** Positive evidence that the slice will not serve any more. */

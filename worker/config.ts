@@ -66,6 +66,17 @@ const configShape = z.strictObject({
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
     .prefault({}),
+  /** The cluster of jobs that name no context (docs/kubernetes.md). */
+  kubernetes: z
+    .strictObject({
+      /** Absent: KUBECONFIG, else ~/.kube/config, else the service account of the worker's own pod. */
+      kubeconfig: z.string().min(1).optional(),
+      /** Absent: the file's current one. */
+      context: z.string().min(1).optional(),
+      /** As `cloud.listingPeriods`, of a namespace. */
+      listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
+    })
+    .prefault({}),
   ssh: z
     .strictObject({
       port: port.default(22),
@@ -138,6 +149,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_STORE_ENDPOINT: 'store.endpoint',
   JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
   JOBCTL_GOOGLE_PROJECT: 'googleProject',
+  JOBCTL_KUBE_CONTEXT: 'kubernetes.context',
   JOBCTL_QUOTA_FILE: 'quotaFile',
   JOBCTL_POOL_FILE: 'poolFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',

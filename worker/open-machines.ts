@@ -1,11 +1,12 @@
 import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
+import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
 import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
 import type { WorkerMeter } from './metrics.js';
 
 /** The adapter of each kind of machines, as the worker's configuration has it. Each connects at its first call. */
 export function openMachines(
-  { cloud }: WorkerConfig,
+  { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,
 ): MachineAdapters & { readonly 'cloud-tpu': CloudTpuMachines } {
   return {
@@ -14,6 +15,14 @@ export function openMachines(
       ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
       ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
       ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
+    }),
+    kubernetes: createKubernetes({
+      cluster: {
+        onCall: meter.cloudCalls('kubernetes'),
+        ...(kubernetes.kubeconfig === undefined ? {} : { kubeconfig: kubernetes.kubeconfig }),
+        ...(kubernetes.context === undefined ? {} : { context: kubernetes.context }),
+      },
+      ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
     }),
   };
 }

@@ -59,7 +59,7 @@ function checkAccounts(
   googleProjects: ReadonlySet<string>,
 ): Promise<string | undefined>[] {
   const kind = machineKind(name);
-  const accounts = new Set([...googleProjects].map((googleProject) => kind.account({ googleProject })));
+  const accounts = new Set([...googleProjects].flatMap((googleProject) => kind.account({ googleProject }) ?? []));
   return [...accounts].map((account) =>
     check(kind.accountText(account), async () => {
       await machinesOf(name).listOwned(account, 'nobody');

@@ -13,6 +13,7 @@ import { FailureType } from '../../domain/failure-types.js';
 import { requestNameOf } from '../../domain/machines.js';
 import { commandHosts, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
+import { externalIpOf } from '../../domain/slice.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
 import type { ReachListener } from './unreachable-hosts.js';
@@ -26,12 +27,12 @@ export interface AttemptHost {
 
 export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHost[] {
   const targets = slices.flatMap(({ index: slice, ref, uid, hosts }) =>
-    hosts.map(({ index, internalIp, externalIp }) => ({
+    hosts.map(({ index, internalIp, ...host }) => ({
       ref,
       uid,
       slice,
       index,
-      address: externalIp ?? internalIp,
+      address: externalIpOf(host) ?? internalIp,
       internalAddress: internalIp,
       user: settings.loginUser,
     })),

@@ -11,6 +11,7 @@ import { quotaActivities } from '../../activities/quota.js';
 import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
+import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -62,7 +63,7 @@ export async function withPoolWorker<T>(
       ...quotaActivities({
         installation: INSTALLATION,
         quota,
-        machinesOf: machinesOf({ 'cloud-tpu': tpu }),
+        machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes() }),
         store,
         meter: NO_METER,
       } as never),

@@ -5,6 +5,7 @@ import type { CliContext } from './context.js';
 import type { Environment } from './dev/home.js';
 import { diagnoseCloudTpu } from './doctor/cloud-tpu.js';
 import type { Diagnosis, DoctorFlags } from './doctor/diagnosis.js';
+import { diagnoseKubernetes } from './doctor/kubernetes.js';
 
 /** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
 interface CliKind {
@@ -15,7 +16,7 @@ interface CliKind {
   readonly audit: (account: string, context: CliContext) => Promise<readonly AuditedResource[]>;
   readonly doctor: {
     /** The flag of `jobctl doctor` that asks for it, and what it looks at. */
-    readonly flag: 'gcp';
+    readonly flag: 'gcp' | 'kubernetes';
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
   };
@@ -29,6 +30,14 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
       flag: 'gcp',
       looksAt: 'a Google project, its rights, limits and network',
       diagnose: diagnoseCloudTpu,
+    },
+  },
+  kubernetes: {
+    audit: async (account) => (await import('../../cloud/machines/kubernetes/audit.js')).listNamespaceForAudit(account),
+    doctor: {
+      flag: 'kubernetes',
+      looksAt: 'a Kubernetes cluster: reach, rights, namespace, quota, GPUs',
+      diagnose: diagnoseKubernetes,
     },
   },
 };

@@ -129,6 +129,8 @@ function registerWorker(program: Command, invocation: Invocation): void {
     .option('--config <file>', 'the configuration file (JSON)')
     .option('--google-project <id>', 'the Google Cloud project of the slices')
     .option('--tpu-endpoint <host:port>', "another Cloud TPU API than Google's")
+    .option('--kubeconfig <file>', 'KUBECONFIG: the clusters of jobs on Kubernetes')
+    .option('--kube-context <name>', 'the cluster of jobs that name no context')
     .option('--quota-file <file>', "the quota file (Bastion's TOML)")
     .option('--pool-file <file>', "the pool's Google project, zones and defaults (TOML)")
     .option('--ssh-private-key-file <file>', 'the key that logs in to TPU VMs')

@@ -67,6 +67,12 @@ export interface AttemptSlices {
   readonly all: readonly AttemptSlice[];
   /** Address of the first host that runs the command. */
   readonly coordinator: string;
+  /** The port on it that `jax.distributed` is told. */
+  readonly jaxPort: number;
+  /** Of this host among all that run the command, from 0; absent if it does not run it. */
+  readonly rank?: number;
+  /** Hosts that run the command. */
+  readonly tasks: number;
 }
 export interface AttemptSlice {
   readonly index: number;
@@ -169,8 +175,10 @@ export interface MachineKind<
   /**
    * What the provider lists resources by, such as a Google project.
    * @param spec absent: the account of jobs that name none
+   * @returns undefined if there is no such account without a job
    */
-  account(settings: { readonly googleProject: string }, spec?: Request): string;
+  account(settings: { readonly googleProject: string }, spec: Request): string;
+  account(settings: { readonly googleProject: string }, spec?: Request): string | undefined;
 
   // Sentences for people ---------------------------------------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 import { cloudTpu } from './cloud-tpu/index.js';
 import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/words.js';
 import type { MachineKind } from './kind.js';
+import { kubernetes } from './kubernetes/index.js';
+import type { KubernetesPlan, KubernetesRef, KubernetesSection } from './kubernetes/words.js';
 
 /**
  * The kinds of machines that a slice can be made of (docs/adr/0036). A new kind is a line here and a line in `KINDS`; the
@@ -8,6 +10,11 @@ import type { MachineKind } from './kind.js';
  */
 export interface MachineTypes {
   readonly 'cloud-tpu': { readonly ref: CloudTpuRef; readonly plan: CloudTpuPlan; readonly request: CloudTpuSection };
+  readonly kubernetes: {
+    readonly ref: KubernetesRef;
+    readonly plan: KubernetesPlan;
+    readonly request: KubernetesSection;
+  };
 }
 
 type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
@@ -18,6 +25,7 @@ type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
 
 export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]> } = {
   'cloud-tpu': cloudTpu,
+  kubernetes,
 };
 
 /** The machines that a job asks for, under the section of the job file of their kind. */

@@ -7,7 +7,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: and command:',
     ].join('\n'),
   },
   'a file that is not YAML': {
@@ -25,7 +25,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:1: ["a","b"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: and command:',
     ].join('\n'),
   },
   'two documents': {
@@ -93,7 +93,10 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
   'no tpu section': {
     text: 'command:\n  run: echo\n',
     args: SUBMIT,
-    wants: ['FILE:1:1: tpu: is missing', '  a job needs the section tpu, with accelerator and zone'].join('\n'),
+    wants: [
+      'FILE:1:1: tpu: is missing',
+      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image',
+    ].join('\n'),
   },
   'a module without its section': {
     text: `${GOOD}setup:\n  modules: [venv, command]\n`,

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import type { CloudTpuMachines } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
-import type { MachineRef } from '../../domain/machines.js';
+import type { CloudTpuRef } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { TierPurchase } from '../../domain/slice.js';
 import { startRehearsedCloud, type RehearsedCloud } from './rehearsed-cloud.js';
+import { tpuJob } from '../tpu-job.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -136,12 +137,12 @@ describe('what a job file asks Cloud TPU for, as the service got it', function (
   after(() => cloud.stop());
 
   /** Asks by way of the job file, the plan and Google's own client. */
-  async function ask(mode: string, keys: Json, bought: TierPurchase = {}): Promise<MachineRef> {
+  async function ask(mode: string, keys: Json, bought: TierPurchase = {}): Promise<CloudTpuRef> {
     const job = resolveJob({
       tpu: { accelerator: 'v5litepod-1', zone: 'us-west4-a', allocation_mode: mode, ...keys },
     });
     assert.ok(job.ok, job.ok ? '' : formatProblems(job.problems));
-    const plan = slicePlan(job.spec, {
+    const plan = slicePlan(tpuJob(job.spec), {
       ...{ owner: 'own-1', job: 'train-x1', run: 'run-1', generation: 1, loginUser: 'me' },
       ...{
         googleProject: 'tpu-project',

@@ -12,6 +12,7 @@ import {
   slicesOfRequest,
 } from '../../domain/machines.js';
 import { formatProblems } from '../../domain/problem.js';
+import { tpuJob } from '../tpu-job.js';
 
 const TPU = { accelerator: 'v4-16', zone: 'us-central2-b' };
 
@@ -61,7 +62,7 @@ describe('job file: atomic', () => {
   };
   for (const [name, { tpu, pool, want }] of Object.entries(modes))
     it(`is ${name}`, () =>
-      assert.equal(specOf({ atomic: true, tpu: { ...TPU, ...tpu } }, pool).tpu.allocationMode, want));
+      assert.equal(tpuJob(specOf({ atomic: true, tpu: { ...TPU, ...tpu } }, pool)).tpu.allocationMode, want));
 
   it('cannot be changed in a job that is open', () => {
     const job = { tpu: TPU, slices: 3, atomic: true };

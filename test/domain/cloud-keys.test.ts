@@ -5,8 +5,8 @@ import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { ResolvedJob } from '../../domain/job-file/resolve.js';
 import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
 import { specHash } from '../../domain/machine-kinds/cloud-tpu/plan.js';
-import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
+import { tpuJob, type TpuJob } from '../tpu-job.js';
 
 type Tpu = Readonly<Record<string, unknown>>;
 
@@ -14,10 +14,10 @@ const resolved = (tpu: Tpu, pool?: PoolDefaults): ResolvedJob =>
   resolveJob({ tpu: { accelerator: 'v6e-1', ...tpu } }, pool && { pool });
 const messagesOf = (job: ResolvedJob): string => (job.ok ? '' : formatProblems(job.problems));
 
-function specOf(tpu: Tpu, pool?: PoolDefaults): JobSpec['tpu'] {
+function specOf(tpu: Tpu, pool?: PoolDefaults): TpuJob['tpu'] {
   const job = resolved(tpu, pool);
   assert.ok(job.ok, messagesOf(job));
-  return job.spec.tpu;
+  return tpuJob(job.spec).tpu;
 }
 
 describe('job file: the cloud keys', () => {
@@ -268,7 +268,7 @@ describe("job file: its pool's defaults", () => {
     it(name, () => {
       const job = resolved(tpu, pool);
       assert.ok(job.ok, messagesOf(job));
-      assert.deepEqual([job.spec.namedPricing, job.spec.tpu.pricing], want);
+      assert.deepEqual([job.spec.namedPricing, tpuJob(job.spec).tpu.pricing], want);
     });
   }
 
@@ -313,7 +313,7 @@ describe("job file: its pool's defaults", () => {
   it('without the pool a zone may be missing, and it is said what is left to the pool', () => {
     const job = resolved({ zone: null, pricing: 'spot', network: 'n' });
     assert.ok(job.ok);
-    assert.deepEqual(job.spec.tpu.zones, []);
+    assert.deepEqual(tpuJob(job.spec).tpu.zones, []);
     assert.ok(job.leftToPool.includes('zone') && job.leftToPool.includes('project'));
     assert.ok(!job.leftToPool.includes('pricing') && !job.leftToPool.includes('network'));
     const complete = resolved({}, POOL);

@@ -9,6 +9,7 @@ import { jobFileJsonSchema } from '../../domain/job-file/sections.js';
 import type { JobSpec } from '../../domain/job-spec.js';
 import { formatProblems } from '../../domain/problem.js';
 import { WRONG_JOB_FILES } from './wrong-job-files/index.js';
+import { tpuJob, type TpuJob } from '../tpu-job.js';
 
 const ENV = { HOME: '/h', ZONE: 'us-east1-d', WANDB_API_KEY: 'k' };
 const TPU = 'tpu: {accelerator: v5litepod-16, zone: us-central1-a}\n';
@@ -99,7 +100,7 @@ describe('job file: references', () => {
   it('the environment is read at submit, with a default where it is not set', () => {
     const text = 'tpu: {accelerator: v6e-1, zone: "${oc.env:ZONE}"}\nenv: {A: "${oc.env:NONE,some}"}\n';
     const { spec, raw } = accepted(parse(text));
-    assert.deepEqual([spec.tpu.zones, spec.env['A']], [['us-east1-d'], 'some']);
+    assert.deepEqual([tpuJob(spec).tpu.zones, spec.env['A']], [['us-east1-d'], 'some']);
     assert.deepEqual((raw as { tpu: unknown }).tpu, { accelerator: 'v6e-1', zone: 'us-east1-d' });
   });
   it('a value that looks like a secret is named as one that is kept', () => {
@@ -113,7 +114,7 @@ describe('job file: references', () => {
     const bound = bindJobName(specOf(text), 'job-7f3k');
     assert.equal(bound.command?.run, 'gs://b/me-v6e-1-job-7f3k /me-v6e-1-job-7f3k \\${tpu.name}');
     assert.equal(bound.env['D'], '/me-v6e-1-job-7f3k');
-    assert.equal(bound.tpu.name, 'me-v6e-1');
+    assert.equal(tpuJob(bound).tpu.name, 'me-v6e-1');
   });
   it('tpu.name without a name in the file begins with jc', () => {
     assert.equal(bindJobName(specOf(`${TPU}env: {D: "\${tpu.name}"}\n`), 'job-7f3k').env['D'], 'jc-job-7f3k');
@@ -154,12 +155,12 @@ describe('job file: defaults', () => {
   };
   for (const [accelerator, version] of Object.entries(runtimes)) {
     it(`the runtime of ${accelerator} is ${version}`, () => {
-      assert.equal(specOf(TPU.replace('v5litepod-16', accelerator)).tpu.runtimeVersion, version);
+      assert.equal(tpuJob(specOf(TPU.replace('v5litepod-16', accelerator))).tpu.runtimeVersion, version);
     });
   }
   for (const alias of ['v5e-16', 'tpu-v5litepod-16', 'V5E-16', 'tpu-v5e-16']) {
     it(`${alias} is v5litepod-16`, () => {
-      assert.equal(specOf(TPU.replace('v5litepod-16', alias)).tpu.accelerator, 'v5litepod-16');
+      assert.equal(tpuJob(specOf(TPU.replace('v5litepod-16', alias))).tpu.accelerator, 'v5litepod-16');
     });
   }
   it('a runtime of another generation is a warning', () => {
@@ -228,7 +229,7 @@ describe('job file: warnings', () => {
 describe('job file: flags', () => {
   it('--set replaces, adds below a section that is missing, and takes lists', () => {
     const set = ['tpu.accelerator=v6e-8', 'env.A=1', 'tpu.zones[0]=us-east1-d', 'tpu.zone=null', 'tpu.tags=[a, b]'];
-    const { tpu, env } = specOf('tpu: {accelerator: v6e-1, zones: [us-east5-a, us-east5-b]}\n', { set });
+    const { tpu, env } = tpuJob(specOf('tpu: {accelerator: v6e-1, zones: [us-east5-a, us-east5-b]}\n', { set }));
     assert.deepEqual(
       [tpu.accelerator, env, tpu.zones, tpu.tags],
       ['v6e-8', { A: '1' }, ['us-east1-d', 'us-east5-b'], ['a', 'b']],
@@ -258,8 +259,10 @@ describe('job file: flags', () => {
 });
 
 describe("job file: JobMan's", () => {
-  const jobman = (name: string): Extract<ResolvedJob, { ok: true }> =>
-    accepted(parse(readFileSync(new URL(`./jobman/${name}.yaml`, import.meta.url), 'utf8')));
+  const jobman = (name: string): Extract<ResolvedJob, { ok: true }> & { readonly spec: TpuJob } => {
+    const job = accepted(parse(readFileSync(new URL(`./jobman/${name}.yaml`, import.meta.url), 'utf8')));
+    return { ...job, spec: tpuJob(job.spec) };
+  };
 
   it('a later one with all environments filled in runs the one that is chosen', () => {
     const { spec, warnings } = jobman('later-docker-filled-venv-chosen');
@@ -338,8 +341,9 @@ describe('job file: as JSON', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(spec)), spec);
   });
   it('the JSON Schema knows every section and forbids others', () => {
-    const schema = jobFileJsonSchema() as { properties: object; required: string[]; additionalProperties: boolean };
-    assert.ok(['tpu', 'command', 'venv', 'setup', 'job', 'env'].every((key) => key in schema.properties));
-    assert.deepEqual([schema.required, schema.additionalProperties], [['tpu'], false]);
+    const schema = jobFileJsonSchema() as { properties: object; oneOf: object[]; additionalProperties: boolean };
+    assert.ok(['tpu', 'kubernetes', 'command', 'venv', 'setup', 'job', 'env'].every((key) => key in schema.properties));
+    assert.deepEqual(schema.oneOf, [{ required: ['tpu'] }, { required: ['kubernetes'] }]);
+    assert.equal(schema.additionalProperties, false);
   });
 });

@@ -10,6 +10,7 @@ import { cloudIsEmpty } from './nothing-left.js';
 import { until } from '../until.js';
 import { RehearsalAdmin } from './rehearsal-admin.js';
 import { TestStack } from './test-stack.js';
+import { tpuJob, tpuRef } from '../tpu-job.js';
 
 const POOL = 'pool-file';
 const POOL_FILE = `
@@ -94,7 +95,7 @@ describe('the pool file', function () {
     const { spec, slices, granted } = await running(id);
     assert.deepEqual(granted, { tier: 0, pricing: 'ondemand' });
     assert.deepEqual(
-      [spec.tpu.zones, spec.tpu.project, spec.tpu.pricing],
+      [tpuJob(spec).tpu.zones, tpuJob(spec).tpu.project, tpuJob(spec).tpu.pricing],
       [['us-east5-a', 'us-east5-b'], 'pool-project', 'ondemand'],
     );
     const seen = await node('pool-project', 'us-east5-a', slices[0]?.ref.name ?? '');
@@ -123,7 +124,7 @@ describe('the pool file', function () {
     stack.writePoolFile('zones = [\n');
     const id = await submit(job('true'));
     assert.equal((await stack.jobs.wait(id)).result, 'succeeded', stack.tail());
-    assert.equal((await stack.jobs.describe(id)).spec.tpu.zones[0], 'us-east5-a');
+    assert.equal(tpuJob((await stack.jobs.describe(id)).spec).tpu.zones[0], 'us-east5-a');
     stack.writePoolFile(`${POOL_FILE.replace('"read-only"', '"read-write"')}`);
     const refused = await submit(job('true', { accelerator: 'v5litepod-16' }));
     await assert.rejects(stack.jobs.wait(refused), (error) => {
@@ -172,7 +173,7 @@ describe('the pool file', function () {
   it('what a job leaves in another Google project is seen by the audit and reclaimed by the janitor', async () => {
     const id = await submit(job('sleep 60', { project: 'far-project' }));
     const [slice] = (await running(id)).slices;
-    assert.equal(slice?.ref.googleProject, 'far-project');
+    assert.equal(tpuRef(slice?.ref).googleProject, 'far-project');
     await admin.post('hold', { state: 'DELETING' });
     for (const workflow of [`quota/${POOL}`, id, `slice/${slice?.ref.name}`])
       await stack.client.workflow.getHandle(workflow).terminate('test');

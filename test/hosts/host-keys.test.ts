@@ -15,6 +15,7 @@ import { GOOGLE_PROJECT, slicePlan } from '../cloud/cloud-tpu-plan.js';
 import { makeReady } from '../cloud/machines-conformance.js';
 import { never, ourKey, withHost } from './session.js';
 import { startTestHost } from './ssh-host.js';
+import { tpuRef } from '../tpu-job.js';
 
 const key = { privateKey: ourKey.private };
 
@@ -187,7 +188,7 @@ describe('recorded host keys', () => {
   });
 
   const tpuNodeCreateTime = async (): Promise<string | undefined> => {
-    const { googleProject, zone, name } = rehearsedVm().ref ?? assert.fail();
+    const { googleProject, zone, name } = tpuRef(rehearsedVm().ref);
     const answer = await fetch(`${cloud.restEndpoint}/v2/projects/${googleProject}/locations/${zone}/nodes/${name}`);
     return ((await answer.json()) as { createTime?: string }).createTime;
   };

@@ -5,11 +5,12 @@ import { slicePlan } from '../../domain/machine-kinds/cloud-tpu/plan.js';
 import type { TierPurchase } from '../../domain/slice.js';
 import { isPreemptionByQuota, revocationNotice, revocationText } from '../../workflows/job/interruption.js';
 import { demandOf, type JobCarry } from '../../workflows/job/state.js';
+import { tpuJob, type TpuJob } from '../tpu-job.js';
 
-function specOf(tpu: object = {}): JobSpec {
+function specOf(tpu: object = {}): TpuJob {
   const job = resolveJob({ tpu: { accelerator: 'v5litepod-16', zones: ['us-west4-a', 'us-central1-a'], ...tpu } });
   assert.ok(job.ok);
-  return job.spec;
+  return tpuJob(job.spec);
 }
 const demanded = (spec: JobSpec) =>
   demandOf({ spec, submittedAt: 7, settings: { project: 'vision', user: 'alice' } as JobCarry['settings'] });
@@ -27,7 +28,7 @@ describe('what a job asks of its pool', () => {
 });
 
 describe('a slice under a lease of a tier', () => {
-  const hashOf = (spec: JobSpec, bought?: TierPurchase): string =>
+  const hashOf = (spec: TpuJob, bought?: TierPurchase): string =>
     slicePlan(spec, {
       ...{ owner: 'o', googleProject: 'g', zone: 'z', name: 'n', job: 'j', run: 'r', generation: 1, loginUser: 'me' },
       publicKey: 'k',

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { checkEdit } from '../../domain/job-file/edit.js';
 import { bindJobName, resolveJob } from '../../domain/job-file/resolve.js';
 import { cancelText, type Request, Requests, requestText } from '../../workflows/job/requests.js';
+import { tpuJob } from '../tpu-job.js';
 
 const T0 = Date.UTC(2026, 10, 23);
 
@@ -86,7 +87,7 @@ describe('another file for an open job', () => {
   const id = 'train-7f3k';
   const resolved = resolveJob(FILE);
   assert.ok(resolved.ok);
-  const spec = { ...bindJobName(resolved.spec, id), priority: 1 as const };
+  const spec = { ...tpuJob(bindJobName(resolved.spec, id)), priority: 1 as const };
   const inPool = { ...spec, tpu: { ...spec.tpu, network: 'from-the-pool' } };
   const edit = (request: Parameters<typeof checkEdit>[1]) => checkEdit({ id, job: FILE, spec: inPool }, request);
   const refusalOf = (request: Parameters<typeof checkEdit>[1]): string => {
@@ -100,7 +101,7 @@ describe('another file for an open job', () => {
       job: { ...FILE, name: 'other', priority: 5, env: { LR: 0.1 }, command: { run: 'echo ${tpu.name}' }, grace: 60 },
     });
     assert.ok(checked.ok);
-    const { command, env, graceSeconds, name, priority, tpu } = checked.spec;
+    const { command, env, graceSeconds, name, priority, tpu } = tpuJob(checked.spec);
     assert.deepEqual([command?.run, env, graceSeconds], ['echo jc-train-7f3k', { LR: '0.1' }, 60]);
     assert.deepEqual([name, priority, tpu.network], ['train', 1, 'from-the-pool'], 'its own, and its pool’s');
   });

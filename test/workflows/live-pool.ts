@@ -12,6 +12,7 @@ import { type QuotaSource, quotaSource } from '../../activities/quota-source.js'
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
+import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -212,7 +213,7 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      machinesOf: machinesOf({ 'cloud-tpu': tpu }),
+      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes() }),
       store: this.store,
       meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
     } as never);

@@ -7,6 +7,7 @@ import { count, type EpochMs, formatUnits } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import type { JobEvent, JobSettings, SliceView } from '../../contract/job.js';
 import { quotaWorkflowId } from '../../contract/workflow-ids.js';
+import { externalIpOf } from '../../domain/slice.js';
 
 /** All that an operator is told about a job. */
 export interface JobFacts {
@@ -127,11 +128,11 @@ function sliceTable(slices: readonly SliceView[], id: string, isEnded: boolean):
   const hosts = slices.flatMap(({ index, hosts: all }) => all.map((host) => ({ slice: index, ...host })));
   const rows = hosts
     .slice(0, MOST_HOSTS)
-    .map(({ slice, index, internalIp, externalIp }) => [
+    .map(({ slice, index, internalIp, ...host }) => [
       ...(slices.length > 1 ? [String(slice)] : []),
       String(index),
       internalIp,
-      externalIp ?? '-',
+      externalIpOf(host) ?? '-',
     ]);
   const header = [...(slices.length > 1 ? ['SLICE'] : []), 'HOST', 'INTERNAL IP', 'EXTERNAL IP'];
   return [

@@ -1,6 +1,6 @@
 import type { LeaseId } from '../../domain/lease.js';
 import { machineKind, type MachinePlan, type MachineRef } from '../../domain/machines.js';
-import { machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
+import { externalIpOf, machinesOfSlices, type SliceMachines, type SlicesMachines } from '../../domain/slice.js';
 import type { EpochMs } from '../../domain/units.js';
 import { codeTable, joinBlocks, plain, utc } from '../markdown.js';
 import { resourceName } from './summaries.js';
@@ -89,7 +89,7 @@ function hostTable(slices: readonly SliceMachines[], job: string): string {
   const ofSlice = (text: string): string[] => (slices.length > 1 ? [text] : []);
   const rows = hosts
     .slice(0, MOST_HOSTS)
-    .map((host) => [...ofSlice(String(host.slice)), String(host.index), host.internalIp, host.externalIp ?? '-']);
+    .map((host) => [...ofSlice(String(host.slice)), String(host.index), host.internalIp, externalIpOf(host) ?? '-']);
   const table = codeTable([[...ofSlice('SLICE'), 'HOST', 'INTERNAL IP', 'EXTERNAL IP'], ...rows]);
   const rest = hosts.length - rows.length;
   return rest > 0 ? `${table}\n\n.. and ${rest} more hosts: \`jobctl status ${job}\`` : table;

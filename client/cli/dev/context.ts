@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import type { CodecReferences } from '../../../cloud/codec/codec-key.js';
-import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/cloud-tpu/zone-lister.js';
+import { DEFAULT_LISTING_PERIODS } from '../../../cloud/machines/shared-lister.js';
 import { DEFAULT_TIMINGS } from '../../../domain/timings.js';
 import type { Timings } from '../../../domain/timings.js';
 import type { StackHome } from './home.js';

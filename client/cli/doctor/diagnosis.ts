@@ -3,6 +3,10 @@ import type { Finding } from './finding.js';
 
 export interface DoctorFlags extends OutputFlag {
   readonly gcp?: true;
+  readonly kubernetes?: true;
+  readonly kubeconfig?: string;
+  readonly kubeContext?: string;
+  readonly kubeNamespace?: string;
   readonly googleProject?: string;
   readonly zone?: readonly string[];
   readonly accelerator?: string;

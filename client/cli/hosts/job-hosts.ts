@@ -6,6 +6,7 @@ import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
+import { externalIpOf } from '../../../domain/slice.js';
 import type { HostChoice } from './host-options.js';
 
 /** One host of an open job, as verbs reach it. */
@@ -68,7 +69,7 @@ function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly 
     (slice, at) => {
       if (slice?.state !== 'ready' || slice.uid === undefined) return [];
       const { ref, uid, hosts } = slice;
-      return hosts.map(({ index, internalIp, externalIp }) => ({
+      return hosts.map(({ index, internalIp, ...host }) => ({
         number: at * perSlice + index,
         node: ref.name,
         target: {
@@ -76,7 +77,7 @@ function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly 
           uid,
           slice: slice.index,
           index,
-          address: externalIp ?? internalIp,
+          address: externalIpOf(host) ?? internalIp,
           internalAddress: internalIp,
           user,
         },

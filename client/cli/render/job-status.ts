@@ -11,6 +11,7 @@ import { formatDuration, formatExactDuration } from './quantities.js';
 import { commandSummary, reasonOf } from './job-header.js';
 import { oneLine, renderTable } from './columns.js';
 import { asTyped } from '../typed-command.js';
+import { externalIpOf } from '../../../domain/slice.js';
 
 export interface StatusPlace {
   readonly bucket: string | undefined;
@@ -132,7 +133,7 @@ function slices(all: readonly SliceView[], isEnded: boolean, width: number | und
     ref.zone,
     String(generation),
     isEnded && state !== 'gone' ? 'let go' : state,
-    hosts.length === 0 ? '-' : hosts.map(({ internalIp, externalIp }) => externalIp ?? internalIp).join(' '),
+    hosts.length === 0 ? '-' : hosts.map((host) => externalIpOf(host) ?? host.internalIp).join(' '),
     oneLine(detail ?? ''),
   ]);
   return ['', ...renderTable([['  NODE', 'ZONE', 'GEN', 'STATE', 'HOSTS', 'DETAIL'], ...rows], width)];

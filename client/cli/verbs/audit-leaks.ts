@@ -93,9 +93,10 @@ async function accountsOf(
   const named = flags.googleProject;
   const ofKinds = MACHINE_KINDS.map(async (kind): Promise<readonly Account[]> => {
     const { account: accountOf, accountsPrefix } = machineKind(kind);
-    if (named !== undefined) return [{ kind, account: accountOf({ googleProject: named }) }];
+    const accountIn = (project: string): readonly string[] => [accountOf({ googleProject: project }) ?? []].flat();
+    if (named !== undefined) return accountIn(named).map((account) => ({ kind, account }));
     const remembered = (await store.list(accountsPrefix)).map(({ name }) => accountOfObject(accountsPrefix, name));
-    const own = googleProject === undefined ? [] : [accountOf({ googleProject })];
+    const own = googleProject === undefined ? [] : accountIn(googleProject);
     return [...new Set([...own, ...remembered])].map((account) => ({ kind, account }));
   });
   const all = (await Promise.all(ofKinds)).flat();

@@ -9,6 +9,8 @@ import { hasAllPackages, moduleFile, ownFolder, placeOf } from '../dev/packages.
 export interface WorkerFlags extends ContextFlags {
   readonly config?: string;
   readonly tpuEndpoint?: string;
+  readonly kubeconfig?: string;
+  readonly kubeContext?: string;
   readonly quotaFile?: string;
   readonly poolFile?: string;
   readonly sshPrivateKeyFile?: string;
@@ -66,6 +68,8 @@ function configFlags(flags: WorkerFlags): Record<string, string | undefined> {
     'store.bucket': flags.bucket,
     'store.endpoint': flags.storeEndpoint,
     'cloud.tpuEndpoint': flags.tpuEndpoint,
+    'kubernetes.kubeconfig': flags.kubeconfig,
+    'kubernetes.context': flags.kubeContext,
     googleProject: flags.googleProject,
     quotaFile: flags.quotaFile,
     poolFile: flags.poolFile,

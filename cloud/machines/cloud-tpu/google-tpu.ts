@@ -11,6 +11,7 @@ import {
   type RemoveAnswer,
   type WatchOptions,
 } from '../port.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods } from '../shared-lister.js';
 import { apiErrorOf, Code } from './api-error.js';
 import { classifyCreateError, classifyDeleteError, failedCreate } from './classify-error.js';
 import { conditionOfAll, type Observation, type Observations } from './condition.js';
@@ -26,7 +27,7 @@ import { observedNode, observedQueuedResource, pathParts } from './observation.j
 import { ownedIn } from './owned.js';
 import { type ApiSettings, CallFailed, type StartedOperation, TpuApi } from './tpu-api.js';
 import { TpuConnection, type TpuEndpoint } from './tpu-connection.js';
-import { DEFAULT_LISTING_PERIODS, type ListingPeriods, ZoneLister, type ZoneListing } from './zone-lister.js';
+import { ZoneLister, type ZoneListing } from './zone-lister.js';
 
 export interface CloudTpuOptions extends Partial<ApiSettings> {
   /** Absent: Google's own address, with the application default credentials. */

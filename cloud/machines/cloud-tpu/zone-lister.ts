@@ -1,4 +1,4 @@
-import { CloudUnavailable } from '../port.js';
+import { type ListingPeriods, SharedLister } from '../shared-lister.js';
 import type { ObservedNode, ObservedQueuedResource } from './observation.js';
 
 /** What a zone held; keys are names without their path. */
@@ -10,89 +10,19 @@ export interface ZoneListing {
   readonly queuedResources: ReadonlyMap<string, ObservedQueuedResource>;
 }
 
-/** Milliseconds from the begin of a listing to the begin of the next. */
-export interface ListingPeriods {
-  readonly urgentMs: number;
-  readonly quietMs: number;
-}
-export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
-
 export interface WatchOptions {
   readonly isUrgent: boolean;
   readonly needsQueuedResources: boolean;
   readonly signal: AbortSignal;
 }
 
-interface Watcher extends WatchOptions {
-  readonly resolve: (listing: ZoneListing) => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-/**
- * Lists one zone for all who watch slices in it. A watcher waits for the next listing that begins after it came; one
- * listing runs at a time; nobody waiting = nothing listed. A failed listing fails all who waited for it, and since they
- * come again to the next period, a broken API is asked no more often than a working one.
- */
-export class ZoneLister {
-  readonly #waiting = new Set<Watcher>();
-  readonly #list: (withQueuedResources: boolean) => Promise<ZoneListing>;
-  readonly #periods: ListingPeriods;
-  #lastBeganAt = -Infinity;
-  #isListing = false;
-  #timer: NodeJS.Timeout | undefined;
-
+/** Lists one zone for all who watch slices in it. */
+export class ZoneLister extends SharedLister<WatchOptions, ZoneListing> {
   constructor(list: (withQueuedResources: boolean) => Promise<ZoneListing>, periods: ListingPeriods) {
-    this.#list = list;
-    this.#periods = periods;
+    super((watchers) => list(watchers.some(({ needsQueuedResources }) => needsQueuedResources)), periods);
   }
 
-  next(options: WatchOptions): Promise<ZoneListing> {
-    const { signal } = options;
-    if (signal.aborted) return Promise.reject(signal.reason);
-    return new Promise<ZoneListing>((resolve, reject) => {
-      const watcher: Watcher = {
-        ...options,
-        resolve: (listing) => settle(() => resolve(listing)),
-        reject: (reason) => settle(() => reject(reason)),
-      };
-      const onAbort = (): void => watcher.reject(signal.reason);
-      const settle = (tell: () => void): void => {
-        signal.removeEventListener('abort', onAbort);
-        this.#waiting.delete(watcher);
-        tell();
-        this.#schedule();
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.add(watcher);
-      this.#schedule();
-    });
-  }
-
-  close(): void {
-    for (const watcher of [...this.#waiting]) watcher.reject(new CloudUnavailable('the TPU client was closed'));
-  }
-
-  /** Sets the timer to when the next listing is due for those who wait now; none waiting, none set. */
-  #schedule(): void {
-    clearTimeout(this.#timer);
-    if (this.#isListing || this.#waiting.size === 0) return;
-    const isUrgent = [...this.#waiting].some((watcher) => watcher.isUrgent);
-    const dueAt = this.#lastBeganAt + (isUrgent ? this.#periods.urgentMs : this.#periods.quietMs);
-    this.#timer = setTimeout(() => void this.#run(), Math.max(0, dueAt - performance.now()));
-  }
-
-  async #run(): Promise<void> {
-    const served = [...this.#waiting];
-    this.#isListing = true;
-    this.#lastBeganAt = performance.now();
-    try {
-      const listing = await this.#list(served.some((watcher) => watcher.needsQueuedResources));
-      this.#isListing = false;
-      for (const watcher of served) watcher.resolve(listing);
-    } catch (error) {
-      this.#isListing = false;
-      for (const watcher of served) watcher.reject(error);
-    }
-    this.#schedule();
+  override close(): void {
+    super.close('the TPU client');
   }
 }

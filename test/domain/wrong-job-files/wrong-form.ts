@@ -6,7 +6,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
     text: '',
     want: [
       'train.yaml:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: and command:',
     ],
   },
   'a file that is a list': {
@@ -14,7 +14,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
 `,
     want: [
       'train.yaml:1:1: ["a"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: and command:',
     ],
   },
   'a bracket that is not closed': {
@@ -86,8 +86,8 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
       '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
-      '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, setup, ssh, gcsfuse, docker, conda,',
-      '    venv, files, bundle, script, modules, command, secrets',
+      '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, setup, ssh, gcsfuse, docker,',
+      '    conda, venv, files, bundle, script, modules, command, secrets',
     ],
   },
   'text where a section belongs': {

@@ -16,7 +16,10 @@ export const WRONG_TPU: Readonly<Record<string, WrongFile>> = {
   'no tpu section': {
     text: `name: a
 `,
-    want: ['train.yaml:1:1: tpu: is missing', '  a job needs the section tpu, with accelerator and zone'],
+    want: [
+      'train.yaml:1:1: tpu: is missing',
+      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image',
+    ],
   },
   'a size between two': {
     text: `name: x

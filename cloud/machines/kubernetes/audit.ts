@@ -1,0 +1,143 @@
+import { request } from 'node:https';
+import { request as plainRequest } from 'node:http';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { AuditedResource } from '../audited-resource.js';
+import { CloudRefused, CloudUnavailable } from '../port.js';
+
+const KINDS = [
+  { kind: 'Job', path: 'apis/batch/v1', plural: 'jobs' },
+  { kind: 'Pod', path: 'api/v1', plural: 'pods' },
+  { kind: 'ConfigMap', path: 'api/v1', plural: 'configmaps' },
+  { kind: 'Service', path: 'api/v1', plural: 'services' },
+] as const;
+const PAGE_SIZE = 200;
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Every Job, pod, ConfigMap and Service of a namespace, anybody's. The auditor's own reader: its own requests, paging and reading
+ * of the answers; with the adapter it shares the library that reads a kubeconfig.
+ * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
+ * @throws CloudUnavailable also if only a part could be read
+ */
+export async function listNamespaceForAudit(account: string): Promise<readonly AuditedResource[]> {
+  const slash = account.lastIndexOf('/');
+  const context = decodeURIComponent(account.slice(0, slash));
+  const namespace = account.slice(slash + 1);
+  const config = configFor(context);
+  const lists = KINDS.map(async ({ kind, path, plural }) => {
+    const items = await readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`);
+    return items.map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }));
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+function configFor(context: string): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    throw new CloudRefused(`audit: kubeconfig: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (context === '') return config;
+  if (config.getContextObject(context) === null)
+    throw new CloudRefused(`audit: this computer's kubeconfig has no context '${context}', where jobs of ours ran`);
+  config.setCurrentContext(context);
+  return config;
+}
+
+interface Item {
+  readonly metadata?: {
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly creationTimestamp?: string;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec?: {
+    readonly template?: { readonly spec?: Item['spec'] };
+    readonly completions?: number;
+    readonly containers?: readonly { readonly resources?: { readonly limits?: Readonly<Record<string, string>> } }[];
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+async function readAll(config: KubeConfig, path: string): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for (let next: string | undefined = ''; next !== undefined;) {
+    const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(next && { continue: next }) });
+    const page = await getJson(config, `${path}?${query}`);
+    all.push(...(page.items ?? []));
+    next = page.metadata?.continue || undefined;
+  }
+  return all;
+}
+
+interface Page {
+  readonly items?: readonly Item[];
+  readonly metadata?: { readonly continue?: string };
+}
+
+async function getJson(config: KubeConfig, path: string): Promise<Page> {
+  const url = new URL(`${config.getCurrentCluster()?.server.replace(/\/$/, '')}${path}`);
+  const options = { method: 'GET', timeout: TIMEOUT_MS };
+  await config.applyToHTTPSOptions(options).catch((error: unknown) => {
+    throw new CloudRefused(`audit: login at ${url.origin}: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  const { status, text } = await answerOf(url, options);
+  if (status === 200) return JSON.parse(text) as Page;
+  const message = `audit: GET ${url.pathname}: HTTP ${status}: ${text.slice(0, 300)}`;
+  throw status >= 500 || status === 429 || status === 410 ? new CloudUnavailable(message) : new CloudRefused(message);
+}
+
+function answerOf(url: URL, options: object): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'http:' ? plainRequest : request;
+    const sent = send(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }),
+      );
+      response.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS / 1000} s`)));
+    sent.on('error', reject);
+    sent.end();
+  }).catch((error: unknown) => {
+    throw new CloudUnavailable(`audit: GET ${url.origin}: ${error instanceof Error ? error.message : String(error)}`);
+  }) as Promise<{ readonly status: number; readonly text: string }>;
+}
+
+function audited(item: Item, place: Pick<AuditedResource, 'kind' | 'account' | 'zone'>): AuditedResource {
+  const { metadata = {} } = item;
+  const chips = chipsOf(item);
+  const job = metadata.labels?.['batch.kubernetes.io/job-name'];
+  return {
+    ...place,
+    name: metadata.name ?? '',
+    state: stateOf(item),
+    labels: metadata.labels ?? {},
+    accelerator: chips.accelerator,
+    ...(chips.count > 0 && { chips: chips.count }),
+    ...(place.kind === 'Pod' && job !== undefined && { request: job }),
+    ...(metadata.creationTimestamp !== undefined && { createTime: metadata.creationTimestamp }),
+  };
+}
+
+function stateOf({ metadata, status }: Item): string {
+  if (metadata?.deletionTimestamp !== undefined) return 'Terminating';
+  const condition = status?.conditions?.find(({ type, status: is }) => END.has(type) && is === 'True');
+  return condition?.type ?? status?.phase ?? 'there';
+}
+const END: ReadonlySet<string> = new Set(['Failed', 'Complete', 'Suspended']);
+
+/** Devices that its pods may take. */
+function chipsOf({ spec }: Item): { readonly accelerator: string; readonly count: number } {
+  const pods = spec?.template === undefined ? 1 : (spec.completions ?? 1);
+  const limits = (spec?.template?.spec ?? spec)?.containers?.map(({ resources }) => resources?.limits ?? {}) ?? [];
+  const devices = limits.flatMap((each) => Object.entries(each)).filter(([name]) => /\/(gpu|tpu)$/.test(name));
+  const count = devices.reduce((sum, [, amount]) => sum + Number(amount), 0) * pods;
+  return { accelerator: devices[0]?.[0] ?? '-', count };
+}

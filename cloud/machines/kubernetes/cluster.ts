@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import {
+  AuthorizationV1Api,
+  BatchV1Api,
+  CoreV1Api,
+  createConfiguration,
+  KubeConfig,
+  type RequestContext,
+  type ResponseContext,
+  ServerConfiguration,
+  VersionApi,
+} from '@kubernetes/client-node';
+import { CloudRefused } from '../port.js';
+
+/** Where a cluster is found. */
+export interface ClusterConfig {
+  /** A kubeconfig file. Absent: those of `KUBECONFIG`, else `~/.kube/config`, else the pod's own service account. */
+  readonly kubeconfig?: string;
+  /** A context of it. Absent: its current one. */
+  readonly context?: string;
+  /** After this time a call has failed. */
+  readonly callTimeoutMs?: number;
+  /** Told the end of each call. */
+  readonly onCall?: (method: string, code: string) => void;
+}
+
+/** The API server of one cluster, with the credentials of one context. No call has been made. */
+export interface Cluster {
+  /** The context's name; `inClusterContext` in a pod. */
+  readonly context: string;
+  readonly server: string;
+  /** The namespace that the context names. */
+  readonly namespace?: string;
+  readonly config: KubeConfig;
+  readonly core: CoreV1Api;
+  readonly batch: BatchV1Api;
+  readonly authorization: AuthorizationV1Api;
+  readonly version: VersionApi;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+
+/** @throws CloudRefused if there is no such file or context, or nothing says where a cluster is */
+export function openCluster(wanted: ClusterConfig = {}): Cluster {
+  const config = kubeConfigOf(wanted);
+  const context = config.getContextObject(config.getCurrentContext());
+  const cluster = config.getCurrentCluster();
+  if (!context || !cluster)
+    throw new CloudRefused(`kubeconfig: the context '${config.getCurrentContext()}' names no cluster that is in it`);
+  const settings = createConfiguration({
+    baseServer: new ServerConfiguration(cluster.server, {}),
+    authMethods: { default: config },
+    promiseMiddleware: [bounded(wanted)],
+  });
+  return {
+    context: context.name,
+    server: cluster.server,
+    ...(context.namespace !== undefined && { namespace: context.namespace }),
+    config,
+    core: new CoreV1Api(settings),
+    batch: new BatchV1Api(settings),
+    authorization: new AuthorizationV1Api(settings),
+    version: new VersionApi(settings),
+  };
+}
+
+/** A call without an answer ends; the client has no bound of its own. */
+const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig) => ({
+  pre: async (request: RequestContext): Promise<RequestContext> => {
+    request.setSignal(AbortSignal.timeout(callTimeoutMs) as never);
+    return request;
+  },
+  post: async (response: ResponseContext): Promise<ResponseContext> => {
+    onCall?.('call', String(response.httpStatusCode));
+    return response;
+  },
+});
+
+function kubeConfigOf({ kubeconfig, context }: ClusterConfig): KubeConfig {
+  const config = loaded(kubeconfig);
+  if (context === undefined) return config;
+  const names = config.getContexts().map(({ name }) => name);
+  if (!names.includes(context))
+    throw new CloudRefused(`kubeconfig: it has no context '${context}'; it has ${names.join(', ') || 'none'}`);
+  config.setCurrentContext(context);
+  return config;
+}
+
+const HOME_FILE = join('.kube', 'config');
+/** Where the kubelet puts the credentials of a pod's service account. */
+const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+
+function loaded(kubeconfig: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  const named = kubeconfig ?? process.env['KUBECONFIG'];
+  const home = join(homedir(), HOME_FILE);
+  try {
+    if (kubeconfig !== undefined) config.loadFromFile(kubeconfig);
+    else if (named) config.loadFromDefault();
+    else if (existsSync(home)) config.loadFromFile(home);
+    else if (existsSync(POD_TOKEN)) config.loadFromCluster();
+    else throw new CloudRefused(`no Kubernetes cluster is known: KUBECONFIG is not set, ${home} does not exist`);
+  } catch (error) {
+    if (error instanceof CloudRefused) throw error;
+    const file = named ?? home;
+    throw new CloudRefused(`kubeconfig ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return config;
+}

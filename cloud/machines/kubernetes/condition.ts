@@ -1,0 +1,111 @@
+import type { Condition, Owner, Ownership, PodHost } from '../../../domain/slice.js';
+import { hasToGiveBack } from './gang.js';
+import type { Observation, SeenJob, SeenPod } from './observation.js';
+import { startRefusal, waitingWords } from './pod-start.js';
+
+/**
+ * Reads what a cluster held of a slice as evidence (DESIGN.md 2, "Unknown is not dead"). A pod on a node that does not answer is
+ * `ready` with a warning: only its end, its disruption or its deletion is a loss.
+ * @param ownership whose the objects must be. A Job whose labels differ in one of its fields is `foreign`.
+ * @param namespace of the slice, for its hosts
+ */
+export function conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
+  const { job, parts, pods } = seen;
+  const foreign = foreignPart(seen, ownership);
+  if (foreign !== undefined) return foreign;
+  if (job === 'not-found') {
+    if (pods.some(({ isDeleting }) => !isDeleting)) return { kind: 'missing', isRequestLeft: true };
+    if (pods.length > 0) return { kind: 'deleting' };
+    return parts.length > 0 ? { kind: 'missing', isRequestLeft: true } : { kind: 'missing' };
+  }
+  if (job.isDeleting) return { kind: 'deleting' };
+  const own = pods.filter(({ jobUid }) => jobUid === undefined || jobUid === job.uid);
+  return lossOf(job, own) ?? readyOf(job, own, namespace) ?? pendingOf({ ...seen, pods: own }, job);
+}
+
+function foreignPart({ job, parts }: Observation, wanted: Owner | Ownership): Condition | undefined {
+  const all = [...(job === 'not-found' ? [] : [{ what: 'Job', ...job }]), ...parts];
+  const foreign = all.find(({ ownership }) => !ownership || !isOf(ownership, wanted));
+  if (foreign === undefined) return undefined;
+  const { what, ownership } = foreign;
+  const whose = ownership ? `job ${ownership.job}, run ${ownership.run}` : 'somebody else';
+  return { kind: 'foreign', message: `the ${what} of this name belongs to ${whose}` };
+}
+
+/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
+  Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
+
+// Lost -----------------------------------------------------------------------------------------------------------------
+
+function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
+  if (job.isSuspended || job.kueue.length > 0) return { kind: 'lost', ...held(job) };
+  const disrupted = pods.find(({ disruption }) => disruption);
+  if (disrupted?.disruption) return lost('preempted', wordsOf(disrupted, disrupted.disruption));
+  // This rule names the pod and its condition, also when the pod is gone.
+  if (job.failure?.reason === 'PodFailurePolicy') return lost('preempted', job.failure.message);
+  const ended = pods.find((pod) => pod.ended);
+  if (ended?.ended) return endOf(ended, ended.ended);
+  const deleted = pods.find(({ isDeleting }) => isDeleting);
+  if (deleted) return lost('failed', `pod ${deleted.name} is being deleted`);
+  if (job.failure) return lost('failed', `the Job is Failed: ${job.failure.reason}: ${job.failure.message}`);
+  if (job.isComplete) return lost('failed', 'the Job is Complete: PID 1 has ended in every pod');
+  return undefined;
+}
+
+const lost = (cause: 'preempted' | 'failed', message: string): Condition => ({ kind: 'lost', cause, message });
+const refused = (message: string): Condition => ({ kind: 'lost', cause: 'refused', scope: 'request', message });
+
+/** jobctl's quota is the only authority over what it starts. */
+const held = ({ kueue }: SeenJob) => {
+  const by = kueue.length > 0 ? `Kueue manages the Job (${kueue.join(', ')})` : 'something has suspended the Job';
+  const message = `${by}: jobctl's quota decides when its pods run. Use a namespace that Kueue does not manage`;
+  return { cause: 'refused', scope: 'request', message } as const;
+};
+
+const wordsOf = ({ name }: SeenPod, { reason, message }: { readonly reason: string; readonly message: string }) =>
+  `pod ${name}: ${[reason, message].filter((text) => text !== '').join(': ')}`;
+
+/** The agent's own word for an image that lacks a tool (EX_CONFIG of sysexits.h); it says which in its message. */
+const NO_TOOL = 78;
+/** The container runtime could not start PID 1: no /bin/sh. */
+const NOT_STARTED: ReadonlySet<string> = new Set(['StartError', 'ContainerCannotRun']);
+
+function endOf(pod: SeenPod, { reason, message, exitCode }: NonNullable<SeenPod['ended']>): Condition {
+  if (NOT_STARTED.has(reason) || exitCode === NO_TOOL) return refused(wordsOf(pod, { reason, message }));
+  if (reason === 'OOMKilled')
+    return lost(
+      'failed',
+      `pod ${pod.name}: OOMKilled: its first process was killed for memory; raise kubernetes.memory`,
+    );
+  const how = [exitCode === undefined ? '' : `exit code ${exitCode}`, reason, message].filter((text) => text !== '');
+  return lost('failed', `pod ${pod.name}: its first process has ended by itself: ${how.join(', ')}`);
+}
+
+// There ----------------------------------------------------------------------------------------------------------------
+
+/** Whole: every index has a pod that was started and has an address. */
+function readyOf({ uid, workers }: SeenJob, pods: readonly SeenPod[], namespace: string): Condition | undefined {
+  const hosts = pods.flatMap((pod) => hostOf(pod, namespace)).toSorted((a, b) => a.index - b.index);
+  if (hosts.length !== workers || hosts.some(({ index }, place) => index !== place)) return undefined;
+  const silent = pods.find(({ isReady }) => !isReady);
+  const warning = silent && `pod ${silent.name} is not Ready: its node ${silent.node ?? ''} may not answer`;
+  return { kind: 'ready', uid, hosts, ...(warning !== undefined && { warning }) };
+}
+
+/** `Unknown` is what a pod's phase was called when its node did not answer. */
+const STARTED: ReadonlySet<string> = new Set(['Running', 'Unknown']);
+
+function hostOf({ name, uid, index, phase, ip }: SeenPod, namespace: string): readonly PodHost[] {
+  if (index === undefined || ip === undefined || !STARTED.has(phase)) return [];
+  return [{ reach: 'pod', index, internalIp: ip, namespace, pod: name, uid }];
+}
+
+function pendingOf(seen: Observation, job: SeenJob): Condition {
+  const refusal = startRefusal(seen, job);
+  if (refusal !== undefined) return { kind: 'lost', cause: 'refused', ...refusal };
+  const detail = waitingWords(seen, job);
+  if (!hasToGiveBack(job, seen)) return { kind: 'waiting', detail, isTelling: true };
+  const message = `not all pods run after ${job.gangSeconds} s (gang_timeout), so the slice gives back those that do: ${detail}`;
+  return { kind: 'lost', cause: 'refused', scope: 'zone', message };
+}

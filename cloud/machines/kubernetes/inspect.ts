@@ -1,0 +1,166 @@
+import { apiFailureOf } from './api-failure.js';
+import type { Cluster } from './cluster.js';
+import { kueueKeys } from './observation.js';
+import { NEEDED_RIGHTS, type NeededRight } from './rights.js';
+
+/** What `jobctl doctor --kubernetes` looks at. Nothing is made or changed. */
+
+/** A question and its answer, or why there is none. */
+export type Asked<T> =
+  | { readonly known: true; readonly value: T }
+  | { readonly known: false; readonly why: string; readonly status?: number };
+
+export interface ClusterFacts {
+  readonly context: string;
+  readonly server: string;
+  readonly namespace: string;
+  /** Of the API server, such as `v1.34.4`. */
+  readonly version: Asked<string>;
+  /** Absent if there is no answer to the first question. */
+  readonly rest?: {
+    /** Undefined: it does not exist. */
+    readonly labels: Asked<{ readonly kueue: readonly string[] } | undefined>;
+    /** Of each right the verbs that are not granted. */
+    readonly missing: Asked<readonly { readonly right: NeededRight; readonly verbs: readonly string[] }[]>;
+    readonly quotas: Asked<readonly QuotaFact[]>;
+    readonly nodes: Asked<readonly NodeFact[]>;
+    /** Of the names that were asked about, those that do not exist, as `Secret x`. */
+    readonly absent: Asked<readonly string[]>;
+  };
+}
+
+export interface QuotaFact {
+  readonly name: string;
+  /** Such as `requests.nvidia.com/gpu`. */
+  readonly resource: string;
+  readonly hard: string;
+  readonly used: string;
+}
+
+/** What one node offers to pods. */
+export interface NodeFact {
+  readonly name: string;
+  readonly isReady: boolean;
+  readonly gpus: number;
+  readonly tpus: number;
+  /** GKE's labels. */
+  readonly tpu?: string;
+}
+
+export interface WantedObjects {
+  readonly serviceAccount?: string;
+  readonly secrets: readonly string[];
+  readonly claims: readonly string[];
+}
+
+async function asked<T>(call: () => Promise<T>): Promise<Asked<T>> {
+  try {
+    return { known: true, value: await call() };
+  } catch (error) {
+    const { status, message } = apiFailureOf(error);
+    return { known: false, why: message, ...(status === undefined ? {} : { status }) };
+  }
+}
+
+export async function inspectCluster(
+  cluster: Cluster,
+  namespace: string,
+  wanted: WantedObjects,
+): Promise<ClusterFacts> {
+  const { context, server } = cluster;
+  const version = await asked(async () => (await cluster.version.getCode()).gitVersion);
+  const first = { context, server, namespace, version };
+  if (!version.known) return first;
+  const [labels, missing, quotas, nodes, absent] = await Promise.all([
+    asked(() => namespaceLabels(cluster, namespace)),
+    asked(() => missingRights(cluster, namespace)),
+    asked(() => quotasOf(cluster, namespace)),
+    asked(() => nodesOf(cluster)),
+    asked(() => absentOf(cluster, namespace, wanted)),
+  ]);
+  return { ...first, rest: { labels, missing, quotas, nodes, absent } };
+}
+
+const isMissing = (error: unknown): boolean => apiFailureOf(error).status === 404;
+
+async function namespaceLabels({ core }: Cluster, name: string) {
+  try {
+    const { metadata = {} } = await core.readNamespace({ name });
+    return { kueue: kueueKeys({ labels: metadata.labels ?? {} }) };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function missingRights({ authorization }: Cluster, namespace: string) {
+  const looked = NEEDED_RIGHTS.map(async (right) => {
+    const { group, resource, subresource } = right;
+    const answers = right.verbs.map(async (verb) => {
+      const resourceAttributes = { namespace, group, resource, verb, ...(subresource && { subresource }) };
+      const { status } = await authorization.createSelfSubjectAccessReview({
+        body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } },
+      });
+      return status?.allowed ? [] : [verb];
+    });
+    return { right, verbs: (await Promise.all(answers)).flat() };
+  });
+  return (await Promise.all(looked)).filter(({ verbs }) => verbs.length > 0);
+}
+
+async function quotasOf({ core }: Cluster, namespace: string): Promise<readonly QuotaFact[]> {
+  const { items } = await core.listNamespacedResourceQuota({ namespace });
+  return items.flatMap(({ metadata, status }) =>
+    Object.entries(status?.hard ?? {}).map(([resource, hard]) => ({
+      name: metadata?.name ?? '',
+      ...{ resource, hard },
+      used: status?.used?.[resource] ?? '0',
+    })),
+  );
+}
+
+async function nodesOf({ core }: Cluster): Promise<readonly NodeFact[]> {
+  const { items } = await core.listNode();
+  return items.map(({ metadata, status }) => {
+    const tpu = metadata?.labels?.['cloud.google.com/gke-tpu-accelerator'];
+    const topology = metadata?.labels?.['cloud.google.com/gke-tpu-topology'];
+    const count = (resource: string): number => Number(status?.allocatable?.[resource] ?? 0);
+    return {
+      name: metadata?.name ?? '',
+      isReady: status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false,
+      gpus: count('nvidia.com/gpu'),
+      tpus: count('google.com/tpu'),
+      ...(tpu && { tpu: `${tpu} ${topology ?? ''}`.trim() }),
+    };
+  });
+}
+
+async function absentOf(cluster: Cluster, namespace: string, wanted: WantedObjects): Promise<readonly string[]> {
+  const { core } = cluster;
+  const { serviceAccount, secrets, claims } = wanted;
+  const looks: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ...(serviceAccount === undefined
+      ? []
+      : ([
+          [
+            `ServiceAccount ${serviceAccount}`,
+            () => core.readNamespacedServiceAccount({ namespace, name: serviceAccount }),
+          ],
+        ] as const)),
+    ...secrets.map((name) => [`Secret ${name}`, () => core.readNamespacedSecret({ namespace, name })] as const),
+    ...claims.map(
+      (name) =>
+        [`PersistentVolumeClaim ${name}`, () => core.readNamespacedPersistentVolumeClaim({ namespace, name })] as const,
+    ),
+  ];
+  const found = looks.map(async ([what, look]) =>
+    look().then(
+      () => [],
+      (error: unknown) => {
+        if (isMissing(error)) return [what];
+        throw error;
+      },
+    ),
+  );
+  return (await Promise.all(found)).flat();
+}

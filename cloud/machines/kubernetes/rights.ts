@@ -1,0 +1,31 @@
+/** What a worker's account may do in each namespace of jobs: deploy/kubernetes/rbac.yaml grants it, `jobctl doctor` looks. */
+export interface NeededRight {
+  /** '' is the core group. */
+  readonly group: '' | 'batch';
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly verbs: readonly string[];
+  /** What it is for, as a verb: `create and remove slices`. */
+  readonly use: string;
+  /** jobctl works without it, and says less. */
+  readonly isOptional?: true;
+}
+
+const MADE = ['create', 'get', 'list', 'delete'];
+
+export const NEEDED_RIGHTS: readonly NeededRight[] = [
+  { group: 'batch', resource: 'jobs', verbs: MADE, use: 'create, watch and remove slices' },
+  { group: '', resource: 'configmaps', verbs: MADE, use: "bring the agent into a slice's pods" },
+  { group: '', resource: 'services', verbs: MADE, use: "name a slice's pods" },
+  { group: '', resource: 'pods', verbs: ['get', 'list', 'delete'], use: 'see how pods start and end' },
+  // A WebSocket begins with GET; a server of 1.35 asks for create too.
+  { group: '', resource: 'pods', subresource: 'exec', verbs: ['create', 'get'], use: 'set pods up and run commands' },
+  { group: '', resource: 'events', verbs: ['list'], use: 'say why pods do not start', isOptional: true },
+  {
+    group: '',
+    resource: 'namespaces',
+    verbs: ['get'],
+    use: 'see whether Kueue manages the namespace',
+    isOptional: true,
+  },
+];

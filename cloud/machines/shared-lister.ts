@@ -1,0 +1,89 @@
+import { CloudUnavailable } from './port.js';
+
+/** Milliseconds from the begin of a listing to the begin of the next. */
+export interface ListingPeriods {
+  readonly urgentMs: number;
+  readonly quietMs: number;
+}
+export const DEFAULT_LISTING_PERIODS: ListingPeriods = { urgentMs: 2000, quietMs: 10_000 };
+
+interface Waiting {
+  readonly isUrgent: boolean;
+  readonly signal: AbortSignal;
+}
+
+interface Watcher<Options, Listing> {
+  readonly options: Options;
+  readonly resolve: (listing: Listing) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Lists one place for all who watch slices in it. A watcher waits for the next listing that begins after it came; one
+ * listing runs at a time; nobody waiting = nothing listed. A failed listing fails all who waited for it, and since they
+ * come again to the next period, a broken API is asked no more often than a working one.
+ */
+export class SharedLister<Options extends Waiting, Listing> {
+  readonly #waiting = new Set<Watcher<Options, Listing>>();
+  readonly #list: (watchers: readonly Options[]) => Promise<Listing>;
+  readonly #periods: ListingPeriods;
+  #lastBeganAt = -Infinity;
+  #isListing = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(list: (watchers: readonly Options[]) => Promise<Listing>, periods: ListingPeriods) {
+    this.#list = list;
+    this.#periods = periods;
+  }
+
+  next(options: Options): Promise<Listing> {
+    const { signal } = options;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return new Promise<Listing>((resolve, reject) => {
+      const watcher: Watcher<Options, Listing> = {
+        options,
+        resolve: (listing) => settle(() => resolve(listing)),
+        reject: (reason) => settle(() => reject(reason)),
+      };
+      const onAbort = (): void => watcher.reject(signal.reason);
+      const settle = (tell: () => void): void => {
+        signal.removeEventListener('abort', onAbort);
+        this.#waiting.delete(watcher);
+        tell();
+        this.#schedule();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.add(watcher);
+      this.#schedule();
+    });
+  }
+
+  /** @param what for the message: `the TPU client` */
+  close(what: string): void {
+    for (const watcher of [...this.#waiting]) watcher.reject(new CloudUnavailable(`${what} was closed`));
+  }
+
+  /** Sets the timer to when the next listing is due for those who wait now; none waiting, none set. */
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#isListing || this.#waiting.size === 0) return;
+    const isUrgent = [...this.#waiting].some(({ options }) => options.isUrgent);
+    const dueAt = this.#lastBeganAt + (isUrgent ? this.#periods.urgentMs : this.#periods.quietMs);
+    this.#timer = setTimeout(() => void this.#run(), Math.max(0, dueAt - performance.now()));
+  }
+
+  async #run(): Promise<void> {
+    const served = [...this.#waiting];
+    this.#isListing = true;
+    this.#lastBeganAt = performance.now();
+    try {
+      const listing = await this.#list(served.map(({ options }) => options));
+      this.#isListing = false;
+      for (const watcher of served) watcher.resolve(listing);
+    } catch (error) {
+      this.#isListing = false;
+      for (const watcher of served) watcher.reject(error);
+    }
+    this.#schedule();
+  }
+}
