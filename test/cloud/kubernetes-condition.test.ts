@@ -7,7 +7,7 @@ const OWN: Ownership = { owner: 'o', job: 'train', run: 'r', generation: 1, spec
 const AT = 1_000_000;
 const JOB: SeenJob = {
   ...{ uid: 'j', ownership: OWN, createdAt: AT - 60_000, workers: 2, gangSeconds: 900 },
-  ...{ isDeleting: false, isSuspended: false, kueue: [], isWhole: false, isComplete: false },
+  ...{ isDeleting: false, isSuspended: false, kueue: [], isWhole: false, isComplete: false, succeeded: 0 },
 };
 const pod = (index: number, over: Partial<SeenPod> = {}): SeenPod => ({
   ...{ name: `p-${index}`, uid: `u-${index}`, jobUid: 'j', index, phase: 'Running', ip: `10.0.0.${index}` },
@@ -84,6 +84,7 @@ const cases: Record<string, [Partial<Observation>, string, RegExp?]> = {
     'refused request',
     /no such file/,
   ],
+  'a pod that ended with code 0 and is gone': [{ pods: [pod(1)], job: { ...JOB, succeeded: 1 } }, 'failed', /code 0/],
   'all pods have ended well': [{ pods: [], job: { ...JOB, isComplete: true } }, 'failed', /Complete/],
   'a pod that somebody deletes': [{ pods: [pod(0, { isDeleting: true }), pod(1)] }, 'failed', /p-0 is being deleted/],
   'a Job that is deleted': [{ job: { ...JOB, isDeleting: true } }, 'deleting'],

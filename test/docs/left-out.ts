@@ -13,6 +13,11 @@ export const LEFT_OUT: readonly (Some & { readonly needs: string })[] = [
     begins: /^(P=my-project|H=\$\(gcloud|gcloud )/u,
     needs: 'a Google Cloud project; test/long/real-cloud.test.ts with one',
   },
+  {
+    page: /kubernetes/u,
+    begins: /^(jobctl doctor --kubernetes|kubectl )/u,
+    needs: 'a Kubernetes cluster; test/long/kubernetes has one',
+  },
   { begins: /^npx jobctl submit --set venv.requirements_file=train-jax/u, needs: 'TPU hardware' },
   { begins: /^ssh -fN/u, needs: 'a virtual machine of a Google Cloud project' },
   {

@@ -115,6 +115,7 @@ describe('job file: kubernetes', () => {
   const wrong: Record<string, [object, RegExp]> = {
     'no image': [{ image: null }, /kubernetes\.image: is missing/],
     'an address as an image': [{ image: 'https://ghcr.io/x' }, /kubernetes\.image: 'https:\/\/ghcr.io\/x' is no image/],
+    'capitals in an image': [{ image: 'Train:1' }, /'Train:1' is no image/],
     'workers: 0': [{ workers: 0 }, /kubernetes\.workers: 0 is not a whole number from 1 to 1024/],
     'gpus without a type': [{ gpus: 8 }, /kubernetes\.gpu_type: is missing/],
     'a type without gpus': [{ gpu_type: 'h100' }, /gpu_type is given without gpus/],

@@ -49,6 +49,11 @@ function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
   const deleted = pods.find(({ isDeleting }) => isDeleting);
   if (deleted) return lost('failed', `pod ${deleted.name} is being deleted`);
   if (job.failure) return lost('failed', `the Job is Failed: ${job.failure.reason}: ${job.failure.message}`);
+  if (job.succeeded > 0 && !job.isComplete)
+    return lost(
+      'failed',
+      `the first process of ${job.succeeded} pods has ended with code 0: something told them to end`,
+    );
   if (job.isComplete) return lost('failed', 'the Job is Complete: PID 1 has ended in every pod');
   return undefined;
 }

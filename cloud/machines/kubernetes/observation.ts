@@ -27,6 +27,8 @@ export interface SeenJob {
   /** The condition Failed, or FailureTarget, which comes before its pods are gone. */
   readonly failure?: Said;
   readonly isComplete: boolean;
+  /** Pods whose first process has ended with code 0. They are not made again, and may be gone. */
+  readonly succeeded: number;
 }
 
 export interface SeenPod {
@@ -100,6 +102,7 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
     isWhole: (status?.ready ?? 0) >= workers,
     ...(failed && { failure: { reason: failed.reason ?? failed.type, message: failed.message ?? '' } }),
     isComplete: status?.conditions?.some(({ type, status }) => COMPLETE.has(type) && status === 'True') ?? false,
+    succeeded: status?.succeeded ?? 0,
   };
 }
 

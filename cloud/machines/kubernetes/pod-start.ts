@@ -49,7 +49,11 @@ const said = ({ name }: SeenPod, { reason, message }: Said): string => `pod ${na
 export function waitingWords({ pods, events }: Observation, { workers }: SeenJob): string {
   const running = pods.filter(({ phase, ip }) => phase === 'Running' && ip !== undefined).length;
   const counted = `${running} of ${workers} pods run`;
-  const why = reasonOf(pods, events.at(-1), workers);
+  const pending = new Set(pods.filter(({ phase }) => phase === 'Pending').map(({ uid }) => uid));
+  const event = events.findLast(
+    ({ of, uid, reason }) => (of === 'job' || pending.has(uid)) && !IDLE_WARNINGS.has(reason),
+  );
+  const why = reasonOf(pods, event, workers);
   return why === undefined ? counted : `${counted}; ${why}`;
 }
 
@@ -64,6 +68,9 @@ function reasonOf(pods: readonly SeenPod[], event: Said | undefined, workers: nu
   if (pods.length < workers) return `${workers - pods.length} are not made yet`;
   return pods.find((pod) => pod.waiting)?.waiting?.reason;
 }
+
+/** A cluster without DNS for pods says so at each of them: jobctl uses addresses. */
+const IDLE_WARNINGS: ReadonlySet<string> = new Set(['MissingClusterDNS']);
 
 /** What every container goes through. */
 const ORDINARY: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);

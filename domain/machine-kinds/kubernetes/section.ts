@@ -57,7 +57,8 @@ export function resolveKubernetes(
 }
 
 /** A reference as the distribution specification has it; the registry itself says the rest. */
-const IMAGE = /^[a-zA-Z0-9][\w.-]*(:\d+)?(\/[a-z0-9][\w.-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
+const IMAGE =
+  /^([a-zA-Z0-9][\w.-]*(:\d+)?\/)?[a-z0-9][a-z0-9._-]*(\/[a-z0-9][a-z0-9._-]*)*(:\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 
 function resolveImage({ image }: KubernetesForm, report: Report): string | undefined {
   const path = ['kubernetes', 'image'];
