@@ -60,6 +60,8 @@ export async function awaitSlice(
   let missing = 0;
   let told: string | undefined;
   let incompleteSince: number | undefined;
+  let waitingSince: number | undefined;
+  let toldAt = -Infinity;
   for (let look = 0; ; look++) {
     heartbeat();
     const condition = await patiently(() => nextLook(machines, input, look));
@@ -69,7 +71,12 @@ export async function awaitSlice(
       incompleteSince = condition.isIncomplete ? (incompleteSince ?? Date.now()) : undefined;
       // The addresses of a slice that was just made come one by one.
       const isLasting = incompleteSince !== undefined && Date.now() - incompleteSince >= BEFORE_TOLD_MS;
-      if (isLasting && condition.detail !== told) tell((told = condition.detail));
+      waitingSince ??= Date.now();
+      const isNews = condition.isTelling && Date.now() - Math.max(waitingSince, toldAt) >= apartMs(toldAt);
+      if ((isLasting || isNews) && condition.detail !== told) {
+        tell((told = condition.detail));
+        toldAt = Date.now();
+      }
       if (incompleteSince === undefined || Date.now() - incompleteSince < incompleteMs) continue;
       return {
         kind: 'lost',
@@ -93,6 +100,9 @@ function tellJob({ ref, ownership: { job: id, run } }: AwaitSliceInput): (detail
 }
 
 const BEFORE_TOLD_MS = 1_000;
+/** Each word to a job is three events of its history, and a thousand pods start one by one. */
+const TOLD_APART_MS = 10_000;
+const apartMs = (toldAt: number): number => (toldAt === -Infinity ? BEFORE_TOLD_MS : TOLD_APART_MS);
 
 /** The first seconds by direct looks, since many slices are ready at once; then by the zone's listing, which all share. */
 async function nextLook(machines: Machines, input: AwaitSliceInput, look: number): Promise<Condition> {

@@ -134,6 +134,20 @@ describe('waiting for a slice', function () {
     await waitFor([...Array<Condition>(6).fill(only(2)), only(3), only(3), READY]);
     assert.deepEqual(told, ['2 of 4 hosts', '3 of 4 hosts']);
   });
+
+  it('why it waits is told, but not of one that is about to be there, nor each of many changes', async () => {
+    const told: string[] = [];
+    const because = (detail: string): Condition => ({ kind: 'waiting', detail, isTelling: true });
+    const waitFor = (answers: readonly Answer[]): Promise<Condition> =>
+      inActivity(() =>
+        awaitSlice(new Scripted(answers), { ref, ownership: ownership(), timings }, (detail) => void told.push(detail)),
+      );
+    await waitFor([because('no room'), because('no room'), READY]);
+    assert.deepEqual(told, []);
+    const pods = [1, 2, 3].map((count) => because(`${count} of 4 pods run`));
+    await waitFor([...Array<Condition>(5).fill(because('no room')), ...pods, READY]);
+    assert.deepEqual(told, ['no room']);
+  });
 });
 
 describe('deleting a slice until it is gone', function () {

@@ -30,11 +30,7 @@ describe('two gangs that want the same machines, on a real cluster', function ()
   }
 
   const gang = (job: string): KubernetesPlan =>
-    real.plan(
-      `jc-${job}-g1`,
-      { workers: 4, gpus: 1, gpu_type: 'h100', cpus: '10m', gang_timeout: 10 },
-      { job },
-    );
+    real.plan(`jc-${job}-g1`, { workers: 4, gpus: 1, gpu_type: 'h100', cpus: '10m', gang_timeout: 10 }, { job });
   /** Its first condition that is not `waiting`, as a slice workflow waits for it. */
   async function end(plan: KubernetesPlan): Promise<Condition> {
     const signal = AbortSignal.timeout(120_000);

@@ -37,7 +37,13 @@ describe('a node that does not answer, on a real cluster', function () {
 
   function nodeIsReady(): void {
     const room = { cpu: '8', memory: '16Gi', pods: '20' };
-    const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: now(), lastTransitionTime: now() };
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'KubeletReady',
+      lastHeartbeatTime: now(),
+      lastTransitionTime: now(),
+    };
     const patch = JSON.stringify({ status: { capacity: room, allocatable: room, conditions: [ready] } });
     real.kubectl('patch', 'node', NODE, '--subresource=status', '-p', patch);
   }
@@ -53,8 +59,17 @@ describe('a node that does not answer, on a real cluster', function () {
     const pods = await eventually(
       'both pods are on the node',
       async () => {
-        const words = ['get', 'pods', `--field-selector=spec.nodeName=${NODE}`, '-o', 'jsonpath={.items[*].metadata.name}'];
-        return real.kubectl(...words).split(' ').filter(Boolean);
+        const words = [
+          'get',
+          'pods',
+          `--field-selector=spec.nodeName=${NODE}`,
+          '-o',
+          'jsonpath={.items[*].metadata.name}',
+        ];
+        return real
+          .kubectl(...words)
+          .split(' ')
+          .filter(Boolean);
       },
       (names) => names.length === 2,
       60_000,

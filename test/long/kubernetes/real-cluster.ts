@@ -34,7 +34,8 @@ function importImage(): void {
   const root = mkdtempSync(join(tmpdir(), 'jobctl-image-'));
   for (const folder of ['bin', 'tmp', 'root', 'etc']) mkdirSync(join(root, folder));
   copyFileSync('/bin/busybox', join(root, 'bin/busybox'));
-  for (const tool of ['sh', 'sleep', 'cat', 'rm', 'kill', 'tail', 'head', 'dd']) symlinkSync('busybox', join(root, 'bin', tool));
+  for (const tool of ['sh', 'sleep', 'cat', 'rm', 'kill', 'tail', 'head', 'dd'])
+    symlinkSync('busybox', join(root, 'bin', tool));
   execFileSync(KUBE_NODE, ['image', IMAGE, root], { stdio: 'pipe' });
   rmSync(root, { recursive: true });
 }
@@ -76,7 +77,11 @@ export async function openRealCluster(suffix: string): Promise<RealCluster> {
 
 async function deleteNamespace({ core }: Cluster, name: string): Promise<void> {
   await core.deleteNamespace({ name }).catch(() => undefined);
-  const isGone = async (): Promise<boolean> => core.readNamespace({ name }).then(() => false, () => true);
+  const isGone = async (): Promise<boolean> =>
+    core.readNamespace({ name }).then(
+      () => false,
+      () => true,
+    );
   await until(`namespace ${name} is gone`, isGone, 90_000);
 }
 

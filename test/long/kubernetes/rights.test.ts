@@ -106,7 +106,7 @@ describe('rights of a worker, on a real cluster', function () {
   });
 
   it('an API server that does not answer is unknown, and a create is unanswered', async () => {
-    const silent: Server = createServer(() => undefined);
+    const silent: Server = createServer((socket) => socket.resume().on('error', () => undefined));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port: number } = silent.address() as { port: number };
     const closed = createKubernetes({ cluster: { kubeconfig: await loginAs('default', 'https://127.0.0.1:9') } });
