@@ -45,7 +45,9 @@ describe('what a failed call to Kubernetes means', () => {
     });
 
   it('a read finds nothing only by the API server’s own word', async () => {
-    const reject = (error: unknown) => (): Promise<never> => Promise.reject(error as Error);
+    const reject = (error: unknown) => async (): Promise<never> => {
+      throw error;
+    };
     assert.equal(await read(reject(answered(404, 'NotFound', 'jobs.batch "x" not found'))), undefined);
     await assert.rejects(read(reject(proxied(404))), CloudRefused);
     await assert.rejects(read(reject(answered(401, 'Unauthorized', 'Unauthorized'))), CloudRefused);

@@ -28,8 +28,7 @@ const PLACE = {
   ...{ owner: 'o', googleProject: 'g', zone: 'default-cluster', name: 'jc-x-g1', job: 'x', run: 'r', generation: 1 },
   ...{ loginUser: 'me', publicKey: 'k' },
 };
-const planOf = (spec: JobSpec): KubernetesPlan =>
-  machineKind('kubernetes').plan(spec as PodJob, PLACE) as KubernetesPlan;
+const planOf = (spec: JobSpec): KubernetesPlan => machineKind('kubernetes').plan(spec, PLACE) as KubernetesPlan;
 
 describe('job file: kubernetes', () => {
   it('an image is enough: one pod of one CPU in the namespace default', () => {

@@ -69,7 +69,7 @@ export function openCluster(wanted: ClusterConfig = {}): Cluster {
 /** A call without an answer ends; the client has no bound of its own. */
 const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig) => ({
   pre: async (request: RequestContext): Promise<RequestContext> => {
-    request.setSignal(AbortSignal.timeout(callTimeoutMs) as never);
+    request.setSignal(AbortSignal.timeout(callTimeoutMs));
     return request;
   },
   post: async (response: ResponseContext): Promise<ResponseContext> => {

@@ -14,9 +14,9 @@ export interface StartRefusal {
 export function startRefusal({ pods, events }: Observation, { workers }: SeenJob): StartRefusal | undefined {
   for (const pod of pods) {
     const scope = pod.waiting && imageScope(pod.waiting);
-    if (scope) return { scope, message: said(pod, pod.waiting as Said) };
+    if (scope) return { scope, message: said(pod, pod.waiting) };
     const missing = pod.unscheduled && scopeOfText(pod.unscheduled.message);
-    if (missing) return { scope: missing, message: said(pod, pod.unscheduled as Said) };
+    if (missing) return { scope: missing, message: said(pod, pod.unscheduled) };
   }
   for (const event of events) {
     // An event outlives what it tells of: one about pods that could not be made counts only while pods are missing.
