@@ -1,6 +1,8 @@
 import { GoogleRest } from '../cloud/google-project/rest.js';
 import { GuestHostKeys } from '../cloud/hosts/guest-host-keys.js';
+import { hostsByReach } from '../cloud/hosts/hosts-by-reach.js';
 import { OsLogin } from '../cloud/hosts/os-login.js';
+import { createPodHosts } from '../cloud/hosts/pod-fleet.js';
 import type { HostsPort } from '../cloud/hosts/port.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
@@ -8,7 +10,10 @@ import type { StorePort } from '../cloud/store/port.js';
 import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
 import type { WorkerConfig } from './config.js';
 
-/** The fleet as the worker's configuration has it; what is known of host keys is kept in the store. */
+/**
+ * The fleets as the worker's configuration has them; what is known of host keys is kept in the store. The cluster is that of
+ * KUBECONFIG, or the one that the worker runs in.
+ */
 export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudTpu: GuestAttributesPort): HostsPort {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
   const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
@@ -17,7 +22,7 @@ export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudT
     cloud.tpuEndpoint === undefined
       ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), cloudTpu)
       : undefined;
-  return createSshHosts({
+  const sshHosts = createSshHosts({
     port,
     address,
     hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
@@ -25,4 +30,9 @@ export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudT
     hostnameOf: (target) => guest.hostnameOf(target),
     ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
   });
+  const podHosts = createPodHosts(async () => {
+    const { openCluster } = await import('../cloud/machines/kubernetes/cluster.js');
+    return openCluster({});
+  });
+  return hostsByReach({ ssh: sshHosts, pod: podHosts });
 }

@@ -8,12 +8,12 @@ import {
   type HostTarget,
   HostUnreachable,
   type SshKey,
+  targetOf,
 } from '../../cloud/hosts/port.js';
 import { FailureType } from '../../domain/failure-types.js';
 import { requestNameOf } from '../../domain/machines.js';
 import { commandHosts, type RunPlace } from '../../domain/run-environment.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
-import { externalIpOf } from '../../domain/slice.js';
 import { pause } from './pause.js';
 import type { SliceGuard } from './slice-guard.js';
 import type { ReachListener } from './unreachable-hosts.js';
@@ -27,15 +27,7 @@ export interface AttemptHost {
 
 export function hostsOf({ slices, settings }: AttemptInput): readonly AttemptHost[] {
   const targets = slices.flatMap(({ index: slice, ref, uid, hosts }) =>
-    hosts.map(({ index, internalIp, ...host }) => ({
-      ref,
-      uid,
-      slice,
-      index,
-      address: externalIpOf(host) ?? internalIp,
-      internalAddress: internalIp,
-      user: settings.loginUser,
-    })),
+    hosts.map((host) => targetOf(host, { ref, uid, slice, user: settings.loginUser })),
   );
   return targets.map((target, number) => ({ target, number }));
 }

@@ -8,6 +8,8 @@ import { type HostCaller, hostsOf } from './attempt-hosts.js';
 
 /** Whether a host says that it is another worker than its place in the provider's list says (docs/adr/0047). */
 export async function saysAnother(caller: HostCaller, input: AttemptInput, target: HostTarget): Promise<boolean> {
+  // A pod's number is its own JOB_COMPLETION_INDEX.
+  if (target.reach === 'pod') return false;
   const slice = input.slices.find(({ index }) => index === target.slice);
   if (slice === undefined || slice.hosts.length === 1) return false;
   const said = await caller.on(target, (connection) => connection.workerNumber());

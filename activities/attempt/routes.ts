@@ -39,6 +39,6 @@ const distance = ({ target }: WatchedHost, other: WatchedHost): number => (targe
 /** By account, place, network, and which of its addresses is dialled. */
 export function routeOf({ spec }: Pick<AttemptInput, 'spec'>, { target }: AttemptHost): string {
   const place = { ...target.ref, name: '' };
-  const isInternal = target.address === target.internalAddress;
+  const isInternal = target.reach === 'ssh' && target.address === target.internalAddress;
   return JSON.stringify([place, machineKind(kindOfJob(spec)).route(spec), isInternal]);
 }

@@ -1,8 +1,9 @@
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import { type HostTarget, HostUnfit } from '../../cloud/hosts/port.js';
 import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
 import { connectingKey } from '../connecting-key.js';
+import { CONNECT } from '../../domain/setup-record.js';
 import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
 import type { ActivityDependencies } from '../dependencies.js';
@@ -100,9 +101,11 @@ function plansAgain(all: readonly ModulePlan[], { modules, isForced }: SetUpAgai
 function setUpHost(setUp: HostSetUp, { target }: AttemptHost, renumber: () => Promise<SetUpEnd>): Promise<SetUpEnd> {
   return setUp.run().catch((error: unknown): SetUpEnd | Promise<SetUpEnd> => {
     if (error instanceof Misnumbered) return renumber();
-    if (!(error instanceof HostSilent)) throw error;
     const at = { slice: target.slice, host: target.index };
-    return { kind: 'host-bad', at, module: 'connect', message: error.message };
+    // Every host of this job is made like it.
+    if (error instanceof HostUnfit) return { kind: 'module-failed', at, module: CONNECT, message: error.message };
+    if (!(error instanceof HostSilent)) throw error;
+    return { kind: 'host-bad', at, module: CONNECT, message: error.message };
   });
 }
 

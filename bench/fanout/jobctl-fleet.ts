@@ -33,7 +33,7 @@ export function openFleet({ hosts, hostKeys, keys }: Logins): JobctlFleet {
   const plans = hosts.map(({ host, port, user, keyFile }, index) => {
     const fleet = fleets.get(port) ?? createSshHosts({ port, hostKeys, maxConnecting: 256 });
     fleets.set(port, fleet);
-    const target: HostTarget = { uid: host, slice: 0, index, address: host, user };
+    const target: HostTarget = { reach: 'ssh', uid: host, slice: 0, index, address: host, user };
     return { fleet, target, key: { privateKey: keys.get(keyFile) ?? '' } };
   });
   return {
@@ -62,8 +62,8 @@ export async function execEverywhere(connections: readonly HostConnection[], wor
       let out = '';
       const streams = { onStdout: (chunk: Buffer) => void (out += chunk.toString()), onStderr: () => undefined };
       const { code } = await connection.exec(work.script, { ...streams, signal: never });
-      if (code !== 0) throw new Error(`exec: ${connection.target.address} ended with ${code}`);
-      checkOutput('exec', connection.target.address, out, work);
+      if (code !== 0) throw new Error(`exec: ${connection.target.uid} ended with ${code}`);
+      checkOutput('exec', connection.target.uid, out, work);
     }),
   );
 }
@@ -87,8 +87,8 @@ export async function makeReady(connections: readonly HostConnection[], plan: Mo
       };
       const [outcome] = await connection.applyModules([plan], listener, never);
       if (outcome?.kind !== 'done' || ended !== work.steps.length)
-        throw new Error(`module: ${connection.target.address}: ${JSON.stringify(outcome)}, ${ended} steps ended`);
-      checkOutput('module', connection.target.address, out, work);
+        throw new Error(`module: ${connection.target.uid}: ${JSON.stringify(outcome)}, ${ended} steps ended`);
+      checkOutput('module', connection.target.uid, out, work);
     }),
   );
 }
@@ -99,7 +99,7 @@ export async function findReady(connections: readonly HostConnection[], plans: r
     connections.map(async (connection) => {
       const outcomes = await connection.applyModules(plans, { onOutput: () => undefined }, never);
       if (outcomes.length !== plans.length || outcomes.some(({ kind }) => kind !== 'unchanged'))
-        throw new Error(`unchanged: ${connection.target.address}: ${JSON.stringify(outcomes)}`);
+        throw new Error(`unchanged: ${connection.target.uid}: ${JSON.stringify(outcomes)}`);
     }),
   );
 }

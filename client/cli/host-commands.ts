@@ -17,6 +17,7 @@ export function registerHostVerbs(program: Command, invocation: Invocation): voi
 const SSH_NOTES = `
 It runs the OpenSSH client of this computer with the key that the hosts accept, and trusts only the host key that a worker recorded. Words
 after \`--\` go to that client: options, or a command. Its exit code is passed on; 255 means that the connection failed.
+A host that is a pod is reached by exec, as your kubeconfig allows: a shell, or the command after \`--\`.
 
 Examples:
   jobctl ssh train-7f3k

@@ -8,7 +8,7 @@ import type { FileSource } from '../../domain/file-source.js';
 import { HostFileError, HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { lastWord } from './run-status.js';
-import type { SshLink } from './ssh-link.js';
+import type { HostLink } from './host-link.js';
 
 /** Up to here a file is sent unasked: one round trip, where asking how much of it is there already costs a second. */
 const UNASKED_BYTES = 128 * 1024;
@@ -18,7 +18,7 @@ const PAUSE_MS = 300;
 
 /** `HostConnection.putFile` over one link. The part that has arrived stays on the host under a name made of path and content. */
 export async function putFile(
-  link: SshLink,
+  link: HostLink,
   content: FileSource | Buffer,
   path: string,
   { mode, signal }: PutFileOptions,
@@ -45,7 +45,7 @@ export async function putFile(
 
 /** `HostConnection.getFile` over one link. */
 export async function getFile(
-  link: SshLink,
+  link: HostLink,
   path: string,
   onChunk: (chunk: Buffer) => void | Promise<void>,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ export async function getFile(
 }
 
 /** What a script of these says last; its own words for what went wrong where it failed. */
-export async function say(link: SshLink, path: string, script: string, options: ExecOptions): Promise<string> {
+export async function say(link: HostLink, path: string, script: string, options: ExecOptions): Promise<string> {
   const result = await link.exec(`exec sh -c ${shellQuote(script)}`, options);
   const said = lastWord(result.stderr);
   if (result.code === 0 && said !== undefined) return said;
@@ -81,7 +81,7 @@ export async function say(link: SshLink, path: string, script: string, options: 
   throw new HostFileError(explained(link, path, result));
 }
 
-function explained({ where }: SshLink, path: string, { code, signal, stderr }: ExecResult): string {
+function explained({ where }: HostLink, path: string, { code, signal, stderr }: ExecResult): string {
   const ended = code === undefined ? `signal ${signal ?? 'unknown'}` : `code ${code}`;
   return `${where}: '${path}': ${stderr.trim().slice(-500) || `the copy ended with ${ended}`}`;
 }

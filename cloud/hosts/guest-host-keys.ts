@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { MachineRef } from '../../domain/machines.js';
 import type { GuestAttributes, GuestAttributesPort, GuestFacts } from '../machines/cloud-tpu/guest-attributes.js';
 import { CloudUnavailable } from '../machines/port.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 
 /** What the guest attributes say of one VM. `unwritten`: its agent has said nothing within the time, or the API did not answer. */
 export type GuestAnswer =
@@ -50,7 +50,7 @@ export class GuestHostKeys {
   }
 
   /** The VM's own name, once its agent has written it. */
-  async hostnameOf({ uid, ref, index }: HostTarget): Promise<string | undefined> {
+  async hostnameOf({ uid, ref, index }: SshTarget): Promise<string | undefined> {
     if (!ref) return undefined;
     const answer = await this.of(uid, ref, index);
     return answer.kind === 'known' ? answer.facts.hostname : undefined;

@@ -22,7 +22,7 @@ import { startCall } from './run-payload.js';
 import { lastWord, parseOutputs, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
-import type { SshLink } from './ssh-link.js';
+import type { HostLink } from './host-link.js';
 import type { StoreFetch } from './store-fetch.js';
 
 export interface FollowOptions {
@@ -34,7 +34,7 @@ export interface FollowOptions {
 
 /** A link and what all its holders share on it. */
 export interface LinkUsers {
-  readonly link: SshLink;
+  readonly link: HostLink;
   readonly runner: RunnerClient;
   readonly fetch: StoreFetch;
 }
@@ -42,7 +42,7 @@ export interface LinkUsers {
 /** One holder's view of a shared link. `onClose` tells the fleet that this holder is done. */
 export class RunnerHostConnection implements HostConnection {
   readonly target: HostTarget;
-  readonly #link: SshLink;
+  readonly #link: HostLink;
   readonly #runner: RunnerClient;
   readonly #fetch: StoreFetch;
   readonly #follow: FollowOptions;

@@ -1,7 +1,7 @@
 import { describeHost } from './describe-host.js';
 import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
 import { fingerprintOfLine } from './host-key-record.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 import { HostKeyMismatch } from './port.js';
 
 interface MismatchPlace {
@@ -11,7 +11,7 @@ interface MismatchPlace {
 
 /** Both fingerprints, since when the other is known and from whom, and how to go on. */
 export function keyMismatch(
-  target: HostTarget,
+  target: SshTarget,
   { port, hostKeys }: MismatchPlace,
   shown: string,
   expected: ExpectedHostKey | undefined,

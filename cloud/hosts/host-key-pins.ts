@@ -1,5 +1,5 @@
 import type { HostKeyRecord, HostKeySource } from './host-key-record.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 
 /** What is known of a host's key before it is seen. */
 export interface ExpectedHostKey {
@@ -16,22 +16,22 @@ export interface HostKeyPins {
    * Undefined where nobody can know it: the key that the host shows first is then pinned.
    * @throws HostKeyUnverified where such a host is not to be trusted; HostUnreachable where it may be known later.
    */
-  expected(target: HostTarget): Promise<ExpectedHostKey | undefined>;
+  expected(target: SshTarget): Promise<ExpectedHostKey | undefined>;
   /**
    * Called once a host has accepted our login, as `target.user`, with a key that has no record.
    * @returns the record that stands: of another key where somebody else was first.
    */
-  pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
+  pin(target: SshTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord>;
   /** The host showed another key than its record: true where the cloud itself now names it, and the record was replaced. */
-  isReplaced(target: HostTarget, publicKey: string): Promise<boolean>;
+  isReplaced(target: SshTarget, publicKey: string): Promise<boolean>;
   /** Where the record of a host is, for messages. */
-  placeOf(target: HostTarget): string;
+  placeOf(target: SshTarget): string;
 }
 
 /** Pins that live as long as this process. */
 export function memoryHostKeyPins(): HostKeyPins {
   const records = new Map<string, HostKeyRecord>();
-  const nameOf = ({ uid, index }: HostTarget): string => `${uid}/${index}`;
+  const nameOf = ({ uid, index }: SshTarget): string => `${uid}/${index}`;
   return {
     expected: async (target) => expectedOf(records.get(nameOf(target))),
     pin: async (target, publicKey, source) => {

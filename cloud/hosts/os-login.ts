@@ -1,7 +1,7 @@
 import type { CloudTpuRef } from '../../domain/machine-kinds/cloud-tpu/words.js';
 import type { GoogleRest } from '../google-project/rest.js';
 import type { GuestAttributesPort } from '../machines/cloud-tpu/guest-attributes.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 
 /** Google's requests about one project, as the worker's account. */
 export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
@@ -41,7 +41,7 @@ export class OsLogin {
    * The user name under which the worker's account logs in, after its key was added to its login profile; undefined where OS
    * Login is off. @throws Error saying that it is on, and why it cannot be used
    */
-  userOf({ ref, uid }: HostTarget, publicKey: string): Promise<string | undefined> {
+  userOf({ ref, uid }: SshTarget, publicKey: string): Promise<string | undefined> {
     // OS Login is Google's: hosts of another kind have none.
     if (ref?.kind !== 'cloud-tpu') return Promise.resolve(undefined);
     const name = `${uid} ${publicKey}`;

@@ -5,22 +5,60 @@ import type { StopNotice } from '../../domain/stop-notice.js';
 import type { FileSource } from '../../domain/file-source.js';
 import type { MachineRef } from '../../domain/machines.js';
 import type { ModulePlan, RunContainer } from '../../domain/modules/module.js';
+import type { SliceHost } from '../../domain/slice.js';
 
-/** One TPU VM, as SSH reaches it. */
-export interface HostTarget {
-  /** Its node in the Cloud TPU API, where guest attributes are read; absent = a host of no node. */
+/** One host, with what the way to it needs. */
+export type HostTarget = SshTarget | PodTarget;
+
+interface AnyTarget {
+  /** Its slice at the provider: on Cloud TPU the node where guest attributes are read; absent = a host of no slice. */
   readonly ref?: MachineRef;
-  /** The node's int64 id: host keys are pinned per node id, since addresses are recycled (failures.md 29). */
+  /** The provider's id of its slice: host keys are pinned per node id, since addresses are recycled (failures.md 29). */
   readonly uid: string;
   /** Which slice of the job, from 0. */
   readonly slice: number;
   /** Which host of the slice, from 0. */
   readonly index: number;
+}
+
+/** A VM, as SSH reaches it. */
+export interface SshTarget extends AnyTarget {
+  readonly reach: 'ssh';
   /** Where it is reached: its external address where it has one. */
   readonly address: string;
   /** Inside its network, for a fleet that is told to go that way (`ssh.address: internal`). */
   readonly internalAddress?: string;
   readonly user: string;
+}
+
+/** A pod, as exec reaches it. */
+export interface PodTarget extends AnyTarget {
+  readonly reach: 'pod';
+  readonly namespace: string;
+  readonly pod: string;
+  /** The pod's own id. */
+  readonly podUid: string;
+}
+
+/** The host of a slice as a target. @param user of hosts that SSH reaches */
+export function targetOf(
+  host: SliceHost,
+  {
+    ref,
+    uid,
+    slice,
+    user,
+  }: { readonly ref: MachineRef; readonly uid: string; readonly slice: number; readonly user: string },
+): HostTarget {
+  const { reach, index } = host;
+  switch (reach) {
+    case 'ssh': {
+      const { internalIp, externalIp } = host;
+      return { reach, ref, uid, slice, index, address: externalIp ?? internalIp, internalAddress: internalIp, user };
+    }
+    case 'pod':
+      return { reach, ref, uid, slice, index, namespace: host.namespace, pod: host.pod, podUid: host.uid };
+  }
 }
 
 /** The outcome of making one module ready on one host. */
@@ -169,6 +207,8 @@ export type RunStatus =
       readonly host?: HostCondition;
       /** The host ended it: by `maxUnattendedMs` or `limitMs`. Absent: it did not. */
       readonly endedBy?: 'unattended' | 'limit';
+      /** Processes that the kernel killed for want of memory while it ran, in its pod. Absent: none, or nobody counted. */
+      readonly killedForMemory?: number;
     }
   /** The supervisor is gone, processes of the run live on. */
   | { readonly kind: 'orphaned'; readonly outputBytes: number }
@@ -254,7 +294,7 @@ export interface HostConnection {
 }
 
 export interface HostsPort {
-  /** One connection per host, shared by all who ask for the same target and key. */
+  /** One connection per host, shared by all who ask for the same target and key, which is read for hosts behind SSH alone. */
   connect(target: HostTarget, key: SshKey, signal: AbortSignal): Promise<HostConnection>;
   /** Reads what a host put into the store at the end of a run (`RunRequest.exitRecord`). Undefined: it is no record of that run. */
   readExitRecord(content: string, runId: string): Extract<RunStatus, { kind: 'exited' }> | undefined;
@@ -271,6 +311,10 @@ export interface SshKey {
 
 export class HostUnreachable extends Error {
   override readonly name = 'HostUnreachable';
+}
+/** The host lacks what jobctl needs of it, such as a program in a pod's image: as long as it lives, and in each that is made like it. */
+export class HostUnfit extends Error {
+  override readonly name = 'HostUnfit';
 }
 /** The on-host runner answered that it cannot do what it was asked, such as for a full disk. Not the connection's fault. */
 export class RunnerFailed extends Error {

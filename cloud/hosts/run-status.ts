@@ -54,6 +54,7 @@ export function parseState(line: string): StartAnswer {
         ...quietMs(6),
         ...hostCondition(fields[7]),
         ...(fields[8] === 'unattended' || fields[8] === 'limit' ? { endedBy: fields[8] } : {}),
+        ...([undefined, '', '-'].includes(fields[9]) ? {} : { killedForMemory: number(9) }),
       };
     }
     case 'orphaned':

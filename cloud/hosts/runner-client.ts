@@ -2,7 +2,7 @@ import { shellQuote, shellWords } from '../../domain/shell-quote.js';
 import { HostUnreachable, RunnerFailed } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { RUNNER_NAME, RUNNER_TEXT } from './runner/index.js';
-import type { SshLink } from './ssh-link.js';
+import type { HostLink } from './host-link.js';
 
 /** The exit code of "the runner is not on this host yet". */
 const NO_RUNNER = 119;
@@ -26,9 +26,9 @@ export interface RunnerCallOptions extends ExecOptions {
 
 /** Calls verbs of the on-host runner over one link, and puts the runner there when it is missing. */
 export class RunnerClient {
-  readonly #link: SshLink;
+  readonly #link: HostLink;
 
-  constructor(link: SshLink) {
+  constructor(link: HostLink) {
     this.#link = link;
   }
 

@@ -4,7 +4,7 @@ import { describeHost } from './describe-host.js';
 import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
 import { publicKeyLine } from './host-key-record.js';
 import { keyMismatch } from './host-key-mismatch.js';
-import type { HostTarget, SshKey } from './port.js';
+import type { SshTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import { keyFingerprint, readPrivateKey } from './private-key.js';
 import { needsHostname, type ProxySocket, startProxy } from './ssh-proxy.js';
@@ -17,9 +17,9 @@ export interface HandshakeOptions {
   /** A command whose stdin and stdout are the connection (ssh-proxy.ts), in place of one from here to the address. */
   readonly proxyCommand?: string;
   /** The VM's own name, for a proxy command that wants it. */
-  readonly hostnameOf?: (target: HostTarget) => Promise<string | undefined>;
+  readonly hostnameOf?: (target: SshTarget) => Promise<string | undefined>;
   /** Asked once a host has refused the login: another user for this public key (OS Login), or undefined. */
-  readonly otherUserOf?: (target: HostTarget, publicKey: string) => Promise<string | undefined>;
+  readonly otherUserOf?: (target: SshTarget, publicKey: string) => Promise<string | undefined>;
 }
 
 /** Keepalives without an answer before a connection counts as lost. */
@@ -36,7 +36,7 @@ const ALGORITHMS = {
  * One authenticated connection. The host's key is compared with the expected one, or pinned once the login is accepted.
  * @throws HostKeyMismatch, HostKeyUnverified, HostUnreachable; Error where the private key itself cannot be read.
  */
-export async function handshake(target: HostTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
+export async function handshake(target: SshTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
   try {
     return await verifiedLogin(target, key, options);
   } catch (error) {
@@ -51,7 +51,7 @@ export async function handshake(target: HostTarget, key: SshKey, options: Handsh
 class LoginRefused extends HostUnreachable {}
 
 async function otherUser(
-  target: HostTarget,
+  target: SshTarget,
   { privateKey }: SshKey,
   { otherUserOf }: HandshakeOptions,
   refusal: LoginRefused,
@@ -65,7 +65,7 @@ async function otherUser(
   }
 }
 
-async function verifiedLogin(target: HostTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
+async function verifiedLogin(target: SshTarget, key: SshKey, options: HandshakeOptions): Promise<Client> {
   const { hostKeys } = options;
   const ourKey = keyFingerprint(key);
   const expected = await hostKeys.expected(target);
@@ -83,7 +83,7 @@ async function verifiedLogin(target: HostTarget, key: SshKey, options: Handshake
 }
 
 interface LoginPlan {
-  readonly target: HostTarget;
+  readonly target: SshTarget;
   readonly key: SshKey;
   /** Its fingerprint. */
   readonly ourKey: string;
@@ -136,7 +136,7 @@ async function login(
   return { client, shown: shown ?? '' };
 }
 
-async function openProxy(target: HostTarget, options: HandshakeOptions): Promise<ProxySocket | undefined> {
+async function openProxy(target: SshTarget, options: HandshakeOptions): Promise<ProxySocket | undefined> {
   const { proxyCommand, hostnameOf, port } = options;
   if (proxyCommand === undefined) return undefined;
   const needsName = needsHostname(proxyCommand);
@@ -160,7 +160,7 @@ function hostKeyAlgorithms(expected: ExpectedHostKey | undefined): ServerHostKey
 const isRefusal = (error: unknown): boolean => (error as { level?: string }).level === 'client-authentication';
 
 /** The cause in a sentence, with what to do where something can be done. */
-function reasonOf(error: unknown, target: HostTarget, ourKey: string, options: HandshakeOptions): string {
+function reasonOf(error: unknown, target: SshTarget, ourKey: string, options: HandshakeOptions): string {
   const { level, code, message } = error as Error & { level?: string; code?: string };
   if (isRefusal(error)) {
     return `it refused the key ${ourKey} for user ${target.user}; look whether the node's metadata 'ssh-keys' has this key for this user`;

@@ -1,11 +1,12 @@
 import type { Client } from 'ssh2';
 import { abortable } from '../abort.js';
-import type { HostTarget, SshKey } from './port.js';
+import type { SshTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { ChannelRefused, ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
 import { describeHost } from './describe-host.js';
+import type { HostLink } from './host-link.js';
 import { handshake } from './ssh-handshake.js';
 import type { HandshakeOptions } from './ssh-handshake.js';
 
@@ -22,8 +23,9 @@ export interface LinkOptions extends HandshakeOptions {
  * The kept connection to one host. Made when first needed, made again when needed after a loss, until it is closed.
  * All steps of all who use the host share it; a command that was under way at a loss is not repeated here.
  */
-export class SshLink {
-  readonly target: HostTarget;
+export class SshLink implements HostLink {
+  readonly target: SshTarget;
+  readonly over = 'over SSH';
   readonly #key: SshKey;
   readonly #options: LinkOptions;
   readonly #commands = new Semaphore(COMMANDS_AT_ONCE);
@@ -31,7 +33,7 @@ export class SshLink {
   #client: Promise<Client> | undefined;
   #isClosed = false;
 
-  constructor(target: HostTarget, key: SshKey, options: LinkOptions) {
+  constructor(target: SshTarget, key: SshKey, options: LinkOptions) {
     this.target = target;
     this.#key = key;
     this.#options = options;

@@ -4,11 +4,11 @@ import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { shellQuote } from '../../domain/shell-quote.js';
 import { OutputTail } from './output-streams.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 
 /** Where a proxy command is to lead; `hostname` is the VM's own name, which IAP tunnels go by. */
 export interface ProxyDestination {
-  readonly target: HostTarget;
+  readonly target: SshTarget;
   readonly port: number;
   readonly hostname?: string;
 }
@@ -50,7 +50,7 @@ export function proxyCommandLine(template: string, { target, port, hostname }: P
 
 /** @throws RangeError where the template holds a token that is not known; without a host. */
 export function checkProxyCommand(template: string): void {
-  const target = { uid: '', slice: 0, index: 0, address: '-', user: '-' };
+  const target: SshTarget = { reach: 'ssh', uid: '', slice: 0, index: 0, address: '-', user: '-' };
   proxyCommandLine(template, { target, port: 22, hostname: '-' });
 }
 

@@ -6,7 +6,7 @@ import { partName, sizeScript } from './file-copy-scripts.js';
 import type { FilePlace } from './file-copy-scripts.js';
 import type { FileSource } from '../../domain/file-source.js';
 import type { PutFileOptions, StoredSource } from './port.js';
-import type { SshLink } from './ssh-link.js';
+import type { HostLink } from './host-link.js';
 import { fetchAnswer, whyNot } from './store-fetch-answer.js';
 import type { FetchAnswer, FetchWay } from './store-fetch-answer.js';
 import { fetchScript, urlLine } from './store-fetch-scripts.js';
@@ -27,11 +27,11 @@ export type Tell = (line: string) => void | Promise<void>;
  * or by a signed URL, else over SSH (docs/adr/0027). What does not work is remembered, so that each file does not pay for it again.
  */
 export class StoreFetch {
-  readonly #link: SshLink;
+  readonly #link: HostLink;
   /** Until when, epoch ms, a way is not tried. `store`: none of them. */
   readonly #closed = new Map<FetchWay | 'store', number>();
 
-  constructor(link: SshLink) {
+  constructor(link: HostLink) {
     this.#link = link;
   }
 
@@ -50,9 +50,9 @@ export class StoreFetch {
       await tell(`${called}, ${told(source, since)}, ${WORDS[fetched.way]}${why}`);
       return fetched.end;
     }
-    if (why !== '') await tell(`${called}: over SSH${why}`);
+    if (why !== '') await tell(`${called}: ${this.#link.over}${why}`);
     const end = await putFile(this.#link, source, path, options);
-    if (end === 'done') await tell(`${called}, ${told(source, since)}, over SSH`);
+    if (end === 'done') await tell(`${called}, ${told(source, since)}, ${this.#link.over}`);
     return end;
   }
 

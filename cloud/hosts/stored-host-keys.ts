@@ -5,7 +5,7 @@ import type { GuestHostKeys } from './guest-host-keys.js';
 import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
 import { expectedOf } from './host-key-pins.js';
 import { type HostKeyRecord, type HostKeySource, hostKeyText, readHostKey } from './host-key-record.js';
-import type { HostTarget } from './port.js';
+import type { SshTarget } from './port.js';
 import { HostKeyUnverified, HostUnreachable } from './port.js';
 
 /** `require-guest-attributes`: no host is logged in to whose key the Cloud TPU API has not named. */
@@ -33,12 +33,12 @@ export class StoredHostKeys implements HostKeyPins {
     this.#isGuestRequired = policy === 'require-guest-attributes';
   }
 
-  async expected(target: HostTarget): Promise<ExpectedHostKey | undefined> {
+  async expected(target: SshTarget): Promise<ExpectedHostKey | undefined> {
     const record = await this.#read(target);
     return record && this.#isTrusted(record) ? expectedOf(record) : this.#posted(target);
   }
 
-  async pin(target: HostTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord> {
+  async pin(target: SshTarget, publicKey: string, source: HostKeySource): Promise<HostKeyRecord> {
     const record = { publicKey, source, at: Date.now(), user: target.user };
     const { kind } = await this.#overStore(target, () =>
       this.#store.write(nameOf(target), hostKeyText(record), 'absent', 'application/json'),
@@ -52,7 +52,7 @@ export class StoredHostKeys implements HostKeyPins {
     return isOutranked ? this.#replace(target, record) : stands;
   }
 
-  async isReplaced(target: HostTarget, publicKey: string): Promise<boolean> {
+  async isReplaced(target: SshTarget, publicKey: string): Promise<boolean> {
     const wasKnown = this.#known.delete(nameOf(target));
     const record = await this.#read(target);
     // Taken away by a person, or replaced by another worker.
@@ -72,7 +72,7 @@ export class StoredHostKeys implements HostKeyPins {
     return true;
   }
 
-  placeOf(target: HostTarget): string {
+  placeOf(target: SshTarget): string {
     return `gs://${this.#store.bucket}/${nameOf(target)}`;
   }
 
@@ -80,7 +80,7 @@ export class StoredHostKeys implements HostKeyPins {
     return source === 'guest-attributes' || !this.#isGuestRequired;
   }
 
-  async #posted(target: HostTarget): Promise<ExpectedHostKey | undefined> {
+  async #posted(target: SshTarget): Promise<ExpectedHostKey | undefined> {
     const { uid, ref, index } = target;
     const answer = ref
       ? await this.#guest.of(uid, ref, index)
@@ -96,25 +96,25 @@ export class StoredHostKeys implements HostKeyPins {
     );
   }
 
-  async #read(target: HostTarget): Promise<HostKeyRecord | undefined> {
+  async #read(target: SshTarget): Promise<HostKeyRecord | undefined> {
     const known = this.#known.get(nameOf(target));
     if (known) return known;
     const record = await this.#overStore(target, () => readHostKey(this.#store, target.uid, target.index));
     return record && this.#remember(target, record);
   }
 
-  async #replace(target: HostTarget, record: HostKeyRecord): Promise<HostKeyRecord> {
+  async #replace(target: SshTarget, record: HostKeyRecord): Promise<HostKeyRecord> {
     await this.#overStore(target, () => this.#store.replace(nameOf(target), hostKeyText(record), 'application/json'));
     return this.#remember(target, record);
   }
 
-  #remember(target: HostTarget, record: HostKeyRecord): HostKeyRecord {
+  #remember(target: SshTarget, record: HostKeyRecord): HostKeyRecord {
     this.#known.set(nameOf(target), record);
     return record;
   }
 
   /** A store that is away for a while is a host that cannot be reached for a while: both are tried again. */
-  async #overStore<T>(target: HostTarget, work: () => Promise<T>): Promise<T> {
+  async #overStore<T>(target: SshTarget, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -126,4 +126,4 @@ export class StoredHostKeys implements HostKeyPins {
   }
 }
 
-const nameOf = ({ uid, index }: HostTarget): string => hostKeyObject(uid, index);
+const nameOf = ({ uid, index }: SshTarget): string => hostKeyObject(uid, index);

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { HostSilent, Patience } from '../../activities/attempt/host-patience.js';
 import type { HostTarget } from '../../cloud/hosts/port.js';
 
-const host = (index: number): HostTarget => ({ uid: 'n', slice: 0, index, address: '10.0.0.1', user: 'bob' });
+const host = (index: number): HostTarget => ({
+  reach: 'ssh',
+  uid: 'n',
+  slice: 0,
+  index,
+  address: '10.0.0.1',
+  user: 'bob',
+});
 const MINUTE = 60_000;
 
 describe('the patience of a set-up', () => {

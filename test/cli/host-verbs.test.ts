@@ -9,6 +9,7 @@ import { chooseHosts, hostsOfJob } from '../../client/cli/hosts/job-hosts.js';
 import { fileSource } from '../../client/cli/file-on-disk.js';
 import { localFiles } from '../../client/cli/hosts/local-files.js';
 import { loginKey } from '../../client/cli/hosts/login-key.js';
+import { isVm } from '../../client/cli/hosts/reach.js';
 import { knownHostsText } from '../../client/cli/hosts/recorded-keys.js';
 import { routeOf } from '../../client/cli/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
@@ -171,7 +172,7 @@ describe('the hosts of a job', () => {
   it('are numbered over all slices, also while one of them is being replaced', async () => {
     const all = await hostsOfJob(clientOf({ slices: [slice(0, 'ready'), slice(1, 'ready')] }), 'a');
     assert.deepEqual(
-      all.hosts.map(({ number, node, target }) => [number, node, target.address, target.user]),
+      all.hosts.filter(isVm).map(({ number, node, target }) => [number, node, target.address, target.user]),
       [
         [0, 'jc-a-s0', '10.0.0.0', 'me'],
         [1, 'jc-a-s0', '10.0.0.1', 'me'],
@@ -234,7 +235,7 @@ describe('the hosts of a job', () => {
     const { hosts } = await hostsOfJob(clientOf({ slices: [slice(1, 'ready')] }), 'a');
     const record = { publicKey: 'ssh-ed25519 AAAA', source: 'first-use', at: 0 } as const;
     assert.equal(
-      knownHostsText(new Map(hosts.map((host) => [host, record]))),
+      knownHostsText(new Map(hosts.filter(isVm).map((host) => [host, record]))),
       'jobctl-771-0 ssh-ed25519 AAAA\njobctl-771-1 ssh-ed25519 AAAA\n',
     );
   });

@@ -91,7 +91,7 @@ describe('the SSH fleet', () => {
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as { port: number };
     const fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins(), connectTimeoutMs: 200 });
-    const target = { uid: '1', slice: 1, index: 3, address: '127.0.0.1', user: 'bob' };
+    const target = { reach: 'ssh' as const, uid: '1', slice: 1, index: 3, address: '127.0.0.1', user: 'bob' };
     await assert.rejects(fleet.connect(target, key, never), {
       name: 'HostUnreachable',
       message: `host 3 of slice 1 (127.0.0.1 port ${port}, user bob) cannot be reached: no SSH answer within 200 ms`,
@@ -105,7 +105,7 @@ describe('the SSH fleet', () => {
     await new Promise((resolve) => silent.once('listening', resolve));
     const { port } = silent.address() as { port: number };
     const fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins(), connectTimeoutMs: 15_000 });
-    const target = { uid: '1', slice: 1, index: 3, address: '127.0.0.1', user: 'bob' };
+    const target = { reach: 'ssh' as const, uid: '1', slice: 1, index: 3, address: '127.0.0.1', user: 'bob' };
     const cancel = new AbortController();
     const connecting = fleet.connect(target, key, cancel.signal);
     cancel.abort(new Error('the job was cancelled'));

@@ -21,7 +21,11 @@ describe('a container on a rehearsed TPU VM', function () {
     const { address, port, key, user = 'alice' } = await vm.cloud.place('tools');
     fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });
     const privateKey = readFileSync(key.privateFile, 'utf8');
-    connection = await fleet.connect({ uid: 'tools', slice: 0, index: 0, address, user }, { privateKey }, never);
+    connection = await fleet.connect(
+      { reach: 'ssh', uid: 'tools', slice: 0, index: 0, address, user },
+      { privateKey },
+      never,
+    );
   });
   after(async () => {
     fleet?.release();

@@ -76,6 +76,7 @@ describe('a connection', () => {
     const { port } = silent.address() as AddressInfo;
     const fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins(), connectTimeoutMs: 100, maxConnecting: 3 });
     const targets = Array.from({ length: 9 }, (_, index) => ({
+      reach: 'ssh' as const,
       uid: '1',
       slice: 0,
       index,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { recordedKeys } from '../../client/cli/hosts/recorded-keys.js';
 import { GuestHostKeys } from '../../cloud/hosts/guest-host-keys.js';
 import { fingerprintOfLine, hostKeysOf } from '../../cloud/hosts/host-key-record.js';
-import type { HostsPort, HostTarget } from '../../cloud/hosts/port.js';
+import type { HostsPort, SshTarget } from '../../cloud/hosts/port.js';
 import { HostKeyMismatch, HostKeyUnverified, HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts, type SshHostsOptions } from '../../cloud/hosts/ssh-fleet.js';
 import { type HostKeyPolicy, StoredHostKeys } from '../../cloud/hosts/stored-host-keys.js';
@@ -23,7 +23,7 @@ describe('recorded host keys', () => {
   let cloud: RehearsedCloud;
   let store: StorePort;
   let tpu: ReturnType<typeof createCloudTpu>;
-  let targets: readonly HostTarget[];
+  let targets: readonly SshTarget[];
   let guestCalls = 0;
   const fleets: HostsPort[] = [];
 
@@ -38,6 +38,7 @@ describe('recorded host keys', () => {
     const { hosts, uid } = await makeReady({ port: tpu, deadlineMs: 20_000 }, plan);
     targets = hosts.map(({ index, internalIp }) => ({
       ref: plan.ref,
+      reach: 'ssh' as const,
       uid,
       slice: 0,
       index,
@@ -65,7 +66,7 @@ describe('recorded host keys', () => {
     fleets.push(fleet);
     return fleet;
   };
-  const rehearsedVm = (): HostTarget => targets[0] ?? assert.fail('a slice without hosts');
+  const rehearsedVm = (): SshTarget => targets[0] ?? assert.fail('a slice without hosts');
 
   it('hold for every worker: another key under the same node id is refused, until its record is removed', () =>
     withHost(async ({ host: first }) => {

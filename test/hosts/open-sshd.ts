@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import type { SshTarget } from '../../cloud/hosts/port.js';
 import { until } from '../until.js';
 import type { KeyPair } from './ssh-host.js';
 import { makeKeyPair } from './ssh-host.js';
@@ -21,7 +21,7 @@ export interface OpenSshd {
   readonly home: string;
   /** `ssh-ed25519 AAAA..` */
   readonly hostKey: string;
-  readonly target: HostTarget;
+  readonly target: SshTarget;
   /** Ends the server and what runs under its HOME's connections. */
   stop(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
     user,
     home,
     hostKey: hostKey.public.split(' ').slice(0, 2).join(' '),
-    target: { uid: options.uid ?? address, slice: 0, index: options.index ?? 0, address, user },
+    target: { reach: 'ssh', uid: options.uid ?? address, slice: 0, index: options.index ?? 0, address, user },
     stop: async () => {
       await end(server);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import { OsLogin, type ProjectRequests } from '../../cloud/hosts/os-login.js';
-import { HostUnreachable, type HostTarget } from '../../cloud/hosts/port.js';
+import { HostUnreachable, type SshTarget } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { hasOpenSshd, startOpenSshd } from './open-sshd.js';
 import { never, ourKey } from './session.js';
 
 const key = { privateKey: ourKey.private };
 const ref = { kind: 'cloud-tpu', googleProject: 'p', zone: 'us-west4-a', name: 'jc-a-g1', mode: 'tpu-vm' } as const;
-const target: HostTarget = { ref, uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: 'ada' };
+const target: SshTarget = { reach: 'ssh', ref, uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: 'ada' };
 
 interface Google {
   readonly project?: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import type { SshTarget } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { checkProxyCommand, proxyCommandLine } from '../../cloud/hosts/ssh-proxy.js';
 import { until } from '../until.js';
@@ -21,7 +21,7 @@ const relay = (tokens: string, environment = ''): string =>
   `env ${environment} ${shellWords([process.execPath, '-e', RELAY])} ${tokens}`;
 
 describe('a proxy command', () => {
-  const target: HostTarget = { uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: "o'hara $USER" };
+  const target: SshTarget = { reach: 'ssh', uid: '1', slice: 0, index: 0, address: '10.0.0.5', user: "o'hara $USER" };
 
   it('gets each of its tokens as one word', () => {
     const line = proxyCommandLine('tunnel %n %p --at=%h -l %r 100%%', { target, port: 22, hostname: 't1v-n-1-w-0' });

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Connection, ServerChannel, Session } from 'ssh2';
 import ssh2 from 'ssh2';
-import type { HostTarget } from '../../cloud/hosts/port.js';
+import type { SshTarget } from '../../cloud/hosts/port.js';
 
 export interface KeyPair {
   readonly private: string;
@@ -30,7 +30,7 @@ export function makeKeyPair(): KeyPair {
 export interface TestHost {
   readonly port: number;
   readonly home: string;
-  readonly target: HostTarget;
+  readonly target: SshTarget;
   /** Connections accepted so far. */
   connections(): number;
   /** Breaks every open connection without a farewell. */
@@ -72,7 +72,7 @@ export async function startTestHost(options: TestHostOptions): Promise<TestHost>
   return {
     port,
     home,
-    target: { uid: options.uid ?? '4711', slice: 0, index: 2, address: '127.0.0.1', user: 'bob' },
+    target: { reach: 'ssh', uid: options.uid ?? '4711', slice: 0, index: 2, address: '127.0.0.1', user: 'bob' },
     connections: () => accepted,
     cut,
     stop: async () => {

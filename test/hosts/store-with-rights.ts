@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModulePlan } from '../../domain/modules/module.js';
-import type { HostTarget, StoredSource } from '../../cloud/hosts/port.js';
+import type { SshTarget, StoredSource } from '../../cloud/hosts/port.js';
 import { createStore } from '../../cloud/store/gcs.js';
 import type { PrincipalRequest } from '../../rehearsal/index.js';
 import { AuthenticatedCloud } from '../../rehearsal/test/authenticated-cloud.js';
@@ -48,7 +48,7 @@ export class StoreWithRights {
   }
 
   /** A TPU VM with the service account. */
-  async createVm(nodeId: string): Promise<{ target: HostTarget; port: number; privateKey: string }> {
+  async createVm(nodeId: string): Promise<{ target: SshTarget; port: number; privateKey: string }> {
     const client = this.cloud.client(await this.cloud.token(OWNER));
     const key = makeKeyPair();
     const node = {
@@ -61,7 +61,7 @@ export class StoreWithRights {
       const [operation] = await client.createNode({ parent: PARENT, nodeId, node });
       const [{ networkEndpoints }] = await operation.promise();
       const address = networkEndpoints?.[0]?.ipAddress ?? '';
-      const target = { uid: nodeId, slice: 0, index: 0, address, user: 'alice' };
+      const target: SshTarget = { reach: 'ssh', uid: nodeId, slice: 0, index: 0, address, user: 'alice' };
       return { target, port: this.cloud.endpoints.sshPort, privateKey: key.private };
     } finally {
       await client.close();

@@ -20,7 +20,7 @@ export interface TcpCutter {
   close(): Promise<void>;
 }
 
-export async function startTcpCutter(target: number): Promise<TcpCutter> {
+export async function startTcpCutter(target: number, host = '127.0.0.1'): Promise<TcpCutter> {
   const open = new Set<Socket>();
   let accepted = 0;
   let limit: number | undefined;
@@ -29,7 +29,7 @@ export async function startTcpCutter(target: number): Promise<TcpCutter> {
   let holds = false;
   const server = createServer((near) => {
     accepted += 1;
-    const far = connect(target, '127.0.0.1');
+    const far = connect(target, host);
     let toHost = 0;
     near.on('data', (chunk: Buffer) => {
       toHost += chunk.length;

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
-import type { HostConnection, HostTarget } from '../../cloud/hosts/port.js';
+import type { HostConnection, SshTarget } from '../../cloud/hosts/port.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import type { Isolation } from '../../rehearsal/vm/isolation.js';
@@ -19,7 +19,8 @@ const address = (index: number): string => `127.201.0.${index + 1}`;
 const slice = [0, 1].map((index) => ({ hostname: `t1v-n-test-w-${index}`, address: address(index) }));
 /** A new node has new host keys. */
 let node = 0;
-const target = (index: number): HostTarget => ({
+const target = (index: number): SshTarget => ({
+  reach: 'ssh',
   uid: `node-${node}`,
   slice: 0,
   index,

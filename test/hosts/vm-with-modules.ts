@@ -37,7 +37,7 @@ export class VmWithModules {
     this.#fleet = createSshHosts({ port, hostKeys: memoryHostKeyPins() });
     const privateKey = readFileSync(key.privateFile, 'utf8');
     this.#connection = await this.#fleet.connect(
-      { uid: 'tools', slice: 0, index: 0, address, user },
+      { reach: 'ssh', uid: 'tools', slice: 0, index: 0, address, user },
       { privateKey },
       never,
     );

@@ -4,13 +4,13 @@
  */
 import { createInterface } from 'node:readline';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
-import type { HostTarget, RunRequest } from '../../cloud/hosts/port.js';
+import type { SshTarget, RunRequest } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { never } from '../hosts/session.js';
 
 const { port, target, privateKey } = JSON.parse(process.argv[2] ?? '{}') as {
   port: number;
-  target: HostTarget;
+  target: SshTarget;
   privateKey: string;
 };
 const connection = await createSshHosts({ port, hostKeys: memoryHostKeyPins() }).connect(target, { privateKey }, never);

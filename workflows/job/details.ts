@@ -128,10 +128,10 @@ function sliceTable(slices: readonly SliceView[], id: string, isEnded: boolean):
   const hosts = slices.flatMap(({ index, hosts: all }) => all.map((host) => ({ slice: index, ...host })));
   const rows = hosts
     .slice(0, MOST_HOSTS)
-    .map(({ slice, index, internalIp, ...host }) => [
-      ...(slices.length > 1 ? [String(slice)] : []),
-      String(index),
-      internalIp,
+    .map((host) => [
+      ...(slices.length > 1 ? [String(host.slice)] : []),
+      String(host.index),
+      host.internalIp,
       externalIpOf(host) ?? '-',
     ]);
   const header = [...(slices.length > 1 ? ['SLICE'] : []), 'HOST', 'INTERNAL IP', 'EXTERNAL IP'];

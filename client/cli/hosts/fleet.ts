@@ -1,6 +1,13 @@
 import type { HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
-import { type HostConnection, HostKeyMismatch, type HostsPort, HostUnreachable } from '../../../cloud/hosts/port.js';
+import {
+  type HostConnection,
+  HostKeyMismatch,
+  type HostsPort,
+  HostUnfit,
+  HostUnreachable,
+} from '../../../cloud/hosts/port.js';
 import { Semaphore } from '../../../cloud/hosts/semaphore.js';
+import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
@@ -23,30 +30,43 @@ export type HostResult<T> =
  * @throws what `work` throws that is not the connection's fault
  */
 export async function onEachHost<T>(
-  { route, key, keys, store, hosts }: Reach,
+  reach: Reach,
   signal: AbortSignal,
   work: (connection: HostConnection, host: JobHost) => Promise<T>,
 ): Promise<readonly HostResult<T>[]> {
-  const fleet = await fleetBy(route, pinnedTo(keys, store));
+  const fleet = await fleetOf(reach);
+  const key = { privateKey: reach.by === 'ssh' ? reach.key.text : '' };
   const permits = new Semaphore(HOSTS_AT_ONCE);
   const onOne = async (host: JobHost): Promise<HostResult<T>> => {
     try {
-      const connection = await fleet.connect(host.target, { privateKey: key.text }, signal);
+      const connection = await fleet.connect(host.target, key, signal);
       try {
         return { kind: 'done', host, value: await work(connection, host) };
       } finally {
         connection.close();
       }
     } catch (error) {
-      if (!(error instanceof HostUnreachable) && !(error instanceof HostKeyMismatch)) throw error;
-      return { kind: 'unreachable', host, message: error.message };
+      if (![HostUnreachable, HostKeyMismatch, HostUnfit].some((kind) => error instanceof kind)) throw error;
+      return { kind: 'unreachable', host, message: (error as Error).message };
     }
   };
   try {
-    return await Promise.all(hosts.map((host) => permits.run(() => onOne(host))));
+    return await Promise.all(reach.hosts.map((host) => permits.run(() => onOne(host))));
   } finally {
     fleet.release();
   }
+}
+
+async function fleetOf(reach: Reach): Promise<HostsPort> {
+  if (reach.by === 'ssh') return fleetBy(reach.route, pinnedTo(reach.keys, reach.store));
+  const { createPodHosts } = await import('../../../cloud/hosts/pod-fleet.js');
+  return createPodHosts(openCluster);
+}
+
+/** The cluster of this computer's kubeconfig. */
+export async function openCluster(): Promise<Cluster> {
+  const cluster = await import('../../../cloud/machines/kubernetes/cluster.js');
+  return cluster.openCluster({});
 }
 
 /** @throws CliError for a proxy command with words that are none */

@@ -1,21 +1,20 @@
 import { JobPhase } from '../../../domain/job-state.js';
-import type { HostTarget } from '../../../cloud/hosts/port.js';
+import { type HostTarget, targetOf } from '../../../cloud/hosts/port.js';
 import type { HostLogin, JobView } from '../../../contract/job.js';
 import type { JobRow } from '../../job-rows.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
-import { externalIpOf } from '../../../domain/slice.js';
 import type { HostChoice } from './host-options.js';
 
 /** One host of an open job, as verbs reach it. */
-export interface JobHost {
+export interface JobHost<Target extends HostTarget = HostTarget> {
   /** Position among all hosts of all slices, from 0: what logs are named by. */
   readonly number: number;
   /** Of Google's resource. */
   readonly node: string;
-  readonly target: HostTarget;
+  readonly target: Target;
 }
 
 export interface JobHosts {
@@ -69,18 +68,10 @@ function presentHosts({ slices, spec }: JobView, { user }: HostLogin): readonly 
     (slice, at) => {
       if (slice?.state !== 'ready' || slice.uid === undefined) return [];
       const { ref, uid, hosts } = slice;
-      return hosts.map(({ index, internalIp, ...host }) => ({
-        number: at * perSlice + index,
+      return hosts.map((host) => ({
+        number: at * perSlice + host.index,
         node: ref.name,
-        target: {
-          ref,
-          uid,
-          slice: slice.index,
-          index,
-          address: externalIpOf(host) ?? internalIp,
-          internalAddress: internalIp,
-          user,
-        },
+        target: targetOf(host, { ref, uid, slice: slice.index, user }),
       }));
     },
   );

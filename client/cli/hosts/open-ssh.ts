@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { SshTarget } from '../../../cloud/hosts/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
-import type { Reach } from './reach.js';
+import type { SshReach } from './reach.js';
 import { hostKeyAlias, knownHostsText } from './recorded-keys.js';
 
 /** Interval of keep-alive messages on a silent connection. After three without an answer ssh ends. */
@@ -25,8 +26,8 @@ export interface SshProcess {
  * @throws CliError
  */
 export async function startOpenSsh(
-  reach: Reach,
-  host: JobHost,
+  reach: SshReach,
+  host: JobHost<SshTarget>,
   words: readonly string[],
   onStdout?: (text: string) => void,
 ): Promise<SshProcess> {
@@ -58,8 +59,8 @@ function notStarted(error: Error): CliError {
 
 /** OpenSSH takes the first value of each option, and reads the command line first. So no configuration file can change these. */
 async function sshArguments(
-  { route, key, keys }: Reach,
-  host: JobHost,
+  { route, key, keys }: SshReach,
+  host: JobHost<SshTarget>,
   folder: string,
   words: readonly string[],
 ): Promise<readonly string[]> {
@@ -87,11 +88,11 @@ async function sshArguments(
   ];
 }
 
-export const addressOf = ({ target }: JobHost, { address }: Reach['route']): string =>
+export const addressOf = ({ target }: JobHost<SshTarget>, { address }: SshReach['route']): string =>
   address === 'internal' ? (target.internalAddress ?? target.address) : target.address;
 
 /** The proxy command with our placeholders filled in. Each remaining `%` is doubled, because OpenSSH expands it too. */
-async function proxyOption(template: string, { target }: JobHost, port: number): Promise<string> {
+async function proxyOption(template: string, { target }: JobHost<SshTarget>, port: number): Promise<string> {
   const { proxyCommandLine } = await import('../../../cloud/hosts/ssh-proxy.js');
   try {
     return proxyCommandLine(template, { target, port }).replaceAll('%', '%%');

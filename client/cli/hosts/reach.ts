@@ -1,3 +1,4 @@
+import type { HostTarget, PodTarget, SshTarget } from '../../../cloud/hosts/port.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext, storeOf } from '../context.js';
@@ -9,16 +10,25 @@ import { type Route, type RouteFlags, routeOf } from './route.js';
 
 export type ReachFlags = ContextFlags & RouteFlags;
 
-/** Everything that a verb needs to log in to hosts of a job. */
-export interface Reach {
+/** Everything that a verb needs to reach hosts of a job. All of them are of one kind of machines. */
+export type Reach = SshReach | PodReach;
+
+interface AnyReach<Target extends HostTarget> {
   readonly job: string;
   readonly context: CliContext;
+  /** The chosen ones; of VMs with the user that each lets in. */
+  readonly hosts: readonly JobHost<Target>[];
+}
+export interface SshReach extends AnyReach<SshTarget> {
+  readonly by: 'ssh';
   readonly store: StoreReader;
   readonly route: Route;
   readonly key: LoginKey;
-  /** The chosen ones, with the user that each lets in. */
-  readonly hosts: readonly JobHost[];
   readonly keys: RecordedKeys;
+}
+/** As the person who types, by their kubeconfig: no key and no login. */
+export interface PodReach extends AnyReach<PodTarget> {
+  readonly by: 'exec';
 }
 
 /**
@@ -28,10 +38,29 @@ export interface Reach {
 export async function reachHosts(job: string, choice: HostChoice, flags: ReachFlags): Promise<Reach> {
   const context = resolveContext(flags);
   const route = routeOf(flags, context);
-  const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
   const all = await withClient(context, (client) => hostsOfJob(client, job));
   const chosen = chooseHosts(all, choice);
+  const pods = chosen.filter(isPod);
+  if (pods.length > 0) return { by: 'exec', job, context, hosts: pods };
+  const store = await openReader(storeOf(context, `the keys of ${job}'s hosts cannot be looked up`));
   const key = await loginKey(all, route, context);
-  const keys = await recordedKeys(store, chosen);
-  return { job, context, store, route, key, hosts: [...keys.keys()], keys };
+  const keys = await recordedKeys(store, chosen.filter(isVm));
+  return { by: 'ssh', job, context, store, route, key, hosts: [...keys.keys()], keys };
+}
+
+const isPod = (host: JobHost): host is JobHost<PodTarget> => host.target.reach === 'pod';
+export const isVm = (host: JobHost): host is JobHost<SshTarget> => host.target.reach === 'ssh';
+
+/** The one host that a verb was asked for. @throws RangeError where there are others */
+export function oneHost<Host extends JobHost>({
+  job,
+  hosts,
+}: {
+  readonly job: string;
+  readonly hosts: readonly Host[];
+}): Host {
+  const [host, ...others] = hosts;
+  if (host === undefined || others.length > 0)
+    throw new RangeError(`${job}: ${hosts.length} hosts were chosen, not one`);
+  return host;
 }

@@ -1,19 +1,20 @@
 import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
 import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
+import type { SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
 
-export type RecordedKeys = ReadonlyMap<JobHost, HostKeyRecord>;
+export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;
 
 /**
  * The host keys that workers have recorded of these hosts, each with the user that it let in: with OS Login another than the job's.
  * Verbs trust no host on first use: a worker has seen it before.
  * @throws CliError where one has no record yet
  */
-export async function recordedKeys(store: StoreReader, hosts: readonly JobHost[]): Promise<RecordedKeys> {
+export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<SshTarget>[]): Promise<RecordedKeys> {
   const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, target.uid, target.index)));
   const unknown = hosts.filter((_, at) => records[at] === undefined);
   if (unknown.length > 0) {

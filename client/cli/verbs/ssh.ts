@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { startOpenSsh, watchSignals } from '../hosts/open-ssh.js';
-import { type ReachFlags, reachHosts } from '../hosts/reach.js';
+import { forwardToPod, podShell } from '../hosts/pod-shell.js';
+import { oneHost, type ReachFlags, reachHosts } from '../hosts/reach.js';
 import { CliError } from '../cli-error.js';
 import type { ForwardedPorts } from '../hosts/host-options.js';
 import { ExitCode } from '../exit-codes.js';
@@ -15,9 +16,8 @@ export interface SshFlags extends ReachFlags {
 /** Opens a shell or runs a command on one host. @returns the exit code of ssh: the remote command's, or 255 if the connection failed */
 export async function ssh(job: string, flags: SshFlags, words: readonly string[] | undefined): Promise<number> {
   const reach = await reachHosts(job, [flags.host], flags);
-  const [host] = reach.hosts;
-  if (host === undefined) throw new RangeError(`${job}: no host ${flags.host} was chosen`);
-  const process = await startOpenSsh(reach, host, words ?? []);
+  if (reach.by === 'exec') return podShell(reach, words ?? []);
+  const process = await startOpenSsh(reach, oneHost(reach), words ?? []);
   const stop = watchSignals(process);
   return process.exitCode.finally(stop);
 }
@@ -49,8 +49,8 @@ export async function portForward(
 ): Promise<number> {
   await mustBeFree(local, asTyped(`jobctl port-forward ${job} ${local === 65_535 ? local - 1 : local + 1}:${remote}`));
   const reach = await reachHosts(job, [flags.host], flags);
-  const [host] = reach.hosts;
-  if (host === undefined) throw new RangeError(`${job}: no host ${flags.host} was chosen`);
+  if (reach.by === 'exec') return forwardToPod(job, oneHost(reach), { local, remote });
+  const host = oneHost(reach);
   const options = { ExitOnForwardFailure: 'yes', PermitLocalCommand: 'yes', LocalCommand: `echo ${LISTENS}` };
   const words = [
     ...['-N', '-L', `127.0.0.1:${local}:localhost:${remote}`],

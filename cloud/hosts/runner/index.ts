@@ -34,6 +34,7 @@ case $verb in
   outputs) verb_outputs "$@" ;;
   guard) verb_guard "$@" ;;
   warn) verb_warn "$@" ;;
+  terminating) verb_terminating "$@" ;;
   status) verb_status "$@" ;;
   stop) verb_stop "$@" ;;
   follow) verb_follow "$@" ;;

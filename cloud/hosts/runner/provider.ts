@@ -1,3 +1,5 @@
+import { POD } from './pod.js';
+
 /**
  * What the provider says of a host: by its metadata server and by its system. Read as a command ends, for its exit record
  * (docs/adr/0040), and watched while it runs, for its notice (docs/adr/0041). Google's metadata server answers
@@ -38,6 +40,8 @@ system_is() {
 # How this host is now: up, stopping, preempted, or '-' where it cannot say. Where the watch heard of no metadata server there is
 # none to ask, and its system's word is enough.
 host_condition() {
+  # A pod's agent is told of its end; a pod has no system, and no metadata server that would say so (docs/adr/0066).
+  if in_pod; then pod_condition; return; fi
   preempted=unknown found=
   [ ! -f "$run/metadata" ] || read -r found < "$run/metadata"
   # The watch has heard it already. It is never taken back, and a host that shuts down may not answer in time.
@@ -117,6 +121,7 @@ tell_preemption() {
   tell_to_end "$mark"
 }
 
+${POD}
 # warn ID [JSON]: what the API says beside the metadata server; nothing = no more. No signal: it may clear.
 verb_warn() {
   open_run "$1"

@@ -38,10 +38,10 @@ quiet() {
 warned() { [ -f "$run/warning.api" ] && echo warned || echo -; }
 
 exited() {
-  read -r code signal started ended how why < "$run/exit"
+  read -r code signal started ended how why killed < "$run/exit"
   stopped=-
   [ -f "$run/stop" ] && stopped=stopped
-  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--}"
+  echo "exited $code $signal $started $ended $(output_bytes) $stopped $(ago "$ended") \${how:--} \${why:--} \${killed:--}"
 }
 
 # What holds a run whose supervisor is gone: its container, or the processes that carry its mark.
@@ -98,7 +98,7 @@ record() {
   read -r begun_boot begun_pid begun_start supervisor started < "$run/begun"
   why=-
   [ ! -f "$run/ended-by" ] || read -r why < "$run/ended-by"
-  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--} \${why:--}" 1<> "$run/exit.new"
+  printf '%s\\n' "$1 \${signal:--} $started $ended \${how:--} \${why:--} $(kills_since)" 1<> "$run/exit.new"
   place "$run/exit.new" "$run/exit"
 }
 `;
@@ -229,6 +229,7 @@ verb_child() {
   place "$run/begun.new" "$run/begun" || exit 75
   exec 8>&-
   [ $created -eq 0 ] || exit 125
+  ! in_pod || { memory_kills > "$run/memory-kills"; } 2> /dev/null
   echo "$id $started $$" >> "$base/starts.log"
   [ -z "$container" ] || start_container
   exec 9>&-

@@ -1,7 +1,119 @@
 /**
- * PID 1 of the pod's container: `/bin/sh /jobctl/agent`. It outlives the command and ends when it is told to, with a code other than
- * 0: a pod that succeeds is one that its Job takes for done, and whose disruption `podFailurePolicy` does not see.
+ * The first process of a job's pod (docs/adr/0066): POSIX sh with `cat`, `rm` and `sleep`, in the image's own shell (dash, busybox, bash).
+ *
+ * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends, with code 0, when it
+ * is told to (SIGTERM, as the kubelet does at the deletion or eviction of a pod), or when no run is under way and nobody has
+ * spoken to it for JOBCTL_AGENT_HOURS. What it is told it passes on: to runs by the runner's verb `terminating`, which has notice and
+ * hook `preemption` before the signal, then to all other processes. As the first process it also reaps those whose parents have ended:
+ * the `wait` of each of these shells does so.
+ *
+ * It prints the output of runs, so that `kubectl logs` shows it, read at one descriptor: its offset counts what was printed.
  */
-export const AGENT = `trap 'exit 143' TERM INT
-while :; do sleep 1 & wait $!; done
+export const AGENT = `#!/bin/sh
+# jobctl's agent in a pod: the first process, which the command's runs are not children of. See docs/runner.md of jobctl.
+set -u
+HOME=\${HOME:-/} base=\${HOME:-/}/.jobctl
+hours=\${JOBCTL_AGENT_HOURS:-168} grace=\${JOBCTL_AGENT_GRACE_SECONDS:-30}
+
+# At once: the kernel drops a signal for which a first process has no trap.
+told=
+trap 'told=\${told:-SIGTERM}' TERM
+trap 'told=\${told:-SIGINT}' INT
+trap 'told=\${told:-SIGQUIT}' QUIT
+
+for tool in cat rm sleep; do
+  command -v "$tool" > /dev/null && continue
+  why="jobctl: this image has no '$tool', which the first process of a job's pod needs; install it in the image"
+  echo "$why"
+  { echo "$why" > /dev/termination-log; } 2> /dev/null
+  exit 78
+done
+# A sleep of POSIX knows whole seconds alone.
+moment=0.2
+sleep $moment 2> /dev/null || moment=1
+
+seconds() { read -r up rest < /proc/uptime; up=\${up%.*}; }
+
+# Interrupted by a signal, unlike a process in the foreground: that would hold back its trap.
+nap() { sleep "$1" & wait $!; }
+
+# Of the run whose output is on descriptor 3: what was printed since the last time.
+copy() {
+  cat <&3 &
+  copier=$!
+  while kill -0 $copier 2> /dev/null; do wait $copier; done
+}
+
+# The run whose output is copied: one that has begun and was not copied yet, once the rest of the one before is.
+next_run() {
+  for begun in "$base"/runs/*/begun; do
+    [ -f "$begun" ] && [ ! -e "\${begun%begun}shown" ] || continue
+    [ -z "$run" ] || copy
+    run=\${begun%/begun}
+    { : > "$run/shown" && exec 3< "$run/output"; } 2> /dev/null || run=
+    return 0
+  done
+  return 1
+}
+
+# Whether the run's command lives: not one that ended, nor one that was killed with its supervisor.
+lives() {
+  [ -n "$run" ] && [ ! -f "$run/exit" ] && read -r boot pid rest < "$run/begun" && kill -0 "$pid" 2> /dev/null
+}
+
+# Each command in the pod that comes from jobctl leaves another word.
+hear() {
+  word=
+  [ ! -f "$base/heard" ] || read -r word < "$base/heard"
+  [ "$word" = "$heard" ] && ! lives && return
+  heard=$word
+  spoken=$up
+}
+
+# Until no other process is left, or the time UP has come.
+await_all() {
+  while sleep $moment; kill -s 0 -- -1 2> /dev/null && [ "$up" -lt "$1" ]; do seconds; done
+}
+
+pass_on() {
+  echo "jobctl: $told: the pod ends; its processes are told"
+  { : > "$base/ending"; } 2> /dev/null
+  # One may have begun since the last look.
+  while next_run; do :; done
+  seconds
+  limit=$((up + grace))
+  if lives; then
+    for runner in "$base"/runner-*.sh; do
+      sh "$runner" terminating "\${run##*/}" "$grace" < /dev/null > /dev/null 2>&1 &
+    done
+    while [ ! -f "$run/exit" ] && [ "$up" -lt "$limit" ]; do nap $moment; copy; seconds; done
+    # Who follows the output reads the rest of it, and then ends without being told.
+    await_all $((up + 3 < limit ? up + 3 : limit))
+  fi
+  [ -z "$run" ] || copy
+  kill -s TERM -- -1 2> /dev/null
+  await_all "$limit"
+  [ -z "$run" ] || copy
+  exit 0
+}
+
+rm -f "$base/ending" "$base/heard"
+run= heard=
+seconds
+spoken=$up
+while :; do
+  [ -z "$told" ] || pass_on
+  next_run
+  if [ -n "$run" ]; then
+    # Looked at before: what is printed between the two is not lost.
+    ended=no
+    [ ! -f "$run/exit" ] || ended=yes
+    copy
+    [ $ended = no ] || { exec 3<&-; run=; }
+  fi
+  seconds
+  hear
+  [ $((up - spoken)) -le $((hours * 3600)) ] || told="no word of jobctl for $hours hours"
+  nap 1
+done
 `;

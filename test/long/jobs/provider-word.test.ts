@@ -38,7 +38,11 @@ describe('the on-host runner on a TPU VM: the exit record of a code 0', function
     await cloud.becomes(node, 'ACTIVE');
     const { address, key, user = 'alice' } = await cloud.place(node);
     const privateKey = readFileSync(key.privateFile, 'utf8');
-    const connection = await fleet.connect({ uid: node, slice: 0, index: 0, address, user }, { privateKey }, never);
+    const connection = await fleet.connect(
+      { reach: 'ssh', uid: node, slice: 0, index: 0, address, user },
+      { privateKey },
+      never,
+    );
     await connection.startRun(request(script, more));
     let output = '';
     void connection.followOutput(ID, 0, (chunk) => void (output += chunk.toString()), never).catch(() => undefined);

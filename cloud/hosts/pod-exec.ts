@@ -1,0 +1,262 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import { WebSocket } from 'ws';
+import type { Cluster } from '../machines/kubernetes/cluster.js';
+import type { PodTarget } from './port.js';
+import type { ExecOptions, ExecResult } from './remote-exec.js';
+import { ConnectionLost, NoChannel } from './remote-exec.js';
+import { podCommand } from './pod-command.js';
+
+/**
+ * One command in a pod's container over one WebSocket of the API server. Channels of a message, by its first byte: 0 stdin, 1 stdout,
+ * 2 stderr, 3 the end as a Status; 255 closes the channel that its second byte names. Only v5 has that: with v4 the end of
+ * stdin cannot be told without the end of everything (kubernetes/kubernetes#89899). API servers have it since Kubernetes 1.30.
+ */
+const PROTOCOL = 'v5.channel.k8s.io';
+const [STDIN, STDOUT, STDERR, STATUS, CLOSE] = [0, 1, 2, 3, 255];
+const CHUNK_BYTES = 32 * 1024;
+/** Of what is sent and not yet taken by the network. */
+const MOST_UNSENT_BYTES = 1024 * 1024;
+const KEPT_STDERR_BYTES = 256 * 1024;
+/** Proxies close a connection that is silent for a minute or more. */
+const PING_MS = 15_000;
+/** Pings in a row without any sign of life. */
+const MOST_SILENT = 3;
+const CONNECT_MS = 20_000;
+
+/** Kubernetes refused the exec, or ended it before the command: nothing ran, or nothing is known. `code` of HTTP. */
+export class ExecRefused extends NoChannel {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** @throws ExecRefused; NoChannel; ConnectionLost; the signal's reason when aborted; what `onStdout` throws */
+export async function podExec(
+  cluster: Cluster,
+  { namespace, pod }: Pick<PodTarget, 'namespace' | 'pod'>,
+  container: string,
+  line: string,
+  options: ExecOptions = {},
+): Promise<ExecResult> {
+  options.signal?.throwIfAborted();
+  const { stdin = Buffer.alloc(0), lingerMs } = options;
+  const { argv, endMark } = podCommand(line, {
+    ...(Buffer.isBuffer(stdin) && { stdinBytes: stdin.length }),
+    marksEnd: lingerMs !== undefined,
+  });
+  const query = new URLSearchParams({ container, stdin: '1', stdout: '1', stderr: '1' });
+  for (const word of argv) query.append('command', word);
+  const { server } = cluster.config.getCurrentCluster() ?? {};
+  if (server === undefined) throw new NoChannel('the kubeconfig names no cluster');
+  const url = `${server.replace(/^http/, 'ws')}/api/v1/namespaces/${namespace}/pods/${pod}/exec?${query}`;
+  const settings: RequestOptions = {};
+  await cluster.config.applyToHTTPSOptions(settings);
+  const socket = new WebSocket(url, [PROTOCOL], {
+    ...(settings as object),
+    handshakeTimeout: CONNECT_MS,
+    perMessageDeflate: false,
+  });
+  return new Exec(socket, options, stdin, endMark).result;
+}
+
+class Exec {
+  readonly result: Promise<ExecResult>;
+  readonly #socket: WebSocket;
+  readonly #options: ExecOptions;
+  readonly #stdin: Buffer | AsyncIterable<Buffer>;
+  readonly #endMark: Buffer | undefined;
+  readonly #stdout: Buffer[] = [];
+  #stderr: Buffer = Buffer.alloc(0);
+  /** What may be the beginning of the mark, held back. */
+  #held: Buffer = Buffer.alloc(0);
+  #markedCode: number | undefined;
+  #handled = Promise.resolve();
+  #handling = 0;
+  #isOpen = false;
+  #silent = 0;
+  #ping: NodeJS.Timeout | undefined;
+  #linger: NodeJS.Timeout | undefined;
+  #settle!: { resolve(result: ExecResult): void; reject(error: unknown): void };
+
+  constructor(
+    socket: WebSocket,
+    options: ExecOptions,
+    stdin: Buffer | AsyncIterable<Buffer>,
+    endMark: Buffer | undefined,
+  ) {
+    [this.#socket, this.#options, this.#stdin, this.#endMark] = [socket, options, stdin, endMark];
+    this.result = new Promise<ExecResult>((resolve, reject) => (this.#settle = { resolve, reject })).finally(() => {
+      clearInterval(this.#ping);
+      clearTimeout(this.#linger);
+      options.signal?.removeEventListener('abort', this.#abort);
+      socket.terminate();
+    });
+    options.signal?.addEventListener('abort', this.#abort, { once: true });
+    socket.on('upgrade', (response) => response.socket.setKeepAlive(true, PING_MS));
+    socket.on('open', () => this.#open());
+    socket.on('message', (data: Buffer) => this.#hear(data));
+    socket.on('pong', () => (this.#silent = 0));
+    socket.on('unexpected-response', (_request, response) => void this.#refused(response));
+    socket.on('error', (error) => this.#fail(new (this.#isOpen ? ConnectionLost : NoChannel)(reasonOf(error))));
+    socket.on('close', (code, reason) => {
+      const why = reason.length > 0 ? `: ${reason.toString()}` : '';
+      this.#afterAll(() => this.#fail(new ConnectionLost(`the exec was cut (WebSocket ${code}${why})`)));
+    });
+  }
+
+  /** The end of the connection ends the command too (pod-command.ts). */
+  readonly #abort = (): void => this.#settle.reject(this.#options.signal?.reason);
+
+  /** Of what has arrived. Where that failed there is nothing more to do. */
+  #afterAll(work: () => void): void {
+    this.#handled.then(work, () => undefined);
+  }
+
+  #fail(error: unknown): void {
+    this.#settle.reject(error);
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    const hasStdin = !(Buffer.isBuffer(this.#stdin) && this.#stdin.length === 0);
+    this.#ping = setInterval(() => {
+      this.#socket.ping();
+      // A server that waits for the command to read its stdin answers no ping; TCP then tells a dead one.
+      if (hasStdin || this.#handling > 0) return;
+      if (++this.#silent > MOST_SILENT)
+        this.#fail(new ConnectionLost(`no sign of life for ${(PING_MS * MOST_SILENT) / 1000} s`));
+    }, PING_MS);
+    this.#send().catch((error: unknown) => this.#fail(error));
+  }
+
+  async #send(): Promise<void> {
+    const stdin = this.#stdin;
+    if (Buffer.isBuffer(stdin)) return this.#sendChunks(stdin);
+    for await (const chunk of stdin) {
+      // A command that ended without reading its stdin leaves the rest unsent, which is no failure.
+      if (this.#socket.readyState !== WebSocket.OPEN) return;
+      await this.#sendChunks(chunk);
+    }
+    this.#socket.send(Buffer.from([CLOSE, STDIN]), () => undefined);
+  }
+
+  async #sendChunks(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      if (this.#socket.readyState !== WebSocket.OPEN) return;
+      const message = Buffer.concat([Buffer.from([STDIN]), bytes.subarray(at, at + CHUNK_BYTES)]);
+      const sent = new Promise<void>((resolve) => this.#socket.send(message, () => resolve()));
+      if (this.#socket.bufferedAmount > MOST_UNSENT_BYTES) await sent;
+    }
+  }
+
+  #hear(data: Buffer): void {
+    this.#silent = 0;
+    // One after the other, and nothing more is read meanwhile.
+    this.#handling += 1;
+    this.#socket.pause();
+    this.#handled = this.#handled
+      .then(() => this.#take(data[0] ?? CLOSE, data.subarray(1)))
+      .then(() => {
+        if (--this.#handling === 0 && this.#socket.readyState === WebSocket.OPEN) this.#socket.resume();
+      });
+    this.#handled.catch((error: unknown) => this.#fail(error));
+  }
+
+  async #take(channel: number, bytes: Buffer): Promise<void> {
+    if (channel === STATUS) return this.#end(JSON.parse(bytes.toString()) as Status);
+    if (bytes.length === 0) return;
+    if (this.#linger !== undefined) this.#linger.refresh();
+    if (channel === STDOUT) {
+      if (this.#options.onStdout) await this.#options.onStdout(bytes);
+      else this.#stdout.push(bytes);
+    } else if (channel === STDERR) await this.#takeStderr(bytes);
+  }
+
+  async #takeStderr(bytes: Buffer): Promise<void> {
+    const all = Buffer.concat([this.#held, bytes]);
+    const { own, held, code } =
+      this.#endMark === undefined
+        ? { own: all, held: Buffer.alloc(0), code: undefined }
+        : beforeMark(all, this.#endMark);
+    this.#held = held;
+    if (own.length > 0) {
+      if (this.#options.onStderr) await this.#options.onStderr(own);
+      else this.#stderr = Buffer.concat([this.#stderr, own]).subarray(-KEPT_STDERR_BYTES);
+    }
+    if (code === undefined) return;
+    this.#markedCode = code;
+    this.#linger ??= setTimeout(() => this.#afterAll(() => this.#done(code)), this.#options.lingerMs);
+  }
+
+  #end(status: Status): void {
+    if (status.status === 'Success') return this.#done(this.#markedCode ?? 0);
+    const code = status.details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
+    if (code !== undefined) return this.#done(this.#markedCode ?? Number(code));
+    this.#fail(new ExecRefused(status.code ?? 500, status.message ?? JSON.stringify(status)));
+  }
+
+  #done(code: number): void {
+    this.#settle.resolve({ code, stdout: Buffer.concat(this.#stdout), stderr: this.#stderr.toString() });
+  }
+
+  /** The API server's own words are in the body. */
+  async #refused(response: IncomingMessage): Promise<void> {
+    const code = response.statusCode ?? 0;
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+    } catch {
+      // What came of it has to do.
+    }
+    const body = Buffer.concat(chunks).toString();
+    this.#fail(new ExecRefused(code, messageIn(body) ?? (body.slice(0, 500) || `HTTP ${code}`)));
+  }
+}
+
+/** `own` is the command's; `held` may be the beginning of the mark, and is looked at again with what comes next. */
+function beforeMark(
+  bytes: Buffer,
+  mark: Buffer,
+): { readonly own: Buffer; readonly held: Buffer; readonly code: number | undefined } {
+  const at = bytes.indexOf(mark);
+  if (at >= 0) {
+    const end = bytes.indexOf('\n', at);
+    const [own, held] = [bytes.subarray(0, at), bytes.subarray(at)];
+    return end < 0
+      ? { own, held, code: undefined }
+      : { own, held: Buffer.alloc(0), code: Number(bytes.subarray(at + mark.length, end).toString()) };
+  }
+  const most = Math.min(mark.length - 1, bytes.length);
+  const kept = Array.from({ length: most }, (_, index) => most - index).find((length) =>
+    bytes.subarray(-length).equals(mark.subarray(0, length)),
+  );
+  const cut = bytes.length - (kept ?? 0);
+  return { own: bytes.subarray(0, cut), held: bytes.subarray(cut), code: undefined };
+}
+
+/** What is used of a Status of Kubernetes. */
+interface Status {
+  readonly status?: string;
+  readonly message?: string;
+  readonly code?: number;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
+}
+
+/** Of a Status in JSON. */
+function messageIn(body: string): string | undefined {
+  try {
+    return (JSON.parse(body) as Status).message;
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: Error): string {
+  return error.message === 'Server sent no subprotocol'
+    ? `the API server does not speak ${PROTOCOL}: Kubernetes 1.30 or later is needed`
+    : error.message || ((error as NodeJS.ErrnoException).code ?? String(error));
+}

@@ -1,0 +1,160 @@
+import type { V1Pod } from '@kubernetes/client-node';
+import { abortable, answerWithin } from '../abort.js';
+import type { Cluster } from '../machines/kubernetes/cluster.js';
+import { describePod } from './describe-host.js';
+import type { HostLink } from './host-link.js';
+import { ExecRefused, podExec } from './pod-exec.js';
+import { NEEDS_SCRIPT, unfitImage } from './pod-needs.js';
+import type { PodTarget } from './port.js';
+import { HostUnfit, HostUnreachable } from './port.js';
+import type { ExecOptions, ExecResult } from './remote-exec.js';
+import { ConnectionLost, NoChannel } from './remote-exec.js';
+import { Semaphore } from './semaphore.js';
+
+/** The container that runs jobctl's agent and the job's command. */
+export const CONTAINER = 'main';
+/** Execs at one time, as sessions of an SSH connection: each is a connection through the API server and the kubelet. */
+const COMMANDS_AT_ONCE = 5;
+const FOLLOWERS_AT_ONCE = 4;
+const LOOK_MS = 20_000;
+const CHECK_MS = 60_000;
+
+/**
+ * The way to one pod: every command is an exec of its own. What breaks (the API server, the kubelet, a proxy on the way) breaks the
+ * exec alone; the job's own command is no child of one (docs/adr/0066).
+ */
+export class PodLink implements HostLink {
+  readonly target: PodTarget;
+  readonly over = 'over an exec';
+  readonly #cluster: () => Promise<Cluster>;
+  readonly #connecting: Semaphore;
+  readonly #commands = new Semaphore(COMMANDS_AT_ONCE);
+  readonly #followers = new Semaphore(FOLLOWERS_AT_ONCE);
+  readonly #underWay = new Set<AbortController>();
+  #isClosed = false;
+  #opened: Promise<void> | undefined;
+  /** Of these containers, which do not change: once is enough. */
+  #isFit = false;
+
+  /** @param connecting shared by all links of a fleet: bounds the first looks under way */
+  constructor(target: PodTarget, cluster: () => Promise<Cluster>, connecting: Semaphore) {
+    [this.target, this.#cluster, this.#connecting] = [target, cluster, connecting];
+  }
+
+  get where(): string {
+    return describePod(this.target);
+  }
+
+  /** The pod is there, it is this one, its container runs, and its image has what is needed. */
+  open(): Promise<void> {
+    if (this.#isClosed)
+      return Promise.reject(new HostUnreachable(`${this.where} cannot be reached: its connection was released here`));
+    const opening = (this.#opened ??= this.#connecting.run(() => this.#look()));
+    opening.catch(() => this.#forget(opening));
+    return opening;
+  }
+
+  async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
+    const slots = use === 'follow' ? this.#followers : this.#commands;
+    // Not by AbortSignal.any: Node 20 keeps what it makes as long as its sources live, or forgets it too early.
+    const ended = new AbortController();
+    const work = async (): Promise<ExecResult> => {
+      ended.signal.throwIfAborted();
+      await this.open();
+      return this.#exec(command, { ...options, signal: ended.signal });
+    };
+    this.#underWay.add(ended);
+    try {
+      // Who waits for a slot hears of its signal too.
+      const done = abortable(slots.run(work), ended.signal);
+      return await abortable(done, options.signal, () => ended.abort(options.signal?.reason));
+    } finally {
+      this.#underWay.delete(ended);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    const released = new HostUnreachable(`${this.where} was lost: its connection was released here`);
+    for (const work of this.#underWay) work.abort(released);
+  }
+
+  async #exec(command: string, options: ExecOptions): Promise<ExecResult> {
+    const opened = this.#opened;
+    try {
+      return await podExec(await this.#cluster(), this.target, CONTAINER, command, options);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      // Kubernetes says why at the next look.
+      this.#forget(opened);
+      const what = error instanceof NoChannel ? 'cannot be reached' : 'was lost';
+      throw new HostUnreachable(`${this.where} ${what}: ${explained(error)}`, { cause: error });
+    }
+  }
+
+  #forget(opened: Promise<void> | undefined): void {
+    if (this.#opened === opened) this.#opened = undefined;
+  }
+
+  async #look(): Promise<void> {
+    const pod = await this.#read();
+    const trouble = troubleOf(pod, this.target.podUid);
+    if (trouble !== undefined) throw new HostUnreachable(`${this.where} cannot be reached: ${trouble}`);
+    if (this.#isFit) return;
+    const image = pod.spec?.containers.find(({ name }) => name === CONTAINER)?.image ?? 'of the pod';
+    const { code, stdout, stderr } = await answerWithin(CHECK_MS, (signal) => this.#exec(NEEDS_SCRIPT, { signal }));
+    if (code !== 0)
+      throw new HostUnreachable(`${this.where}: its image cannot be checked (code ${code}): ${stderr.trim()}`);
+    const unfit = unfitImage(image, stdout.toString());
+    if (unfit !== undefined) throw new HostUnfit(`${this.where}: ${unfit}`);
+    this.#isFit = true;
+  }
+
+  async #read(): Promise<V1Pod> {
+    const { namespace, pod: name } = this.target;
+    try {
+      const { core } = await this.#cluster();
+      return await answerWithin(LOOK_MS, () => core.readNamespacedPod({ namespace, name }));
+    } catch (error) {
+      throw new HostUnreachable(`${this.where} cannot be reached: ${apiWords(error)}`, { cause: error });
+    }
+  }
+}
+
+/** 403 names verb and resource in the API server's words; which rule is missing is ours to say. */
+function explained(error: ConnectionLost): string {
+  if (!(error instanceof ExecRefused) || error.code !== 403) return error.message;
+  return `${error.message}; its role needs the verbs get and create on pods/exec`;
+}
+
+/** Of a pod that is there: why no command can be run in it. Undefined: one can. */
+function troubleOf({ metadata, status }: V1Pod, uid: string): string | undefined {
+  if (metadata?.uid !== uid) return `it is another pod of the same name (uid ${metadata?.uid}, not ${uid})`;
+  const { state } = status?.containerStatuses?.find(({ name }) => name === CONTAINER) ?? {};
+  if (state?.running) return undefined;
+  const why = [status?.reason, status?.message].filter((text) => text !== undefined && text !== '').join(': ');
+  const phase = `the pod is ${status?.phase ?? 'of no phase'}${why === '' ? '' : ` (${why})`}`;
+  if (state?.terminated) {
+    const { exitCode, reason, message } = state.terminated;
+    return `its container has ended with code ${exitCode} (${[reason, message?.trim()].filter(Boolean).join(': ')}); ${phase}`;
+  }
+  const { reason, message } = state?.waiting ?? {};
+  return `its container does not run yet (${[reason ?? 'no state', message].filter(Boolean).join(': ')}); ${phase}`;
+}
+
+/** The message of a Status, or of a connection that failed. */
+function apiWords(error: unknown): string {
+  const { body, message, cause } = error as Error & { body?: unknown };
+  const status: unknown = typeof body === 'string' ? parsed(body) : body;
+  const said = (status as { readonly message?: unknown } | undefined)?.message;
+  if (typeof said === 'string') return said;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AGENT } from '../../cloud/machines/kubernetes/agent.js';
+import { until } from '../until.js';
+
+/** Shells that an image may have as its sh, as far as this computer has them. */
+const SHELLS = [['dash'], ['bash', '--posix'], ['busybox', 'sh']].filter(
+  ([program = '']) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0,
+);
+const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
+
+for (const shell of SHELLS) {
+  describe(`the first process of a pod, by ${shell.join(' ')}`, () => {
+    let home: string;
+    let agent: ChildProcess;
+    let printed: string;
+    beforeEach(() => {
+      home = mkdtempSync(join(tmpdir(), 'agent-test-'));
+      mkdirSync(join(home, '.jobctl/runs'), { recursive: true });
+      writeFileSync(join(home, 'agent'), AGENT);
+    });
+    afterEach(() => {
+      agent.kill('SIGKILL');
+      rmSync(home, { recursive: true });
+    });
+
+    function start(env: Readonly<Record<string, string>> = {}): void {
+      const words = [...asUser, '--pid', '--mount', '--mount-proc', '--fork', '--kill-child', ...shell];
+      const options = { env: { PATH: process.env['PATH'], HOME: home, ...env } };
+      agent = spawn('unshare', [...words, join(home, 'agent')], options);
+      printed = '';
+      agent.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    }
+    /** Its number outside of its namespace, once it has begun. */
+    const inside = (): Promise<number> =>
+      until('the agent', () => {
+        const pid = Number(readFileSync(`/proc/${agent.pid}/task/${agent.pid}/children`, 'utf8'));
+        return pid > 0 && childrenOf(pid).includes('sleep') ? pid : undefined;
+      });
+    function childrenOf(pid: number): string[] {
+      const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
+      return pids.flatMap((child) => {
+        try {
+          const [, name = '', state] = /\((.*)\) (\S)/.exec(readFileSync(`/proc/${child}/stat`, 'utf8')) ?? [];
+          return [state === 'Z' ? `zombie ${name}` : name];
+        } catch {
+          return [];
+        }
+      });
+    }
+    const inRun = (name: string): string => join(home, '.jobctl/runs/x-a1', name);
+    function beginRun(): void {
+      mkdirSync(inRun(''));
+      writeFileSync(inRun('output'), 'one\n');
+      writeFileSync(inRun('begun'), 'boot 1 0 0 0\n');
+    }
+    async function code(): Promise<number | null> {
+      if (agent.exitCode === null) await once(agent, 'exit');
+      return agent.exitCode;
+    }
+
+    it('prints what runs print, each byte once, and lives on after their end', async () => {
+      start();
+      const pid = await inside();
+      beginRun();
+      await until('the first line', () => printed === 'one\n');
+      appendFileSync(inRun('output'), 'x'.repeat(200_000));
+      writeFileSync(inRun('exit'), '0 - 1 2 - -\n');
+      await until('all of it', () => printed.length === 200_004);
+      mkdirSync(join(home, '.jobctl/runs/x-a2'));
+      writeFileSync(join(home, '.jobctl/runs/x-a2/output'), 'two\n');
+      writeFileSync(join(home, '.jobctl/runs/x-a2/begun'), 'boot 1 0 0 0\n');
+      await until('the next run', () => printed.endsWith('two\n'));
+      assert.equal(printed, `one\n${'x'.repeat(200_000)}two\n`);
+      assert.equal(await inside(), pid);
+    });
+
+    it('reaps whose parents have ended, and ends with 0 when told, with all that is left', async () => {
+      start();
+      const pid = await inside();
+      const enter = ['--target', `${pid}`, '--pid', '--mount', '--', 'sh', '-c'];
+      spawnSync('nsenter', [...enter, '(setsid sleep 0.1 &); (setsid sleep 1000 &)'], { stdio: 'ignore' });
+      await until('the orphan', () => childrenOf(pid).filter((name) => name === 'sleep').length === 2);
+      await until('no zombie', () => !childrenOf(pid).some((name) => name.startsWith('zombie')));
+      process.kill(pid, 'SIGTERM');
+      assert.equal(await code(), 0);
+      assert.match(printed, /jobctl: SIGTERM: the pod ends/);
+    });
+
+    it('ends by itself when nobody has spoken to it for its hours, and not while a run is under way', async () => {
+      beginRun();
+      start({ JOBCTL_AGENT_HOURS: '0' });
+      await until('it copies the run', () => printed === 'one\n');
+      appendFileSync(inRun('output'), 'more\n');
+      await until('it looks again', () => printed === 'one\nmore\n');
+      writeFileSync(inRun('exit'), '0 - 1 2 - -\n');
+      assert.equal(await code(), 0);
+      assert.match(printed, /no word of jobctl for 0 hours/);
+    });
+  });
+}
