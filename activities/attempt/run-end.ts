@@ -16,7 +16,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
       return undefined;
     case 'exited': {
       if (status.endedBy === 'unattended') return { kind: 'run-lost', at, message: UNATTENDED };
-      const { code, signal, startedAt, endedAt, isStopped, host } = status;
+      const { code, signal, startedAt, endedAt, isStopped, host, killedForMemory } = status;
       const exit = {
         at,
         code,
@@ -25,6 +25,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
         isStopped,
         ...(signal === undefined ? {} : { signal }),
         ...(host === undefined ? {} : { host }),
+        ...(killedForMemory === undefined ? {} : { killedForMemory }),
       };
       return code === 0 && signal === undefined ? { kind: 'done', ...exit } : { kind: 'failed', ...exit };
     }

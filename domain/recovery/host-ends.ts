@@ -18,6 +18,8 @@ interface Exit {
   readonly isStopped: boolean;
   /** How the host was as its command ended. Absent: it could not say. */
   readonly host?: HostCondition;
+  /** Processes that the kernel killed for want of memory while it ran. Absent: none, or the host did not count them. */
+  readonly killedForMemory?: number;
 }
 
 /**
@@ -44,6 +46,8 @@ export type CommandEnd =
       readonly startedAt: EpochMs;
       /** jobctl had asked for its end: its code is an answer to that. */
       readonly isStopped?: true;
+      /** Processes of that host that the kernel killed for want of memory. */
+      readonly killedForMemory?: number;
     }
   /** The host was rebooted, or the runner was killed: the command is gone without an exit code. */
   | { readonly kind: 'run-lost'; readonly at: HostPlace; readonly message: string }
@@ -115,7 +119,7 @@ const ENDING = [
   { name: 'SIGKILL', number: 9 },
 ] as const;
 
-function exited({ at, code, signal, startedAt, isStopped }: Exit): CommandEnd {
+function exited({ at, code, signal, startedAt, isStopped, killedForMemory }: Exit): CommandEnd {
   return {
     kind: 'exited',
     at,
@@ -123,5 +127,6 @@ function exited({ at, code, signal, startedAt, isStopped }: Exit): CommandEnd {
     startedAt,
     ...(signal === undefined ? {} : { signal }),
     ...(isStopped ? { isStopped } : {}),
+    ...(killedForMemory === undefined ? {} : { killedForMemory }),
   };
 }

@@ -127,13 +127,17 @@ export function endText(result: AttemptResult, { slices, timeouts, command }: Jo
     case 'ended-before':
       return { text: 'it has ended before, says the store; Temporal was set back to an earlier time' };
     case 'exited': {
-      const { code, signal, at } = result;
+      const { code, signal, at, killedForMemory } = result;
       if (code === 0 && result.isStopped)
         return { text: `the command ended with code 0 on ${placeName(at, slices)} because it was told to end` };
       const by = signal === undefined ? '' : ` (${signal})`;
+      const memory =
+        killedForMemory === undefined
+          ? ''
+          : `, where the kernel killed ${killedForMemory === 1 ? 'a process' : `${killedForMemory} processes`} for want of memory (the limit of its container)`;
       const asks = asksForRestart(code, command) ? ', which asks for another start (command.restart_on)' : '';
       return {
-        text: `the command exited with code ${code}${by} on ${placeName(at, slices)}${asks}`,
+        text: `the command exited with code ${code}${by} on ${placeName(at, slices)}${memory}${asks}`,
         at,
         exitCode: code,
       };
