@@ -3,7 +3,7 @@ import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, Q
 import type { JobSpec, Priority } from '../job-spec.js';
 import type { ResolvedRequest } from '../machine-kinds/kind.js';
 import type { MachineRequest } from '../machine-kinds/registry.js';
-import { askedMachines } from '../machines.js';
+import { askedMachines, kindOfJob, machineKind } from '../machines.js';
 import { resolveCommand } from '../modules/command.js';
 import { resolveSetUp } from '../modules/set-up.js';
 import { connectingKeyOf } from '../modules/ssh.js';
@@ -19,6 +19,7 @@ import { resolveLifetime } from './lifetime.js';
 import { resolveNotify } from './notify.js';
 import { REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
+import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
 import { checkForm } from './schema-problems.js';
@@ -68,6 +69,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const size = resolveSize(form, report);
   const found = resolveRequest(form, { ...size, pool: options.pool }, report);
   const spec = resolveForm(form, { size, found }, report);
+  if (found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod') refuseForPods(form, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
   const references = [...environment.problems, ...interpolated.problems];
   // What a value is whose reference leads nowhere is no news.

@@ -151,6 +151,8 @@ export interface MachineKind<
   refForm(): z.ZodType<Ref>;
   planForm(): z.ZodType<Plan>;
   readonly devices: AcceleratorDevices;
+  /** How its hosts are reached. */
+  readonly reach: SliceHost['reach'];
   readonly section: RequestSection<Request, Form>;
 
   asked(spec: Request): AskedMachines;

@@ -26,6 +26,10 @@ export const docker = setUpModule({
   name: 'docker',
   kind: 'environment',
   form,
+  notInPods: {
+    message: 'is for VMs: a pod is a container already',
+    hint: 'name the image in kubernetes.image',
+  },
   example: 'such as docker: {image: python:3.12-slim}',
   resolve: (section, { report }) => resolveDocker(section, report),
   plan: ({ image }, sources) => ({

@@ -68,6 +68,10 @@ export const gcsfuse = setUpModule({
   name: 'gcsfuse',
   kind: 'inputs',
   form,
+  notInPods: {
+    message: 'is for VMs: a pod may not mount without the privileges that jobctl does not ask for',
+    hint: 'mount the bucket by the Cloud Storage FUSE CSI driver, as one of kubernetes.volumes',
+  },
   example: 'such as gcsfuse: {bucket_name: my-bucket, mount_path: ~/bucket}',
   resolve: (section, { report }) => resolveMounts(section, report),
   plan: (mounts, sources) => ({

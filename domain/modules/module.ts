@@ -30,6 +30,8 @@ export type SetUpModule<
   form(): Form;
   /** What the section is for, in the JSON Schema. */
   readonly description?: string;
+  /** Why it cannot be on hosts that are pods, and what to do instead. Absent: it can. */
+  readonly notInPods?: { readonly message: string; readonly hint: string };
   /** Shown to a user who names the module without its section: `such as NAME: {..}`. */
   readonly example: string;
   /** The key that a plain text stands for: `dir` if `NAME: TEXT` is short for `NAME: {dir: TEXT}`. */

@@ -49,6 +49,10 @@ export const ssh = setUpModule({
   specKey: 'identities',
   kind: 'inputs',
   form,
+  notInPods: {
+    message: 'is for VMs: exec reaches a pod, which has no SSH server and no login user',
+    hint: 'leave ssh out; a key that the command needs is a secret of the cluster, mounted by kubernetes.secrets, or a file',
+  },
   example: 'such as ssh: {private_key: ~/.ssh/id_ed25519}',
   resolve: (section, { report }) => {
     const identities = identitiesOf(section);

@@ -1,0 +1,22 @@
+import { ALL_MODULES } from '../modules/registry.js';
+import { given } from './fields.js';
+import type { Report } from './report.js';
+import type { JobFile } from './sections.js';
+
+/** Refuses what a job file asks of its hosts that pods cannot give: some modules, and a login user. */
+export function refuseForPods(form: JobFile, report: Report): void {
+  const named = form.setup?.modules ?? [];
+  for (const { name, notInPods } of ALL_MODULES) {
+    if (notInPods === undefined) continue;
+    const { message, hint } = notInPods;
+    const section = given((form as Readonly<Record<string, unknown>>)[name]);
+    if (section !== undefined) report.problem([name], section, `the module ${message}`, hint);
+    else if (named.includes(name)) {
+      report.problem(['setup', 'modules', named.indexOf(name)], name, `the module ${message}`, hint);
+    }
+  }
+  const user = given(form.job?.remote_user);
+  if (user === undefined) return;
+  const hint = 'leave it out: commands run as the user of the image, or of a security context of its own';
+  report.problem(['job', 'remote_user'], user, 'is for VMs: nobody logs in to a pod', hint);
+}
