@@ -6,15 +6,15 @@ import { createPodHosts } from '../cloud/hosts/pod-fleet.js';
 import type { HostsPort } from '../cloud/hosts/port.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
+import { openCluster } from '../cloud/machines/kubernetes/cluster.js';
+import * as library from '../cloud/machines/kubernetes/library.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
 import type { WorkerConfig } from './config.js';
+import { clusterConfig } from './open-machines.js';
 
-/**
- * The fleets as the worker's configuration has them; what is known of host keys is kept in the store. The cluster is that of
- * KUBECONFIG, or the one that the worker runs in.
- */
-export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudTpu: GuestAttributesPort): HostsPort {
+/** The fleets as the worker's configuration has them; what is known of host keys is kept in the store. */
+export function openHosts({ ssh, cloud, kubernetes }: WorkerConfig, store: StorePort, cloudTpu: GuestAttributesPort): HostsPort {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
   const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
   // Another Cloud TPU than Google's has no OS Login of Google's either.
@@ -30,9 +30,6 @@ export function openHosts({ ssh, cloud }: WorkerConfig, store: StorePort, cloudT
     hostnameOf: (target) => guest.hostnameOf(target),
     ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
   });
-  const podHosts = createPodHosts(async () => {
-    const { openCluster } = await import('../cloud/machines/kubernetes/cluster.js');
-    return openCluster({});
-  });
+  const podHosts = createPodHosts(async (context) => openCluster(library, clusterConfig(kubernetes, context)));
   return hostsByReach({ ssh: sshHosts, pod: podHosts });
 }

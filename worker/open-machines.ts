@@ -1,5 +1,6 @@
 import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
+import type { ClusterConfig } from '../cloud/machines/kubernetes/cluster.js';
 import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
 import type { WorkerMeter } from './metrics.js';
@@ -19,12 +20,19 @@ export function openMachines(
     kubernetes: createKubernetes({
       cluster: {
         onCall: meter.cloudCalls('kubernetes'),
-        ...(kubernetes.kubeconfig === undefined ? {} : { kubeconfig: kubernetes.kubeconfig }),
-        ...(kubernetes.context === undefined ? {} : { context: kubernetes.context }),
+        ...clusterConfig(kubernetes),
       },
       ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
     }),
   };
+}
+
+/** Where the cluster is. @param context of a job that names one */
+export function clusterConfig(
+  { kubeconfig, context: usual }: WorkerConfig['kubernetes'],
+  context = usual,
+): ClusterConfig {
+  return { ...(kubeconfig === undefined ? {} : { kubeconfig }), ...(context === undefined ? {} : { context }) };
 }
 
 /** Bursts of four seconds' worth, as the adapter's own rate has. */

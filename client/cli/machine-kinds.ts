@@ -6,6 +6,7 @@ import type { Environment } from './dev/home.js';
 import { diagnoseCloudTpu } from './doctor/cloud-tpu.js';
 import type { Diagnosis, DoctorFlags } from './doctor/diagnosis.js';
 import { diagnoseKubernetes } from './doctor/kubernetes.js';
+import { kubernetesLibrary } from './kubernetes-cluster.js';
 
 /** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
 interface CliKind {
@@ -33,7 +34,10 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
     },
   },
   kubernetes: {
-    audit: async (account) => (await import('../../cloud/machines/kubernetes/audit.js')).listNamespaceForAudit(account),
+    audit: async (account) => {
+      const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
+      return listNamespaceForAudit(await kubernetesLibrary(), account);
+    },
     doctor: {
       flag: 'kubernetes',
       looksAt: 'a Kubernetes cluster: reach, rights, namespace, quota, GPUs',

@@ -15,22 +15,34 @@ interface PodHostsOptions {
 
 const DEFAULTS = { idleMs: 60_000, followPollSeconds: 0.2, maxConnecting: 64 } as const;
 
-/** The pods of a cluster. @param cluster opened when the first pod is asked for */
-export function createPodHosts(cluster: () => Promise<Cluster>, options: PodHostsOptions = {}): Fleet<PodTarget> {
+/** Opens the cluster of a kubeconfig's context; undefined: the default one. */
+type OpenCluster = (context: string | undefined) => Promise<Cluster>;
+
+/** The pods of clusters, each opened when its first pod is asked for. */
+export function createPodHosts(openCluster: OpenCluster, options: PodHostsOptions = {}): Fleet<PodTarget> {
   const { idleMs, followPollSeconds, maxConnecting } = { ...DEFAULTS, ...options };
   const connecting = new Semaphore(maxConnecting);
-  let opened: Promise<Cluster> | undefined;
-  const open = (): Promise<Cluster> =>
-    (opened ??= cluster().catch((error: unknown) => {
+  const opened = new Map<string | undefined, Promise<Cluster>>();
+  function open(context: string | undefined): Promise<Cluster> {
+    const known = opened.get(context);
+    if (known) return known;
+    const opening = openCluster(context).catch((error: unknown) => {
       // A kubeconfig may be written later.
-      opened = undefined;
+      opened.delete(context);
       throw error;
-    }));
+    });
+    opened.set(context, opening);
+    return opening;
+  }
   return createFleet<PodTarget>({
-    link: (target) => new PodLink(target, open, connecting),
+    link: (target) => new PodLink(target, () => open(contextOf(target)), connecting),
     hostName: ({ podUid }) => podUid,
     loginName: () => 'exec',
     idleMs,
     follow: { pollSeconds: followPollSeconds, useInotify: false },
   });
 }
+
+/** Of the kubeconfig, as the job's file names it. */
+export const contextOf = ({ ref }: PodTarget): string | undefined =>
+  ref?.kind === 'kubernetes' ? ref.context : undefined;

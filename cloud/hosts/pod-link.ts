@@ -1,5 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { abortable, answerWithin } from '../abort.js';
+import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { describePod } from './describe-host.js';
 import type { HostLink } from './host-link.js';
@@ -11,8 +12,6 @@ import type { ExecOptions, ExecResult } from './remote-exec.js';
 import { ConnectionLost, NoChannel } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
 
-/** The container that runs jobctl's agent and the job's command. */
-export const CONTAINER = 'main';
 /** Execs at one time, as sessions of an SSH connection: each is a connection through the API server and the kubelet. */
 const COMMANDS_AT_ONCE = 5;
 const FOLLOWERS_AT_ONCE = 4;

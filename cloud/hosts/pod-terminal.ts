@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { Exec, PortForward } from '@kubernetes/client-node';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
-import { CONTAINER } from './pod-link.js';
+import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
 import type { PodTarget } from './port.js';
 
 /** What a person does with a pod from a terminal. Nothing is repeated, and nothing waits for a slow reader. */
@@ -12,12 +11,15 @@ const LOGIN_SHELL = ['/bin/sh', '-c', 'TERM=${TERM:-xterm}; export TERM; exec ba
  * A login shell at this process's terminal: keys go to the pod one by one, Ctrl-C too, and the window's size follows ours.
  * @returns its exit code; undefined where the connection was lost
  */
-export async function podTerminal({ config }: Cluster, { namespace, pod }: PodTarget): Promise<number | undefined> {
+export async function podTerminal(
+  { config, library }: Cluster,
+  { namespace, pod }: PodTarget,
+): Promise<number | undefined> {
   const { stdin, stdout, stderr } = process;
   let code: number | undefined;
   stdin.setRawMode(true);
   try {
-    const socket = await new Exec(config).exec(
+    const socket = await new library.Exec(config).exec(
       ...([namespace, pod, CONTAINER, LOGIN_SHELL, stdout, stderr, stdin, true] as const),
       ({ status, details }) => {
         const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
@@ -34,12 +36,12 @@ export async function podTerminal({ config }: Cluster, { namespace, pod }: PodTa
 
 /** Joins a socket of ours with a port of a pod. Refusals of the pod's side are printed on stderr. */
 export async function joinWithPort(
-  { config }: Cluster,
+  { config, library }: Cluster,
   { namespace, pod }: PodTarget,
   port: number,
   socket: Socket,
 ): Promise<void> {
-  const forward = new PortForward(config);
+  const forward = new library.PortForward(config);
   const joined = await forward.portForward(namespace, pod, [port], socket, process.stderr, socket);
   if (typeof joined === 'function') throw new TypeError('port-forward: no connection of its own was made');
   joined.addEventListener('close', () => socket.end());

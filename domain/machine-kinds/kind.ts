@@ -35,6 +35,14 @@ interface Slices {
   readonly atomic?: true;
 }
 
+/** How long a job may hold its slices while nothing runs on them; seconds. */
+export interface Holding {
+  /** Absent: it prepares its slices, and holds them until it is cancelled. */
+  readonly command?: unknown;
+  readonly keep?: { readonly seconds: number };
+  readonly timeouts?: { readonly stop?: number };
+}
+
 /** The slices of a job, and what they count for in quota. */
 export interface AskedSize {
   readonly units: QuotaUnits;
@@ -159,7 +167,7 @@ export interface MachineKind<
   /** @throws RangeError for a spec that was not resolved */
   size(spec: Request & Slices): AskedSize;
   /** The request for one generation of one slice, or of all slices of an atomic job. */
-  plan(spec: Request & Slices, place: SlicePlace): Plan;
+  plan(spec: Request & Slices & Holding, place: SlicePlace): Plan;
   /** The slices that a request is for, in their order: the ref itself, unless it has `slices`. */
   slices(ref: Ref): readonly Ref[];
   /**

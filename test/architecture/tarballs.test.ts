@@ -87,7 +87,10 @@ describe('what is published', function () {
 
   it('leaves out of jobctl what only a worker or the rehearsal needs', () => {
     const jobctl = tarballs.find(({ name }) => name === 'jobctl') as Tarball;
-    const heavy = ['@temporalio/worker', '@temporalio/workflow', '@google-cloud/tpu', 'google-gax', 'fastify', 'pino'];
+    const heavy = [
+      ...['@temporalio/worker', '@temporalio/workflow', '@google-cloud/tpu', 'google-gax', 'fastify', 'pino'],
+      '@kubernetes/client-node',
+    ];
     assert.deepEqual(
       heavy.filter((name) => name in jobctl.manifest.dependencies),
       [],

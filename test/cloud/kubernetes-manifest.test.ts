@@ -5,8 +5,8 @@ import { resolveJob } from '../../domain/job-file/resolve.js';
 import { KINDS } from '../../domain/machine-kinds/registry.js';
 import { formatProblems } from '../../domain/problem.js';
 
-function manifest(section: object, name = 'jc-x-g1') {
-  const job = resolveJob({ kubernetes: { image: 'train:1', ...section }, command: { run: 'true' } });
+function manifest(section: object, name = 'jc-x-g1', more: object = { command: { run: 'true' } }) {
+  const job = resolveJob({ kubernetes: { image: 'train:1', ...section }, ...more });
   assert.ok(job.ok && 'kubernetes' in job.spec, job.ok ? '' : formatProblems(job.problems));
   const place = { owner: 'o', googleProject: '', zone: 'default-cluster', name, job: 'x', run: 'r', generation: 1 };
   return manifestOf(KINDS.kubernetes.plan(job.spec, { ...place, loginUser: 'me', publicKey: 'k' }));
@@ -51,6 +51,20 @@ describe('the objects of a slice in Kubernetes', () => {
     assert.deepEqual([containers[0]?.name, containers[0]?.command], ['main', ['/bin/sh', '/jobctl/agent']]);
     assert.deepEqual(volumes?.[0], { name: 'jobctl-agent', configMap: { name: 'jc-x-g1', defaultMode: 0o555 } });
     assert.deepEqual(volumes[1]?.secret, { secretName: 'hf', defaultMode: 0o400 });
+  });
+
+  it('the agent knows its grace, and outlives what jobctl lets the pods be without a run', () => {
+    const command = { run: 'true' };
+    const hoursOf = (more: object): string => {
+      const { containers, terminationGracePeriodSeconds } = manifest({}, 'jc-x-g1', more).job.spec?.template.spec ?? {};
+      const env = Object.fromEntries((containers?.[0]?.env ?? []).map(({ name, value = '' }) => [name, value]));
+      assert.equal(env['JOBCTL_AGENT_GRACE_SECONDS'], String(terminationGracePeriodSeconds));
+      return env['JOBCTL_AGENT_HOURS'] ?? '';
+    };
+    assert.equal(hoursOf({ command }), '168');
+    assert.equal(hoursOf({ command, keep: { when: 'always', for: '300h' } }), '324');
+    assert.equal(hoursOf({ command, timeouts: { stop: '200h' } }), '224');
+    assert.equal(hoursOf({}), '8760');
   });
 
   it('all three carry whose they are, and the slice’s whole name', () => {

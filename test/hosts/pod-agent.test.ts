@@ -79,7 +79,7 @@ for (const shell of SHELLS) {
       assert.equal(await inside(), pid);
     });
 
-    it('reaps whose parents have ended, and ends with 0 when told, with all that is left', async () => {
+    it('reaps whose parents have ended, and ends with 143 when told, with all that is left', async () => {
       start();
       const pid = await inside();
       const enter = ['--target', `${pid}`, '--pid', '--mount', '--', 'sh', '-c'];
@@ -87,7 +87,7 @@ for (const shell of SHELLS) {
       await until('the orphan', () => childrenOf(pid).filter((name) => name === 'sleep').length === 2);
       await until('no zombie', () => !childrenOf(pid).some((name) => name.startsWith('zombie')));
       process.kill(pid, 'SIGTERM');
-      assert.equal(await code(), 0);
+      assert.equal(await code(), 143);
       assert.match(printed, /jobctl: SIGTERM: the pod ends/);
     });
 
@@ -98,7 +98,7 @@ for (const shell of SHELLS) {
       appendFileSync(inRun('output'), 'more\n');
       await until('it looks again', () => printed === 'one\nmore\n');
       writeFileSync(inRun('exit'), '0 - 1 2 - -\n');
-      assert.equal(await code(), 0);
+      assert.equal(await code(), 143);
       assert.match(printed, /no word of jobctl for 0 hours/);
     });
   });

@@ -106,7 +106,7 @@ describe('the packages from a registry', function () {
       const closed = ['npm_config_registry=http://127.0.0.1:1/', 'npm_config_fetch_retries=0'];
       const { code, stderr } = await registry.run(home, 'env', ...closed, 'env', ...inEmptyHome, 'dev', 'up');
       assert.equal(code, 5, stderr);
-      const what = `this needs a Temporal worker, the package @jobctl/worker ${version}, which cannot be fetched: the npm registry does not answer \\(ECONNREFUSED\\)`;
+      const what = `this needs a Temporal worker and the Kubernetes client, the package @jobctl/worker ${version}, which cannot be fetched: the npm registry does not answer \\(ECONNREFUSED\\)`;
       assert.match(stderr, new RegExp(`${what}\n {2}connect this computer`));
       const beside = /to install it beside jobctl: (.*)$/m.exec(stderr)?.[1];
       assert.equal(beside, `npm install --global --prefix ${prefix} @jobctl/worker@${version}`);

@@ -2,6 +2,7 @@ import type { WantedObjects } from '../../../cloud/machines/kubernetes/inspect.j
 import { CloudRefused } from '../../../cloud/machines/port.js';
 import type { KubernetesRequest } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { readJobFile } from '../job-file.js';
+import { openCluster } from '../kubernetes-cluster.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
 import { failed } from './finding.js';
 import { kubernetesChecks, type WantedPods } from './kubernetes-checks.js';
@@ -10,12 +11,10 @@ import { kubernetesChecks, type WantedPods } from './kubernetes-checks.js';
 export async function diagnoseKubernetes(file: string | undefined, flags: DoctorFlags): Promise<Diagnosis> {
   const request = file === undefined ? undefined : await requestOf(file);
   const context = flags.kubeContext ?? request?.context;
-  const { openCluster } = await import('../../../cloud/machines/kubernetes/cluster.js');
   const { inspectCluster } = await import('../../../cloud/machines/kubernetes/inspect.js');
   try {
-    const cluster = openCluster({
+    const cluster = await openCluster(context, {
       ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
-      ...(context !== undefined && { context }),
     });
     const namespace = flags.kubeNamespace ?? request?.namespace ?? cluster.namespace ?? 'default';
     const facts = await inspectCluster(cluster, namespace, objectsOf(request));

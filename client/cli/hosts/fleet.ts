@@ -7,9 +7,9 @@ import {
   HostUnreachable,
 } from '../../../cloud/hosts/port.js';
 import { Semaphore } from '../../../cloud/hosts/semaphore.js';
-import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import { openCluster } from '../kubernetes-cluster.js';
 import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';
 import { pinnedTo } from './recorded-keys.js';
@@ -63,11 +63,6 @@ async function fleetOf(reach: Reach): Promise<HostsPort> {
   return createPodHosts(openCluster);
 }
 
-/** The cluster of this computer's kubeconfig. */
-export async function openCluster(): Promise<Cluster> {
-  const cluster = await import('../../../cloud/machines/kubernetes/cluster.js');
-  return cluster.openCluster({});
-}
 
 /** @throws CliError for a proxy command with words that are none */
 async function fleetBy({ port, address, proxyCommand }: Route, hostKeys: HostKeyPins): Promise<HostsPort> {

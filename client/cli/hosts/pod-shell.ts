@@ -3,7 +3,8 @@ import type { PodTarget } from '../../../cloud/hosts/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
-import { onEachHost, openCluster } from './fleet.js';
+import { openCluster } from '../kubernetes-cluster.js';
+import { onEachHost } from './fleet.js';
 import type { ForwardedPorts } from './host-options.js';
 import type { JobHost } from './job-hosts.js';
 import { oneHost, type PodReach } from './reach.js';
@@ -28,8 +29,12 @@ export async function podShell(reach: PodReach, words: readonly string[]): Promi
   const isTerminal = words.length === 0 && process.stdin.isTTY && process.stdout.isTTY;
   const [result] = await onEachHost(reach, new AbortController().signal, async (connection) => {
     if (isTerminal) {
-      const { podTerminal } = await import('../../../cloud/hosts/pod-terminal.js');
-      return (await podTerminal(await openCluster(), oneHost(reach).target)) ?? UNREACHABLE;
+      const { target } = oneHost(reach);
+      const [{ podTerminal }, { contextOf }] = await Promise.all([
+        import('../../../cloud/hosts/pod-terminal.js'),
+        import('../../../cloud/hosts/pod-fleet.js'),
+      ]);
+      return (await podTerminal(await openCluster(contextOf(target)), target)) ?? UNREACHABLE;
     }
     const { code } = await connection.exec(words.length === 0 ? 'exec bash -l' : words.join(' '), {
       stdin: process.stdin,
@@ -58,7 +63,8 @@ export async function forwardToPod(
   end = watchEnd(),
 ): Promise<number> {
   const { joinWithPort } = await import('../../../cloud/hosts/pod-terminal.js');
-  const cluster = await openCluster();
+  const { contextOf } = await import('../../../cloud/hosts/pod-fleet.js');
+  const cluster = await openCluster(contextOf(target));
   const connect = async (socket: Socket): Promise<void> => {
     socket.on('error', () => undefined);
     try {

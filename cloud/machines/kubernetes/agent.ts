@@ -1,11 +1,12 @@
 /**
  * The first process of a job's pod (docs/adr/0066): POSIX sh with `cat`, `rm` and `sleep`, in the image's own shell (dash, busybox, bash).
  *
- * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends, with code 0, when it
+ * It outlives the command, so that no exit of one pod makes the Job's controller delete the others. It ends, with code 143, when it
  * is told to (SIGTERM, as the kubelet does at the deletion or eviction of a pod), or when no run is under way and nobody has
- * spoken to it for JOBCTL_AGENT_HOURS. What it is told it passes on: to runs by the runner's verb `terminating`, which has notice and
- * hook `preemption` before the signal, then to all other processes. As the first process it also reaps those whose parents have ended:
- * the `wait` of each of these shells does so.
+ * spoken to it for JOBCTL_AGENT_HOURS. A pod that ends with code 0 counts as succeeded, and podFailurePolicy does not see its disruption
+ * (seen on Kubernetes 1.34). What it is told it passes on: to runs by the runner's verb `terminating`, which has notice and hook
+ * `preemption` before the signal, then to all other processes. As the first process it also reaps those whose parents have ended: the
+ * `wait` of each of these shells does so.
  *
  * It prints the output of runs, so that `kubectl logs` shows it, read at one descriptor: its offset counts what was printed.
  */
@@ -94,7 +95,7 @@ pass_on() {
   kill -s TERM -- -1 2> /dev/null
   await_all "$limit"
   [ -z "$run" ] || copy
-  exit 0
+  exit 143
 }
 
 rm -f "$base/ending" "$base/heard"

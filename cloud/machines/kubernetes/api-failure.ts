@@ -1,4 +1,3 @@
-import { ApiException } from '@kubernetes/client-node';
 import type { CreateAnswer, CreateRefused } from '../../../domain/slice.js';
 import { CloudRefused, CloudUnavailable, type RemoveAnswer } from '../port.js';
 import { refusalScope } from './refusal-scope.js';
@@ -13,7 +12,7 @@ export interface ApiFailure {
 }
 
 export function apiFailureOf(error: unknown): ApiFailure {
-  if (error instanceof ApiException) {
+  if (isApiException(error)) {
     const body = statusOf(error.body);
     const { reason, message } = body ?? {};
     const text = message || String(error.body ?? '').slice(0, 300) || `HTTP ${error.code}`;
@@ -23,6 +22,10 @@ export function apiFailureOf(error: unknown): ApiFailure {
   if (!(error instanceof Error)) return { message: String(error) };
   return { message: error.name === 'AbortError' ? 'the API server did not answer in time' : error.message };
 }
+
+/** The library's `ApiException`, by its form: the command line has no Kubernetes client to import it from. */
+const isApiException = (error: unknown): error is Error & { readonly code: number; readonly body: unknown } =>
+  error instanceof Error && 'body' in error && 'code' in error && typeof error.code === 'number';
 
 interface Status {
   readonly reason?: string;

@@ -1,8 +1,9 @@
 import { request } from 'node:https';
 import { request as plainRequest } from 'node:http';
-import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import type { AuditedResource } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
+import type { KubernetesLibrary } from './cluster.js';
 
 const KINDS = [
   { kind: 'Job', path: 'apis/batch/v1', plural: 'jobs' },
@@ -19,11 +20,14 @@ const TIMEOUT_MS = 30_000;
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @throws CloudUnavailable also if only a part could be read
  */
-export async function listNamespaceForAudit(account: string): Promise<readonly AuditedResource[]> {
+export async function listNamespaceForAudit(
+  library: KubernetesLibrary,
+  account: string,
+): Promise<readonly AuditedResource[]> {
   const slash = account.lastIndexOf('/');
   const context = decodeURIComponent(account.slice(0, slash));
   const namespace = account.slice(slash + 1);
-  const config = configFor(context);
+  const config = configFor(library, context);
   const lists = KINDS.map(async ({ kind, path, plural }) => {
     const items = await readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`);
     return items.map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }));
@@ -31,8 +35,8 @@ export async function listNamespaceForAudit(account: string): Promise<readonly A
   return (await Promise.all(lists)).flat();
 }
 
-function configFor(context: string): KubeConfig {
-  const config = new KubeConfig();
+function configFor({ KubeConfig: Config }: KubernetesLibrary, context: string): KubeConfig {
+  const config = new Config();
   try {
     config.loadFromDefault();
   } catch (error) {

@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import {
+import type {
   AuthorizationV1Api,
   BatchV1Api,
   CoreV1Api,
-  createConfiguration,
   KubeConfig,
-  type RequestContext,
-  type ResponseContext,
-  ServerConfiguration,
+  RequestContext,
+  ResponseContext,
   VersionApi,
 } from '@kubernetes/client-node';
 import { CloudRefused } from '../port.js';
+import type * as Library from './library.js';
+
+export type KubernetesLibrary = typeof Library;
 
 /** Where a cluster is found. */
 export interface ClusterConfig {
@@ -33,6 +34,7 @@ export interface Cluster {
   readonly server: string;
   /** The namespace that the context names. */
   readonly namespace?: string;
+  readonly library: KubernetesLibrary;
   readonly config: KubeConfig;
   readonly core: CoreV1Api;
   readonly batch: BatchV1Api;
@@ -43,14 +45,14 @@ export interface Cluster {
 const CALL_TIMEOUT_MS = 30_000;
 
 /** @throws CloudRefused if there is no such file or context, or nothing says where a cluster is */
-export function openCluster(wanted: ClusterConfig = {}): Cluster {
-  const config = kubeConfigOf(wanted);
+export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = {}): Cluster {
+  const config = kubeConfigOf(library, wanted);
   const context = config.getContextObject(config.getCurrentContext());
   const cluster = config.getCurrentCluster();
   if (!context || !cluster)
     throw new CloudRefused(`kubeconfig: the context '${config.getCurrentContext()}' names no cluster that is in it`);
-  const settings = createConfiguration({
-    baseServer: new ServerConfiguration(cluster.server, {}),
+  const settings = library.createConfiguration({
+    baseServer: new library.ServerConfiguration(cluster.server, {}),
     authMethods: { default: config },
     promiseMiddleware: [bounded(wanted)],
   });
@@ -58,11 +60,12 @@ export function openCluster(wanted: ClusterConfig = {}): Cluster {
     context: context.name,
     server: cluster.server,
     ...(context.namespace !== undefined && { namespace: context.namespace }),
+    library,
     config,
-    core: new CoreV1Api(settings),
-    batch: new BatchV1Api(settings),
-    authorization: new AuthorizationV1Api(settings),
-    version: new VersionApi(settings),
+    core: new library.CoreV1Api(settings),
+    batch: new library.BatchV1Api(settings),
+    authorization: new library.AuthorizationV1Api(settings),
+    version: new library.VersionApi(settings),
   };
 }
 
@@ -78,8 +81,8 @@ const bounded = ({ callTimeoutMs = CALL_TIMEOUT_MS, onCall }: ClusterConfig) => 
   },
 });
 
-function kubeConfigOf({ kubeconfig, context }: ClusterConfig): KubeConfig {
-  const config = loaded(kubeconfig);
+function kubeConfigOf(library: KubernetesLibrary, { kubeconfig, context }: ClusterConfig): KubeConfig {
+  const config = loaded(library, kubeconfig);
   if (context === undefined) return config;
   const names = config.getContexts().map(({ name }) => name);
   if (!names.includes(context))
@@ -92,8 +95,8 @@ const HOME_FILE = join('.kube', 'config');
 /** Where the kubelet puts the credentials of a pod's service account. */
 const POD_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-function loaded(kubeconfig: string | undefined): KubeConfig {
-  const config = new KubeConfig();
+function loaded({ KubeConfig: Config }: KubernetesLibrary, kubeconfig: string | undefined): KubeConfig {
+  const config = new Config();
   const named = kubeconfig ?? process.env['KUBECONFIG'];
   const home = join(homedir(), HOME_FILE);
   try {

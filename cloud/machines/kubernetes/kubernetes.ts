@@ -14,6 +14,7 @@ import {
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
 import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
+import * as library from './library.js';
 import { conditionOf } from './condition.js';
 import { createPods } from './create-pods.js';
 import { JOB_NAME_LABEL, NAME_LABEL } from './manifest.js';
@@ -66,7 +67,7 @@ class KubernetesPods implements Machines<'kubernetes'> {
   #clusterOf({ context }: Pick<KubernetesRef, 'context'>): Cluster {
     const known = this.#clusters.get(context ?? '');
     if (known) return known;
-    const cluster = openCluster({ ...this.#options.cluster, ...(context !== undefined && { context }) });
+    const cluster = openCluster(library, { ...this.#options.cluster, ...(context !== undefined && { context }) });
     this.#clusters.set(context ?? '', cluster);
     return cluster;
   }

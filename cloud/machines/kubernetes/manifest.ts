@@ -27,7 +27,7 @@ export interface Manifest {
 
 /** The objects of one slice. @throws RangeError for ownership that labels cannot hold */
 export function manifestOf(plan: KubernetesPlan): Manifest {
-  const { ref, ownership, pods } = plan;
+  const { ref, ownership, pods, agentHours } = plan;
   const name = objectName(ref.name);
   const own = { [MANAGED_BY]: JOBCTL, ...labelsOf(ownership), [NAME_LABEL]: ref.name };
   const metadata = { name, namespace: ref.namespace, labels: own };
@@ -59,7 +59,7 @@ export function manifestOf(plan: KubernetesPlan): Manifest {
         podFailurePolicy: {
           rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
         },
-        template: { metadata: { labels: { ...pods.labels, ...own } }, spec: podSpec(name, pods) },
+        template: { metadata: { labels: { ...pods.labels, ...own } }, spec: podSpec(name, pods, agentHours) },
       },
     },
   };
@@ -67,7 +67,7 @@ export function manifestOf(plan: KubernetesPlan): Manifest {
 
 type Pods = KubernetesPlan['pods'];
 
-function podSpec(name: string, pods: Pods): V1PodSpec {
+function podSpec(name: string, pods: Pods, agentHours: number): V1PodSpec {
   const { nodeSelector, tpu, serviceAccount, priorityClass } = pods;
   return {
     restartPolicy: 'Never',
@@ -84,7 +84,7 @@ function podSpec(name: string, pods: Pods): V1PodSpec {
     tolerations: [...pods.tolerations, ...UNREACHABLE],
     ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
     ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
-    containers: [container(pods)],
+    containers: [container(pods, agentHours)],
     volumes: [
       { name: AGENT_VOLUME, configMap: { name, defaultMode: 0o555 } },
       ...pods.secrets.map((secret, index) => ({
@@ -108,7 +108,7 @@ const UNREACHABLE = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreach
   effect: 'NoExecute',
 }));
 
-function container(pods: Pods): V1Container {
+function container(pods: Pods, agentHours: number): V1Container {
   const { cpus, memory, gpus, tpu } = pods;
   const resources = {
     ...(cpus !== undefined && { cpu: cpus }),
@@ -120,6 +120,10 @@ function container(pods: Pods): V1Container {
     name: CONTAINER,
     image: pods.image,
     command: ['/bin/sh', `${AGENT_FOLDER}/agent`],
+    env: [
+      { name: 'JOBCTL_AGENT_GRACE_SECONDS', value: String(GRACE_SECONDS) },
+      { name: 'JOBCTL_AGENT_HOURS', value: String(agentHours) },
+    ],
     resources: { requests: resources, limits: resources },
     volumeMounts: [
       { name: AGENT_VOLUME, mountPath: AGENT_FOLDER, readOnly: true },

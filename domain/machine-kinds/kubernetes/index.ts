@@ -58,6 +58,7 @@ const planForm: z.ZodType<KubernetesPlan> = z.object({
     labels: z.record(text, text),
     gangSeconds: z.number().min(1),
   }),
+  agentHours: z.number().min(1),
 });
 
 /** Pods of a Kubernetes cluster: a slice is one Indexed Job whose pods run jobctl's agent (docs/kubernetes.md, docs/adr/0065). */
@@ -75,6 +76,8 @@ export const kubernetes: MachineKind<
     devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*', '/dev/nvidia[0-9]*'],
     lockFiles: ['/tmp/libtpu_lockfile'],
   },
+
+  reach: 'pod',
 
   section: {
     name: 'kubernetes',

@@ -1,10 +1,11 @@
 import { contentHash } from '../../content-hash.js';
-import type { SlicePlace } from '../kind.js';
+import { DEFAULT_STOP_SECONDS } from '../../job-file/lifetime.js';
+import type { Holding, SlicePlace } from '../kind.js';
 import { DEFAULT_CLUSTER, type KubernetesPlan, type KubernetesRef, type KubernetesSection } from './words.js';
 
 /** The Indexed Job of one generation of one slice. */
-export function podsPlan({ kubernetes }: KubernetesSection, place: SlicePlace): KubernetesPlan {
-  const { context, namespace, ...pods } = kubernetes;
+export function podsPlan(spec: KubernetesSection & Holding, place: SlicePlace): KubernetesPlan {
+  const { context, namespace, ...pods } = spec.kubernetes;
   return {
     ref: refIn({ ...(context === undefined ? {} : { context }), namespace }, place.name),
     ownership: {
@@ -15,7 +16,22 @@ export function podsPlan({ kubernetes }: KubernetesSection, place: SlicePlace): 
       spec: contentHash(pods).slice(0, 16),
     },
     pods,
+    agentHours: agentHours(spec),
   };
+}
+
+/** A week, for installations whose workers are gone: nobody else gives back what the pods hold. */
+const LEAST_AGENT_HOURS = 168;
+/** Longer than anybody holds a slice by mistake. */
+const HELD_HOURS = 365 * 24;
+/** Jobctl's own clean-up comes first. */
+const SPARE_HOURS = 24;
+
+/** Longer than jobctl itself lets the job's pods be with nothing running on them. */
+function agentHours({ command, keep, timeouts }: Holding): number {
+  if (command === undefined) return HELD_HOURS;
+  const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? DEFAULT_STOP_SECONDS);
+  return Math.max(LEAST_AGENT_HOURS, Math.ceil(idleSeconds / 3600) + SPARE_HOURS);
 }
 
 export interface KubernetesPlace {

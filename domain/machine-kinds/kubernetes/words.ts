@@ -87,6 +87,8 @@ export interface KubernetesPlan {
   readonly ref: KubernetesRef;
   readonly ownership: Ownership;
   readonly pods: Omit<KubernetesRequest, 'context' | 'namespace'>;
+  /** After so many hours without a run and without a word of jobctl, the pods end by themselves. */
+  readonly agentHours: number;
 }
 
 /** `zone` of a ref whose job names no context. */

@@ -4,6 +4,7 @@ import { createPodHosts } from '../../../cloud/hosts/pod-fleet.js';
 import type { HostConnection, PodTarget } from '../../../cloud/hosts/port.js';
 import { AGENT } from '../../../cloud/machines/kubernetes/agent.js';
 import { type Cluster, openCluster } from '../../../cloud/machines/kubernetes/cluster.js';
+import * as library from '../../../cloud/machines/kubernetes/library.js';
 import { until } from '../../until.js';
 import { never } from '../../hosts/session.js';
 
@@ -12,7 +13,7 @@ const KUBECONFIG = '/var/tmp/kube-node/kubeconfig';
 /** A real cluster. @throws where there is none, with what to do */
 export function realCluster(): { readonly cluster: Cluster; readonly kubeconfig: string } {
   const kubeconfig = process.env['KUBECONFIG'] ?? KUBECONFIG;
-  if (existsSync(kubeconfig)) return { cluster: openCluster({ kubeconfig }), kubeconfig };
+  if (existsSync(kubeconfig)) return { cluster: openCluster(library, { kubeconfig }), kubeconfig };
   throw new Error(
     `no Kubernetes: ${kubeconfig} is not there; start one (kube-node up, facts/kubernetes.md), or name it in KUBECONFIG`,
   );

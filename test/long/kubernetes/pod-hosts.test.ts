@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { RbacAuthorizationV1Api } from '@kubernetes/client-node';
 import { createPodHosts } from '../../../cloud/hosts/pod-fleet.js';
 import { type HostConnection, HostUnfit, HostUnreachable, type PodTarget } from '../../../cloud/hosts/port.js';
 import { openCluster } from '../../../cloud/machines/kubernetes/cluster.js';
+import * as library from '../../../cloud/machines/kubernetes/library.js';
 import { ended, NOTICE, outputOf, request } from '../../hosts/run.js';
 import { never } from '../../hosts/session.js';
 import { startTcpCutter } from '../../hosts/tcp-cutter.js';
 import { until } from '../../until.js';
+import { killApiServer } from './kill-api-server.js';
 import { PodsForTest } from './pod-cluster.js';
 import { busyboxImage, debianImage } from './pod-images.js';
 
@@ -148,7 +148,7 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
       const target = await pods.pod(image);
       const server = new URL(pods.cluster.config.getCurrentCluster()?.server ?? '');
       const cutter = await startTcpCutter(Number(server.port), server.hostname);
-      const cluster = openCluster({ kubeconfig: pods.kubeconfig });
+      const cluster = openCluster(library, { kubeconfig: pods.kubeconfig });
       Object.assign(cluster.config.getCurrentCluster() ?? {}, { server: `https://127.0.0.1:${cutter.port}` });
       const fleet = createPodHosts(async () => cluster);
       try {
@@ -262,7 +262,7 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
         namespace,
         body: { spec: { audiences: [] } },
       });
-      const limited = openCluster({ kubeconfig: pods.kubeconfig });
+      const limited = openCluster(library, { kubeconfig: pods.kubeconfig });
       Object.assign(limited.config.getCurrentUser() ?? {}, { token: status?.token });
       const other = await pods.pod(image);
       await assert.rejects(
@@ -293,22 +293,3 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
     });
   });
 });
-
-/** By its pid file, as kube-node left it. @returns starts it again with the same words */
-function killApiServer(): () => void {
-  const folder = process.env['KUBE_NODE_DIR'] ?? '/var/tmp/kube-node';
-  const pid = Number(readFileSync(`${folder}/kube-apiserver.pid`, 'utf8'));
-  const [program = '', ...words] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean);
-  process.kill(pid, 'SIGKILL');
-  return () => {
-    const log = openSync(`${folder}/kube-apiserver.log`, 'a');
-    // Not at the priority of this test, which may be the lowest: others use the server too.
-    const started = spawn('chrt', ['--other', '0', program, ...words], {
-      cwd: folder,
-      detached: true,
-      stdio: ['ignore', log, log],
-    });
-    started.unref();
-    writeFileSync(`${folder}/kube-apiserver.pid`, `${started.pid}\n`);
-  };
-}

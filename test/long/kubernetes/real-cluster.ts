@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cluster, openCluster } from '../../../cloud/machines/kubernetes/cluster.js';
+import * as library from '../../../cloud/machines/kubernetes/library.js';
 import { createKubernetes } from '../../../cloud/machines/kubernetes/kubernetes.js';
 import type { Machines } from '../../../cloud/machines/port.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
@@ -55,7 +56,7 @@ export async function openRealCluster(suffix: string): Promise<RealCluster> {
   const kubeconfig = kubeconfigFile();
   importImage();
   const namespace = `machines-${suffix}`;
-  const cluster = openCluster({ kubeconfig });
+  const cluster = openCluster(library, { kubeconfig });
   const periods = { urgentMs: 200, quietMs: 1000 };
   const port = createKubernetes({ cluster: { kubeconfig }, periods });
   const kubectl = (...words: string[]): string =>

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diagnoseKubernetes } from '../../../client/cli/doctor/kubernetes.js';
 import { listNamespaceForAudit } from '../../../cloud/machines/kubernetes/audit.js';
+import * as library from '../../../cloud/machines/kubernetes/library.js';
 import { createKubernetes } from '../../../cloud/machines/kubernetes/kubernetes.js';
 import { CloudRefused, CloudUnavailable } from '../../../cloud/machines/port.js';
 import { makeGone, makeReady, observed } from '../../cloud/machines-conformance.js';
@@ -89,7 +90,7 @@ describe('rights of a worker, on a real cluster', function () {
     await makeReady({ port, deadlineMs: 120_000 }, plan);
     const before = process.env['KUBECONFIG'];
     process.env['KUBECONFIG'] = kubeconfig;
-    const all = await listNamespaceForAudit(`/${real.namespace}`).finally(() => {
+    const all = await listNamespaceForAudit(library, `/${real.namespace}`).finally(() => {
       if (before === undefined) delete process.env['KUBECONFIG'];
       else process.env['KUBECONFIG'] = before;
     });
