@@ -32,7 +32,13 @@ export const PACKAGES: readonly PackageLayout[] = [
   {
     name: '@jobctl/worker',
     folder: 'worker',
-    entries: ['worker/config', 'worker/run-worker', 'worker/kubernetes-library', 'workflows/failure-converter', 'workflows/payload-converter'],
+    entries: [
+      'worker/config',
+      'worker/run-worker',
+      'worker/kubernetes-library',
+      'workflows/failure-converter',
+      'workflows/payload-converter',
+    ],
     typed: [],
     owns: ['worker', 'activities'],
   },

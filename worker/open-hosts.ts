@@ -14,7 +14,11 @@ import type { WorkerConfig } from './config.js';
 import { clusterConfig } from './open-machines.js';
 
 /** The fleets as the worker's configuration has them; what is known of host keys is kept in the store. */
-export function openHosts({ ssh, cloud, kubernetes }: WorkerConfig, store: StorePort, cloudTpu: GuestAttributesPort): HostsPort {
+export function openHosts(
+  { ssh, cloud, kubernetes }: WorkerConfig,
+  store: StorePort,
+  cloudTpu: GuestAttributesPort,
+): HostsPort {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
   const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
   // Another Cloud TPU than Google's has no OS Login of Google's either.

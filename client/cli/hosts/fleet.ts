@@ -63,7 +63,6 @@ async function fleetOf(reach: Reach): Promise<HostsPort> {
   return createPodHosts(openCluster);
 }
 
-
 /** @throws CliError for a proxy command with words that are none */
 async function fleetBy({ port, address, proxyCommand }: Route, hostKeys: HostKeyPins): Promise<HostsPort> {
   const { createSshHosts } = await import('../../../cloud/hosts/ssh-fleet.js');

@@ -1,5 +1,4 @@
 import { contentHash } from '../../content-hash.js';
-import { DEFAULT_STOP_SECONDS } from '../../job-file/lifetime.js';
 import type { Holding, SlicePlace } from '../kind.js';
 import { DEFAULT_CLUSTER, type KubernetesPlan, type KubernetesRef, type KubernetesSection } from './words.js';
 
@@ -20,7 +19,7 @@ export function podsPlan(spec: KubernetesSection & Holding, place: SlicePlace): 
   };
 }
 
-/** A week, for installations whose workers are gone: nobody else gives back what the pods hold. */
+/** A week: longer than `keep` and `timeouts.stop` without a time. Where all workers are gone, nobody else gives back what the pods hold. */
 const LEAST_AGENT_HOURS = 168;
 /** Longer than anybody holds a slice by mistake. */
 const HELD_HOURS = 365 * 24;
@@ -30,7 +29,7 @@ const SPARE_HOURS = 24;
 /** Longer than jobctl itself lets the job's pods be with nothing running on them. */
 function agentHours({ command, keep, timeouts }: Holding): number {
   if (command === undefined) return HELD_HOURS;
-  const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? DEFAULT_STOP_SECONDS);
+  const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? 0);
   return Math.max(LEAST_AGENT_HOURS, Math.ceil(idleSeconds / 3600) + SPARE_HOURS);
 }
 
