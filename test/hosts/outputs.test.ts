@@ -8,7 +8,7 @@ import { type OutputsManifest, readManifest } from '../../domain/stored-outputs.
 import { createStore } from '../../cloud/store/gcs.js';
 import { until } from '../until.js';
 import { ended, NOTICE, request } from './run.js';
-import { type HostSession, withHost } from './session.js';
+import { type HostSession, never, withHost } from './session.js';
 import { MAY_NOT, StoreWithRights } from './store-with-rights.js';
 
 const MAY_WRITE = { roles: ['roles/storage.objectUser'] } as const;
@@ -168,6 +168,23 @@ describe('the outputs of a command, stored by its host', () => {
       );
       assert.equal((await ended(session.connection)).code, 0);
       assert.equal(await read(manifestName()), undefined);
+    }));
+
+  it('leave no process behind once they are stored', () =>
+    onHost(async ({ connection }) => {
+      // As nobody else sleeps.
+      const everyMs = 987_654;
+      await connection.startRun(request('mkdir out; echo 1 > out/a; sleep 1', outputs(['out'], { everyMs })));
+      await ended(connection);
+      await settled(connection);
+      const sleepers = async (): Promise<string> => {
+        let found = '';
+        const onStdout = (chunk: Buffer): void => void (found += chunk.toString());
+        const options = { onStdout, onStderr: () => undefined, signal: never };
+        await connection.exec(`pgrep -fx 'sleep ${everyMs / 1000}'`, options);
+        return found;
+      };
+      await until('nobody sleeps on', async () => (await sleepers()) === '', 5_000);
     }));
 
   it('are nothing where nothing was written and nothing is named', () =>

@@ -200,7 +200,8 @@ until [ -f "$run/exit" ] || [ -f "$work/end" ]; do
   [ -n "$woken" ] || [ -f "$work/wake" ] || wait $!
   # A signal would end a read of a round. Who comes meanwhile leaves the file.
   trap '' USR1
-  kill $! 2> /dev/null
+  # The supervisor ignores TERM, and what it starts too. In a pod the agent would wait for it.
+  kill -KILL $! 2> /dev/null
   rm -f "$work/wake"
   [ -f "$run/exit" ] || [ -f "$work/end" ] || round running
   woken=
