@@ -1,15 +1,6 @@
 import type { CreateAnswer, CreateRefused } from '../../../domain/slice.js';
 import { CloudRefused, CloudUnavailable, type RemoveAnswer } from '../port.js';
-import { refusalScope } from './refusal-scope.js';
-
-/** What a failed call said. */
-export interface ApiFailure {
-  /** Of HTTP; absent: there was no answer. */
-  readonly status?: number;
-  /** Kubernetes' word, such as `AlreadyExists`. Absent: the answer is not of an API server. */
-  readonly reason?: string;
-  readonly message: string;
-}
+import { type ApiFailure, refusalScope } from './refusal-scope.js';
 
 export function apiFailureOf(error: unknown): ApiFailure {
   if (isApiException(error)) {

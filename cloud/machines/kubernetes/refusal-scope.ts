@@ -1,5 +1,13 @@
 import type { RefusalScope } from '../../../domain/slice.js';
-import type { ApiFailure } from './api-failure.js';
+
+/** What a failed call said. */
+export interface ApiFailure {
+  /** Of HTTP; absent: there was no answer. */
+  readonly status?: number;
+  /** Kubernetes' word, such as `AlreadyExists`. Absent: the answer is not of an API server. */
+  readonly reason?: string;
+  readonly message: string;
+}
 
 /**
  * How far a refusal of Kubernetes' reaches (docs/adr/0042). First its texts, which say more than the code: 403 is what RBAC, a

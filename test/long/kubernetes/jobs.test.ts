@@ -181,7 +181,7 @@ describe('jobs on a real Kubernetes', function () {
     const { namespace } = real;
     const name = await podOf(id);
     await real.cluster.core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
-    await prints(id, 'began after preempted', 2);
+    await prints(id, 'began after slices-lost', 2);
     assert.match(await log(id), /saved for \{"v":1,"cause":"preemption"/);
     assert.notEqual(await podOf(id), name);
     await go(id);
