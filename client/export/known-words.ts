@@ -105,17 +105,17 @@ holds holdslices home homeof hook hooked hooks host host_bounds host_path hostco
 hostkeymismatch hostkeypolicy hostkeys hostkeyunverified hostname hostnameof hostpath hosts hostsilent hostunfit
 hostunreachable hostverifier hour hours how hpe html http httpmethod https httpstatus human hung hup hurried iam
 iamconfiguration icmp id idea idempotencystrategy ident identities identity identityfile identitykeys idle idlems ids if
-ifgenerationmatch ifs ifsource ignore ignorebom ignored illegal image imagepullbackoff images immutable implemented
-implicit import importsshpublickey impossible in in_use_addresses inactivefrom inbox include includetrailingdelimiter
-incoming incompatible incompletems increase indent indentation indented index indexed indexes info inforce
-infrastructure ingress inherited init initial initialinterval initializing initiatemultipartuploadresult initiator
-initpid inline inner inotify input inputs inquota ins insecure insert inside inspect inspectslice install installation
-installed installer installing instance instance_type instances instead insufficient int integer interface internal
-internaladdress internalerror internalip internals interpolation interrupt interrupted interruption interruptions
-interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob invalidparameter
-invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive isadopted
-isafterblank isalive isalldenied isapplied isattended isbetweenhosts isbooted isborrowing isbusy ischanged iscomplete
-isdeleting isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit
+ifgenerationmatch ifs ifsource ignore ignorebom ignored ignores illegal image imagepullbackoff images immutable
+implemented implicit import importsshpublickey impossible in in_use_addresses inactivefrom inbox include
+includetrailingdelimiter incoming incompatible incompletems increase indent indentation indented index indexed indexes
+info inforce infrastructure ingress inherited init initial initialinterval initializing initiatemultipartuploadresult
+initiator initpid inline inner inotify input inputs inquota ins insecure insert inside inspect inspectslice install
+installation installed installer installing instance instance_type instances instead insufficient int integer interface
+internal internaladdress internalerror internalip internals interpolation interrupt interrupted interruption
+interruptions interrupts into inuse invalid invalid_argument invalidargument invalidimagename invalidinput invalidjob
+invalidparameter invalidpart invalidrange invalidvalue io ip ipaddress ipc ipcidrrange ipprotocol ips ipynb is isactive
+isadopted isafterblank isalive isalldenied isapplied isattended isbetweenhosts isbooted isborrowing isbusy ischanged
+iscomplete isdeleting isdisabled isdone isdraining isdue isending isendunknown isenforced isfolder isforced isforit
 isfromreservation isfrozen isheld isincloud isincomplete isingress isinimage isinquota isjobopen isknown islasting
 islate isleaseheld isliteral ismaintained ismeantaskey ismisnumbered isolation isopen isoptional isoverquota isparked
 ispreempted ispreemptible isprobe isqueued isreachable isready isrebuilding isreclaimed isrecursive isrefusing isrelease

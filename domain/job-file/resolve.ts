@@ -93,7 +93,7 @@ function notAMapping(raw: unknown): Problem {
     path: [],
     value: raw,
     message,
-    hint: `a job file is lines of key: value; the least is ${MACHINES} and command:`,
+    hint: `a job file is lines of key: value; the least is ${MACHINES}, and command:`,
   };
 }
 
