@@ -14,7 +14,13 @@ async function reportOf(spec: object, stored: Readonly<Record<number, string>>) 
   const objects = new Map(
     Object.entries(stored).map(([host, text]) => [outputManifestObject('train', 1, Number(host)), text]),
   );
-  const hosts = [0, 1].map((index) => ({ index, externalIp: '192.0.2.1', internalIp: '192.0.2.1', uid: `n${index}` }));
+  const hosts = [0, 1].map((index) => ({
+    reach: 'ssh',
+    index,
+    externalIp: '192.0.2.1',
+    internalIp: '192.0.2.1',
+    uid: `n${index}`,
+  }));
   const slices = hosts.map((host, index) => ({ index, hosts: [{ ...host, index: 0 }], uid: host.uid, ref: {} }));
   const never = new Promise<never>(() => undefined);
   const outputs = await outputsAfter(LOST, {
