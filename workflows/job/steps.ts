@@ -3,6 +3,7 @@ import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
 import { askedMachines } from '../../domain/machines.js';
+import { NO_PROJECT } from '../../quota/quota-config.js';
 import { meter } from '../meter.js';
 import { type InterruptedEnd, isPreemptionByQuota, revocationText } from './interruption.js';
 import type { Job } from './parts.js';
@@ -65,7 +66,8 @@ function holdsFact(job: Job): Fact<'step due', 'holds'> {
 
 async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
   const again = recovery.quotaPreemptions > 0 || attempt.number > 0 ? ' again, with its first submit time' : '';
-  story.move(JobPhase.Queued, `waits for quota of project ${settings.project}${again}`);
+  const whose = settings.project === NO_PROJECT ? '' : ` of project ${settings.project}`;
+  story.move(JobPhase.Queued, `waits for quota${whose}${again}`);
   const askedAt = Date.now();
   const { queue } = file.spec.timeouts ?? {};
   const isUnwanted = (): boolean => requests.current !== undefined;
