@@ -1,4 +1,5 @@
 import { shellQuote } from '../shell-quote.js';
+import { manifestLines } from './kubernetes-manifest.js';
 import { isMapping, type Mapping, valueAt } from './plain-tree.js';
 
 /** A file of another kind that was given as a job file. */
@@ -70,7 +71,7 @@ export function foreignTree(tree: unknown, file: string): ForeignFile | undefine
   if (!isMapping(tree) || Object.hasOwn(tree, 'tpu')) return undefined;
   const has = (...keys: readonly string[]): boolean => keys.every((key) => Object.hasOwn(tree, key));
   if (has('apiVersion', 'kind'))
-    return { what: `a manifest of Kubernetes (${String(tree['kind'])})`, instead: kubernetesLines(tree) };
+    return { what: `a manifest of Kubernetes (${String(tree['kind'])})`, instead: inJobFile(manifestLines(tree)) };
   if (has('command', 'metadata') && typeof tree['command'] === 'string')
     return {
       what: "a job spec of AXLearn's Bastion",
@@ -123,26 +124,4 @@ function tpuLine(resources: Mapping): string {
   const type = named?.replace(/^tpu-/, '').replace(/:\d+$/, '');
   const isTpu = type !== undefined && /^v\d/.test(type);
   return `tpu: {accelerator: ${isTpu ? type : TYPE}, zone: ${typeof zone === 'string' ? zone : '..'}${isSpot === true ? ', pricing: spot' : ''}}`;
-}
-
-function kubernetesLines(tree: Mapping): readonly string[] {
-  const pod = [
-    ['spec'],
-    ['spec', 'template', 'spec'],
-    ['spec', 'replicatedJobs', 0, 'template', 'spec', 'template', 'spec'],
-  ]
-    .map((path) => valueAt(tree, path))
-    .find((spec) => isMapping(spec) && Array.isArray(spec['containers']));
-  const container = valueAt(pod, ['containers', 0]);
-  const words = [valueAt(container, ['command']), valueAt(container, ['args'])].flatMap((part) =>
-    Array.isArray(part) ? part.map(String) : [],
-  );
-  const image = valueAt(container, ['image']);
-  const name = valueAt(tree, ['metadata', 'name']);
-  return inJobFile([
-    ...(typeof name === 'string' ? [`name: ${name}`] : []),
-    `tpu: {accelerator: ${TYPE}, zone: ..}, in the place of node selectors and google.com/tpu`,
-    ...(typeof image === 'string' ? [`docker: {image: ${image}}`] : []),
-    words.length === 0 ? 'command: {run: ..}' : runOf(words.map(shellQuote).join(' ')),
-  ]);
 }

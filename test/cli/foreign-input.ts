@@ -84,21 +84,29 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       'FILE: this is a manifest of Kubernetes (Job), and a job file (YAML) is wanted',
       '  in a job file it is:',
       '    name: exp',
-      '    tpu: {accelerator: v5litepod-16, zone: ..}, in the place of node selectors and google.com/tpu',
-      '    docker: {image: gcr.io/p/i:1}',
+      '    kubernetes: {image: gcr.io/p/i:1}',
       '    command: {run: "python3 -c \'print(1)\'"}',
     ].join('\n'),
   },
   'a JobSet of Kubernetes': {
-    text: 'apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: exp}\nspec:\n  replicatedJobs:\n  - template:\n      spec:\n        template:\n          spec:\n            containers: [{image: i, command: [python3, train.py]}]\n',
+    text: 'apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: exp}\nspec:\n  replicatedJobs:\n  - template:\n      spec:\n        parallelism: 4\n        template:\n          spec:\n            nodeSelector: {cloud.google.com/gke-tpu-accelerator: tpu-v5-lite-podslice, cloud.google.com/gke-tpu-topology: 4x4}\n            containers: [{image: i, command: [python3, train.py]}]\n',
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a manifest of Kubernetes (JobSet), and a job file (YAML) is wanted',
       '  in a job file it is:',
       '    name: exp',
-      '    tpu: {accelerator: v5litepod-16, zone: ..}, in the place of node selectors and google.com/tpu',
-      '    docker: {image: i}',
+      '    kubernetes: {image: i, workers: 4, tpu: {accelerator: tpu-v5-lite-podslice, topology: 4x4}}',
       '    command: {run: "python3 train.py"}',
+    ].join('\n'),
+  },
+  'an Indexed Job of Kubernetes with GPUs': {
+    text: 'apiVersion: batch/v1\nkind: Job\nspec:\n  completions: 2\n  parallelism: 2\n  template:\n    spec:\n      containers: [{image: i, resources: {limits: {nvidia.com/gpu: 8}}}]\n',
+    args: ['submit', 'FILE'],
+    wants: [
+      'FILE: this is a manifest of Kubernetes (Job), and a job file (YAML) is wanted',
+      '  in a job file it is:',
+      '    kubernetes: {image: i, workers: 2, gpus: 8, gpu_type: ..}',
+      '    command: {run: ..}',
     ].join('\n'),
   },
   'a Service of Kubernetes': {
@@ -107,7 +115,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     wants: [
       'FILE: this is a manifest of Kubernetes (Service), and a job file (YAML) is wanted',
       '  in a job file it is:',
-      '    tpu: {accelerator: v5litepod-16, zone: ..}, in the place of node selectors and google.com/tpu',
+      '    kubernetes: {image: ..}',
       '    command: {run: ..}',
     ].join('\n'),
   },

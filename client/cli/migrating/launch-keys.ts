@@ -8,14 +8,21 @@ const NO_IMAGE =
 /** Flags of `launch submit` of Astera's launch. */
 export const ASTERA_FLAGS: readonly KeyRule[] = [
   { key: '--build', note: NO_IMAGE },
-  { key: '--execution', note: 'jobctl runs on Cloud TPU VMs: neither on Kubernetes nor on Ray' },
+  {
+    key: '--execution',
+    note: 'jobctl runs on Cloud TPU VMs; in a job file on pods too (kubernetes: {image: .., workers: 4}), and not on Ray',
+  },
   {
     key: '--workers',
     to: 'slices',
     put: putWorkers,
     note: 'a worker becomes a slice of one host; $JOBCTL_SLICE_INDEX and $JOBCTL_NUM_SLICES tell them apart',
   },
-  { key: '--gpus', put: putGpus, note: 'Cloud TPU has no GPUs: tpu.accelerator says which TPU it is instead' },
+  {
+    key: '--gpus',
+    put: putGpus,
+    note: 'Cloud TPU has no GPUs: tpu.accelerator says which TPU it is instead; pods have kubernetes.gpus',
+  },
   {
     key: '--allow-dirty',
     isSwitch: true,

@@ -3,18 +3,14 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, 
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
+import { KUBE_NODE } from './kube-node.js';
 
 /** Of a node without a registry: images are imported by name, and pods pull never. */
 
-const KUBE_NODE = ['../shared/bin/kube-node', '/work/shared/bin/kube-node'].find((path) => existsSync(path));
 const CACHE = join(homedir(), '.cache/kube-node');
 
-/** @throws where the program that imports images is not there, with what to do */
 function importImage(name: string, rootfs: string): void {
-  const program = process.env['KUBE_NODE'] ?? KUBE_NODE;
-  if (program === undefined)
-    throw new Error('no program kube-node, which imports images: name it in KUBE_NODE (facts/kubernetes.md)');
-  execFileSync(program, ['image', name, rootfs], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(KUBE_NODE, ['image', name, rootfs], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
 /** The node tells its images a few seconds late: one that is not listed may be imported twice. */

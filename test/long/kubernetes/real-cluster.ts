@@ -12,12 +12,12 @@ import { KINDS } from '../../../domain/machine-kinds/registry.js';
 import type { KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { until } from '../../until.js';
+import { KUBE_NODE } from './kube-node.js';
 
 /**
  * A real cluster, of `KUBECONFIG` or of kube-node (facts/kubernetes.md 1). It is shared with other tests: all happens in
  * namespaces of our own. Without one these tests fail; they never skip.
  */
-const KUBE_NODE = process.env['JOBCTL_KUBE_NODE'] ?? '/work/shared/bin/kube-node';
 const KUBE_NODE_CONFIG = '/var/tmp/kube-node/kubeconfig';
 
 function kubeconfigFile(): string {
