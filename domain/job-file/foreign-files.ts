@@ -1,6 +1,6 @@
 import { shellQuote } from '../shell-quote.js';
 import { manifestLines } from './kubernetes-manifest.js';
-import { isMapping, type Mapping, valueAt } from './plain-tree.js';
+import { isMapping, type Mapping } from './plain-tree.js';
 
 /** A file of another kind that was given as a job file. */
 export interface ForeignFile {
