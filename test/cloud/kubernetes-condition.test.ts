@@ -196,29 +196,40 @@ describe('a gang that is not whole in time', () => {
     assert.match(text(found), /not all pods run after 900 s.*Insufficient nvidia/);
   });
 
-  it('the oldest of several stays for a second timeout, and the younger ones leave when it is late', () => {
-    const [old, young] = [aged(900, 'a'), aged(100, 'b')];
-    assert.equal(gives(old, old, young), false);
-    assert.equal(gives(young, old, young), true);
-    assert.equal(gives(aged(1800, 'a'), young), true);
+  it('a younger one leaves when half of the oldest one’s timeout is over, and the oldest one has the other half', () => {
+    const young = aged(100, 'b');
+    assert.equal(gives(young, aged(449, 'a')), false);
+    assert.equal(gives(young, aged(450, 'a')), true);
+    assert.equal(gives(aged(899, 'a'), young), false);
+    const pending = pods.map((each) => ({ ...each, jobUid: young.uid }));
+    const left = condition({ job: young, neighbours: [aged(450, 'a')], pods: pending }, young.ownership);
+    assert.match(text(left), /^job a has waited in this namespace for longer, .*gives back the pods that do run: /);
+  });
+
+  it('the oldest one stays while a younger one leaves, and when it has left', () => {
+    const old = aged(600, 'a');
+    assert.equal(gives(old, aged(500, 'b', { isDeleting: true })), false);
+    assert.equal(gives(old), false);
   });
 
   it('two that began in one second do not both leave, nor both stay', () => {
-    const [a, b] = [aged(900, 'a'), aged(900, 'b')];
+    const [a, b] = [aged(450, 'a'), aged(450, 'b')];
     assert.deepEqual([gives(a, b), gives(b, a)], [false, true]);
   });
 
-  it('a gang that is whole, has ended or is of the same job is no rival', () => {
-    const old = aged(900, 'a');
-    assert.equal(gives(old, aged(100, 'b', { isWhole: true })), true);
-    assert.equal(gives(old, aged(100, 'b', { isDeleting: true })), true);
-    assert.equal(gives(old, aged(100, 'a', { uid: 'second-slice' })), true);
-    assert.equal(gives(aged(100, 'b'), aged(5000, 'c', { isWhole: true })), false);
+  it('a gang that is whole, has ended, leaves, is of the same job or takes another device is no rival', () => {
+    const [young, old] = [aged(100, 'b'), (over: Partial<SeenJob>) => aged(800, 'a', over)];
+    assert.equal(gives(young, old({ isWhole: true })), false);
+    assert.equal(gives(young, old({ isComplete: true })), false);
+    assert.equal(gives(young, old({ isDeleting: true })), false);
+    assert.equal(gives(young, aged(800, 'b', { uid: 'first-slice' })), false);
+    assert.equal(gives(young, old({ device: 'google.com/tpu' })), false);
+    assert.equal(gives({ ...young, device: 'google.com/tpu' }, old({ device: 'google.com/tpu' })), true);
   });
 
   it('the slices of one job leave together', () => {
-    const [first, second] = [aged(900, 'b'), aged(890, 'b', { uid: 'second-slice' })];
-    const rival = aged(899, 'a');
+    const [first, second] = [aged(460, 'b'), aged(440, 'b', { uid: 'second-slice' })];
+    const rival = aged(459, 'a');
     assert.deepEqual([gives(first, second, rival), gives(second, first, rival)], [false, false]);
     assert.equal(gives(rival, first, second), true);
   });

@@ -1,5 +1,5 @@
 import type { Condition, Owner, Ownership, PodHost } from '../../../domain/slice.js';
-import { hasToGiveBack } from './gang.js';
+import { whyGivenBack } from './gang.js';
 import type { Observation, SeenJob, SeenPod } from './observation.js';
 import { startRefusal, waitingWords } from './pod-start.js';
 
@@ -110,7 +110,8 @@ function pendingOf(seen: Observation, job: SeenJob): Condition {
   const refusal = startRefusal(seen, job);
   if (refusal !== undefined) return { kind: 'lost', cause: 'refused', ...refusal };
   const detail = waitingWords(seen, job);
-  if (!hasToGiveBack(job, seen)) return { kind: 'waiting', detail, isTelling: true };
-  const message = `not all pods run after ${job.gangSeconds} s (gang_timeout), so the slice gives back those that do: ${detail}`;
+  const why = whyGivenBack(job, seen);
+  if (why === undefined) return { kind: 'waiting', detail, isTelling: true };
+  const message = `${why}, so the slice gives back the pods that do run: ${detail}`;
   return { kind: 'lost', cause: 'refused', scope: 'zone', message };
 }

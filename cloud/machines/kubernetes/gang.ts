@@ -4,34 +4,37 @@ import type { Observation, SeenJob } from './observation.js';
 /** A job of jobctl with all of its slices in one namespace. */
 interface Gang {
   readonly key: string;
+  /** For people. */
+  readonly name: string;
   readonly since: EpochMs;
   readonly isWhole: boolean;
-  /** The timeout of its oldest slice that is not whole is over. */
+  /** One of its slices that are not whole has waited for half of its timeout. */
   readonly isLate: boolean;
 }
 
-/** How many timeouts the oldest gang may wait. */
-const MOST_TIMEOUTS = 2;
-
 /**
- * Whether a slice whose pods do not all run gives back those that do, so that two gangs that each hold a part of what both need
- * do not wait for each other. Its timeout is not enough: two that began together would give back together, and again. So of the
- * gangs in a namespace that are not whole, the oldest waits for a second timeout while there are younger ones, and those give
- * back as soon as the oldest is late.
+ * Why a slice whose pods do not all run gives back those that do, if it has to, so that two gangs that each hold a part of what both need
+ * do not wait for each other. Its timeout alone is not enough: two that began together would give back together, and again. So of
+ * the gangs in a namespace that are not whole and take the same device, the oldest one has the second half of its timeout for
+ * itself: the younger ones give back as soon as its first half is over (docs/adr/0065).
  */
-export function hasToGiveBack(job: SeenJob, { at, neighbours }: Pick<Observation, 'at' | 'neighbours'>): boolean {
+export function whyGivenBack(
+  job: SeenJob,
+  { at, neighbours }: Pick<Observation, 'at' | 'neighbours'>,
+): string | undefined {
+  if (isOver(job, at, 1)) return `not all pods run after ${job.gangSeconds} s (gang_timeout)`;
   const own = keyOf(job);
-  const rivals = gangsIn([...neighbours, job], at).filter(({ isWhole }) => !isWhole);
+  const rivals = gangsIn(
+    [...neighbours, job].filter(({ device }) => device === job.device),
+    at,
+  ).filter(({ isWhole }) => !isWhole);
   const self = rivals.find(({ key }) => key === own);
-  const older = rivals.filter((gang) => self !== undefined && isOlder(gang, self));
-  if (older.some(({ isLate }) => isLate)) return true;
-  if (!isOver(job, at, 1)) return false;
-  const isOldestOfSeveral = older.length === 0 && rivals.length > 1;
-  return !isOldestOfSeveral || isOver(job, at, MOST_TIMEOUTS);
+  const first = rivals.find((gang) => self !== undefined && isOlder(gang, self) && gang.isLate);
+  return first && `${first.name} has waited in this namespace for longer, and half of its gang_timeout is over`;
 }
 
-const isOver = ({ createdAt, gangSeconds }: SeenJob, at: EpochMs, timeouts: number): boolean =>
-  at - createdAt >= gangSeconds * 1000 * timeouts;
+const isOver = ({ createdAt, gangSeconds }: SeenJob, at: EpochMs, share: number): boolean =>
+  at - createdAt >= gangSeconds * 1000 * share;
 
 /** Creation times have whole seconds. */
 const isOlder = (a: Gang, b: Gang): boolean => a.since < b.since || (a.since === b.since && a.key < b.key);
@@ -46,8 +49,9 @@ function gangsIn(jobs: readonly SeenJob[], at: EpochMs): readonly Gang[] {
       byKey.set(keyOf(job), [...(byKey.get(keyOf(job)) ?? []), job]);
   return [...byKey].map(([key, slices]) => ({
     key,
+    name: `job ${slices[0]?.ownership?.job ?? 'of an unknown name'}`,
     since: Math.min(...slices.map(({ createdAt }) => createdAt)),
     isWhole: slices.every(({ isWhole }) => isWhole),
-    isLate: slices.some((slice) => !slice.isWhole && isOver(slice, at, 1)),
+    isLate: slices.some((slice) => !slice.isWhole && isOver(slice, at, 1 / 2)),
   }));
 }

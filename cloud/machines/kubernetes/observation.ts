@@ -17,6 +17,8 @@ export interface SeenJob {
   readonly createdAt: EpochMs;
   readonly workers: number;
   readonly gangSeconds: number;
+  /** What its pods take beside CPU and memory, such as `nvidia.com/gpu`. */
+  readonly device?: string;
   readonly isDeleting: boolean;
   /** Somebody else than jobctl holds its pods back. */
   readonly isSuspended: boolean;
@@ -75,7 +77,7 @@ export interface Observation {
   readonly pods: readonly SeenPod[];
   /** Warnings about the Job and its pods; asked for only while something does not start. */
   readonly events: readonly SeenEvent[];
-  /** All Jobs of jobctl in the namespace; asked for only when its gang timeout is over. */
+  /** All Jobs of jobctl in the namespace; asked for only while something does not start. */
   readonly neighbours: readonly SeenJob[];
 }
 
@@ -96,6 +98,7 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
     createdAt: timeOf(metadata.creationTimestamp),
     workers,
     gangSeconds: Number(metadata.annotations?.[GANG_ANNOTATION]) || Infinity,
+    ...deviceOf(spec),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: spec?.suspend === true,
     kueue: [...kueueKeys(metadata), ...(spec?.managedBy?.startsWith(KUEUE) ? [spec.managedBy] : [])],
@@ -104,6 +107,12 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
     isComplete: status?.conditions?.some(({ type, status }) => COMPLETE.has(type) && status === 'True') ?? false,
     succeeded: status?.succeeded ?? 0,
   };
+}
+
+function deviceOf(spec: V1Job['spec']): Pick<SeenJob, 'device'> {
+  const limits = spec?.template.spec?.containers[0]?.resources?.limits ?? {};
+  const device = Object.keys(limits).find((resource) => resource !== 'cpu' && resource !== 'memory');
+  return device === undefined ? {} : { device };
 }
 
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'FailureTarget']);

