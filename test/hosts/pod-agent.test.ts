@@ -63,6 +63,27 @@ for (const shell of SHELLS) {
       return agent.exitCode;
     }
 
+    it('ends with 143 when it is told before anything of jobctl is there', async () => {
+      rmSync(join(home, '.jobctl'), { recursive: true });
+      start();
+      process.kill(await inside(), 'SIGTERM');
+      assert.deepEqual(await once(agent, 'exit'), [143, null]);
+      assert.equal(printed, 'jobctl: SIGTERM: the pod ends; its processes are told\n');
+    });
+
+    it('waits for the output of a run that has begun without one, and ends all the same', async () => {
+      mkdirSync(inRun(''));
+      writeFileSync(inRun('begun'), 'boot 1 0 0 0\n');
+      start({ JOBCTL_AGENT_GRACE_SECONDS: '1' });
+      const pid = await inside();
+      writeFileSync(inRun('output'), 'late\n');
+      await until('its output', () => printed === 'late\n');
+      mkdirSync(join(home, '.jobctl/runs/x-a2'));
+      writeFileSync(join(home, '.jobctl/runs/x-a2/begun'), 'boot 1 0 0 0\n');
+      process.kill(pid, 'SIGTERM');
+      assert.deepEqual(await once(agent, 'exit'), [143, null]);
+    });
+
     it('prints what runs print, each byte once, and lives on after their end', async () => {
       start();
       const pid = await inside();

@@ -29,6 +29,8 @@ for tool in cat rm sleep; do
   { echo "$why" > /dev/termination-log; } 2> /dev/null
   exit 78
 done
+# Files are made by true, not by ":": a shell of POSIX ends where a redirection of its special builtins fails.
+
 # A sleep of POSIX knows whole seconds alone.
 moment=0.2
 sleep $moment 2> /dev/null || moment=1
@@ -48,10 +50,13 @@ copy() {
 # The run whose output is copied: one that has begun and was not copied yet, once the rest of the one before is.
 next_run() {
   for begun in "$base"/runs/*/begun; do
-    [ -f "$begun" ] && [ ! -e "\${begun%begun}shown" ] || continue
+    run_seen=\${begun%/begun}
+    [ -f "$begun" ] && [ ! -e "$run_seen/shown" ] && [ -r "$run_seen/output" ] || continue
     [ -z "$run" ] || copy
-    run=\${begun%/begun}
-    { : > "$run/shown" && exec 3< "$run/output"; } 2> /dev/null || run=
+    run=
+    { true > "$run_seen/shown"; } 2> /dev/null || return 1
+    exec 3< "$run_seen/output"
+    run=$run_seen
     return 0
   done
   return 1
@@ -78,7 +83,7 @@ await_all() {
 
 pass_on() {
   echo "jobctl: $told: the pod ends; its processes are told"
-  { : > "$base/ending"; } 2> /dev/null
+  { true > "$base/ending"; } 2> /dev/null
   # One may have begun since the last look.
   while next_run; do :; done
   seconds

@@ -247,7 +247,7 @@ while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); t
           (error: Error) => (error.message.includes('ended') ? error.message : undefined),
         ),
       );
-      assert.match(said, /its container has ended with code 0 \(Completed\); the pod is (Running|Succeeded)/);
+      assert.match(said, /its container has ended with code 143 \(Error\); the pod is (Running|Failed)/);
       const { core, config } = pods.cluster;
       const { namespace } = pods;
       await core.createNamespacedServiceAccount({ namespace, body: { metadata: { name: 'looker' } } });
