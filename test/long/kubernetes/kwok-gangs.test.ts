@@ -11,8 +11,8 @@ const NODES = 64;
 const WORKERS = 40;
 const LANES = ['a', 'b'];
 const SEEDS = Number(process.env['JOBCTL_GANG_SEEDS'] ?? 200);
-/** Of the shorter timeouts, and how long a loaded computer may take to bind and run 40 pods beyond them. */
-const GANG_SECONDS = [16, 24] as const;
+/** Timeouts. In half of one a loaded computer deletes 40 pods and runs 40 others. */
+const GANG_SECONDS = [40, 60] as const;
 const END_MS = 180_000;
 
 interface Ended {

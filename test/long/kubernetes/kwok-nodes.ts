@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
@@ -20,23 +20,42 @@ export const inLane = (lane: string) => ({
   tolerations: [{ key: TAINT.key, operator: 'Exists' }],
 });
 
+/** What becomes of nodes and pods, in kwok's own words. Without `pod-complete`, which ends the pods of every Job. */
+const STAGES = ['node/fast/node-initialize.yaml', 'pod/fast/pod-ready.yaml', 'pod/fast/pod-delete.yaml'];
+
+interface Kwok {
+  readonly program: string;
+  readonly stages: string;
+}
+
 /** Of Go's module proxy, built once (some minutes). */
-function kwokProgram(): string {
+function buildKwok(): Kwok {
   const folder = join(homedir(), '.cache/kwok', VERSION);
-  const program = join(folder, 'kwok');
-  if (existsSync(program)) return program;
+  const kwok = { program: join(folder, 'kwok'), stages: join(folder, 'stages.yaml') };
+  if (existsSync(kwok.program) && existsSync(kwok.stages)) return kwok;
   mkdirSync(folder, { recursive: true });
   const env = { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOSUMDB: 'off' };
   execFileSync('go', ['install', `sigs.k8s.io/kwok/cmd/kwok@v${VERSION}`], { env, stdio: 'pipe' });
-  return program;
+  const modules = execFileSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).trim();
+  const source = join(modules, `sigs.k8s.io/kwok@v${VERSION}`, 'kustomize/stage');
+  writeFileSync(kwok.stages, STAGES.map((file) => readFileSync(join(source, file), 'utf8')).join('\n---\n'));
+  return kwok;
 }
 
 /** Starts kwok on a cluster: fake nodes whose pods run without a process, beside the cluster's own scheduler and controllers. */
 export async function startKwok(kubeconfig: string): Promise<() => Promise<void>> {
+  const { program, stages } = buildKwok();
   const child = spawn(
-    kwokProgram(),
+    program,
     [
-      ...['--kubeconfig', kubeconfig, '--manage-all-nodes=false', '--node-lease-duration-seconds=40'],
+      ...[
+        '--kubeconfig',
+        kubeconfig,
+        '--config',
+        stages,
+        '--manage-all-nodes=false',
+        '--node-lease-duration-seconds=40',
+      ],
       `--manage-nodes-with-annotation-selector=${Object.entries(SERVED)
         .map((pair) => pair.join('='))
         .join(',')}`,
