@@ -26,16 +26,16 @@ block_in_flow blocked body bodylimit book bool boolean boot booted bootfailure b
 borrowed borrowedunits borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought boundaries
 boundary braces bracket brackets break brevo_email bring brings broken brought browser bs bucket bucket_name
 bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered build builds builtin
-bundle bundler_exclude bundler_type bundles burst busy but by byname byte bytes ca cache cache_file_for_range_read
-cachecontrol cachefileforrangeread cae cafile calculated call callback called caller callfailed calls callspersecond
-calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled cancelnote canceloperation
-cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried carries carry case cat cause
-causes cd central1 central2 cert cert_chain certificate certificates cgroup chain chance change changed changes channel
-channelrefused character characters charset check checked checks child children chip chiphours chips
-chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choose chosen chunks cipher circle ckpt claim claimed
-claimedqueue claimname claims claimtimeoutms claimworker class classify cleanup_command clear clearafter clearafterms
-clearat client client_email client_id client_secret clientcertpair clients clock close closed closedat closedjobs
-closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
+builtins bundle bundler_exclude bundler_type bundles burst busy but by byname byte bytes ca cache
+cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called caller
+callfailed calls callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled
+cancelnote canceloperation cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried
+carries carry case cat cause causes cd central1 central2 cert cert_chain certificate certificates cgroup chain chance
+change changed changes channel channelrefused character characters charset check checked checks child children chip
+chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choose chosen chunks cipher circle ckpt
+claim claimed claimedqueue claimname claims claimtimeoutms claimworker class classify cleanup_command clear clearafter
+clearafterms clearat client client_email client_id client_secret clientcertpair clients clock close closed closedat
+closedjobs closers closes closing cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk
 cloudsdk_auth_access_token_file cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster
 clusterip cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting colon cols
 column columns com come comes coming comm comma command commands comment common commoninstancemetadata commonname
@@ -206,8 +206,8 @@ readguestattributes reading readlink readme readnodemetadata readonly readopenwo
 readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild rebuildboundms rebuilding
 rebuildsettlems rebuilt received recently reclaim reclaimed reclaiming reclaims recommended reconcile reconcilems
 reconnect record recordattempt recordoutcome records recover recovery recreate recursive recycleaddresses recycledip
-redone ref reference refers refform refresh refresh_token refusal refusals refuse refuseas refused refusedmessages
-refuses refusessh regard region regionquotas regions registry regrants regular rehearsal rehearsal_apt
+redirection redone ref reference refers refform refresh refresh_token refusal refusals refuse refuseas refused
+refusedmessages refuses refusessh regard region regionquotas regions registry regrants regular rehearsal rehearsal_apt
 rehearsal_confinement rehearsal_disk rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node
 rehearsal_probe rehearsal_project rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm
 rehearsal_zone rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released
@@ -242,56 +242,57 @@ signatures signed signedheaders signedurl signer signing signoflifems signs sign
 silent simulatemaintenanceevent since single site size sizelimit sizes skel skip skypilot sleep slice slicecounts
 slicenews slices slim slot slow slowest slowms slurm sm small smallchunk snap snapshot so sock socket sockets soft
 softdeletepolicy sold some somebody something soon sort source sourcechanged sourced sourcegeneration sourceobjects
-sourceranges sources south1 southamerica southeast1 space spaces span speak speaking speaks spec specified speckey speed
-spent spki split spoken spot sql sqlservice srun ssh ssh_client ssh_connection sshatshutdown sshd sshkey sshport
-sslcreds st stage stale stalems stall stallms stand standard standardspotrefused stands start started startedat starter
-starterror starters starting startingms startnode startoffset startrun starts startticks starttime starttoclosetimeout
-startup startup_script startupscript stat stat_cache_max_size_mb statcachemaxsizemb state statedir statehint
-stateinitiator states staticsummary status statuscode stay stays stderr stdin stdinbytes stdio stdout step stepms steps
-still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup storage
-storage_emulator_host storageclass storagelayout store stored storeendpoint storeerror storeport storerefused stores
-storeunavailable storeurl storing story stream streams stricthostkeychecking stride string stty stuck stuckslices style
-su sub subdomain subject subjectaltname submission submit submitted submittedat submitter subnet subnetmask subnetoctet
-subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success successcriteriamet such sudo
-sum summaries summarize summary sums supervise superviseattempt supervisems supervisor support supported surrogate
-surroundings suspended suspendeddata suspending suspendingdata suspendingms swappiness sweep sweeps swept symbol
-symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systems t09 tab tab_as_indent table tables tag
-tag_resolve_failed tags tail taint take taken takes takesatomic taking tar target targets targettags task taskattempts
-taskqueue tasks tb tcp tcpip team tee tell teller tells template temporal temporalio temporaryhold tensorcores
-tensorflow tensorstore_gcs_http_url term terminate terminated terminating termination terminationgraceperiodseconds
-testiampermissions testiampermissionsresponse testpermissions text texts tf th than that thaw the their theirs them
-themselves then there these they thing this those three through throwifnoentry ti tick tier tiers till time timecreated
-timed timedeleted timefinalized timeline timeof timeout timeoutms timeouts timers times timescale timestamp timestamps
-timestorageclassupdated timezone timing timings title tls tmp tmpdir tmpfs to tocome todo token token_info_url
-token_type token_uri token_url tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerates tolerations toml
-tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too took tool toolarge tools toomanysources toomuch
-topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds
-tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace
-traffic trailing train trainer transient trap tree tried tries trouble true trusted trusts try trying ts tt ttl tunnel
-turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu2204
-ui uid ulimit umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated
-unavailable unchanged unconfirmed under undergo underscore underscores understands understood underway unexpected
-unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union uniqueid unit unithours units
-universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless unlike unlimited unlisted unmatched
-unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms unreadable unready
-unrecognized unresolved unscheduled unset unshare unsigned unspecified unsupported unsupportedzone unterminated until
-untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
-updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
-uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
-use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userknownhostsfile usermod
-username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e
-valid validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
-validuntilduration validuntiltime value values valuetype vanish var variable variables vars venv verb verbs verdict
-verdictof verdicts verify versinfo version versioning versions vfio view viewer views violated violations visible
-visiting vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitforchange waiting waitingchips
-waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall
-wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch
-watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were west1 west4 what whatever when
-whenever where whether which whichever while white who whoever whole whose why width will window windowms winners wire
-with withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
-worker_id worker_num workerids workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows
-workflowtasktimeout workflowtype workforcepools working works world_size worse would writable write writehistory writer
-writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4
-x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file
-year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
+sourceranges sources south1 southamerica southeast1 space spaces span speak speaking speaks spec special specified
+speckey speed spent spki split spoken spot sql sqlservice srun ssh ssh_client ssh_connection sshatshutdown sshd sshkey
+sshport sslcreds st stage stale stalems stall stallms stand standard standardspotrefused stands start started startedat
+starter starterror starters starting startingms startnode startoffset startrun starts startticks starttime
+starttoclosetimeout startup startup_script startupscript stat stat_cache_max_size_mb statcachemaxsizemb state statedir
+statehint stateinitiator states staticsummary status statuscode stay stays stderr stdin stdinbytes stdio stdout step
+stepms steps still stood stop stopattempt stopnode stopped stopping stoppingms stopprocesses stoprun stops stopsetup
+storage storage_emulator_host storageclass storagelayout store stored storeendpoint storeerror storeport storerefused
+stores storeunavailable storeurl storing story stream streams stricthostkeychecking stride string stty stuck stuckslices
+style su sub subdomain subject subjectaltname submission submit submitted submittedat submitter subnet subnetmask
+subnetoctet subnetwork subnetworks subprotocol subresource subshell subsystem succeed succeeded success
+successcriteriamet such sudo sum summaries summarize summary sums supervise superviseattempt supervisems supervisor
+support supported surrogate surroundings suspended suspendeddata suspending suspendingdata suspendingms swappiness sweep
+sweeps swept symbol symbolic symptoms sync synced syntax sys sysctl system systemctl systemd systems t09 tab
+tab_as_indent table tables tag tag_resolve_failed tags tail taint take taken takes takesatomic taking tar target targets
+targettags task taskattempts taskqueue tasks tb tcp tcpip team tee tell teller tells template temporal temporalio
+temporaryhold tensorcores tensorflow tensorstore_gcs_http_url term terminate terminated terminating termination
+terminationgraceperiodseconds testiampermissions testiampermissionsresponse testpermissions text texts tf th than that
+thaw the their theirs them themselves then there these they thing this those three through throwifnoentry ti tick tier
+tiers till time timecreated timed timedeleted timefinalized timeline timeof timeout timeoutms timeouts timers times
+timescale timestamp timestamps timestorageclassupdated timezone timing timings title tls tmp tmpdir tmpfs to tocome todo
+token token_info_url token_type token_uri token_url tokeninfo tokens tokenseconds tokenvalidseconds told toldat
+tolerates tolerations toml tomlarray tomlbare tomlinlinetable tomlkeyvalue tomlversion too took tool toolarge tools
+toomanysources toomuch topayload topology total total_resources totalbytesrewritten totaltimeout touch touched tpu
+tpu_chips_per_process_bounds tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas
+tpus tpuv5 tpuv6e tr trace traffic trailing train trainer transient trap tree tried tries trouble true trusted trusts
+try trying ts tt ttl tunnel turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb
+typedsearchattributes types ubuntu2204 ui uid ulimit umask umount un unable unabletoqueue uname unanswered
+unanswereduntil unattended unauthenticated unavailable unchanged unconfirmed under undergo underscore underscores
+understands understood underway unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess
+unimplemented union uniqueid unit unithours units universe universedomain unknown unknownaccelerator unknownruntime
+unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable
+unreachablehosts unreachablelookms unreadable unready unrecognized unresolved unscheduled unset unshare unsigned
+unspecified unsupported unsupportedzone unterminated until untwisted unused unwatched unwitnessed unwrap unwritten up
+upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
+upgrade upload uploaded uploadid uploads uploadserver uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
+urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
+userinfo userip userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2
+v3 v4 v5 v5e v5lite v5litepod v5p v6e valid validafterduration validaftertime validate validatestatus validator
+validfrom validinterval validuntil validuntilduration validuntiltime value values valuetype vanish var variable
+variables vars venv verb verbs verdict verdictof verdicts verify versinfo version versioning versions vfio view viewer
+views violated violations visible visiting vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited
+waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
+waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun
+warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were
+west1 west4 what whatever when whenever where whether which whichever while white who whoever whole whose why width will
+window windowms winners wire with withfiletypes withignored within withinnominal without woken wokenpools word words
+work work_dir workdir worker worker_id worker_num workerids workerindex workernumber workers workflow workflowid
+workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working works world_size worse would
+writable write writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws www x1
+x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns
+xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone
+zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
 );
