@@ -78,15 +78,15 @@ executionstatus exhausted exist existing exists exit exitcode exited exitrecord 
 expiredsignature expiredtoken expires expires_in expiresat explain explained explanation export expression expressions
 extensions external external_ips externalip externalips extkeyusage extra extra_mounts extralocationtypes fact facts
 fail failed failed_precondition faileddata failedprecondition failing failjob fails failure failures failuretarget false
-far fastify fatal fault faults fd fenced fetch fetched few fewer ff fi field fieldmask fields fieldselector
-fieldviolations file file_cache_max_size_mb file_mounts filecachemaxsizemb files fill filldisk fills filter filters
-final finally find findmnt finds findstrays findutils fingerprint finished finishing firewall firewalllist firewallrules
-firewalls first firstexecutionrunid firststartedat fit fits fixed flag flagat flags flatnamespace flavor fleet flex
-flexstartrefused float flock flood folder folders follow followoutput followpollseconds follows followwithinotify for
-forbidden force forcecloseconnections foreground foreign foreignhint forget forgetmodules forgot forgotten fork forked
-form format formatting formed former forms forward forwarded forwarding found four fproject fraction frame frames free
-freed freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fss fssl fstype fulfilled full
-fulldisk function further fuse gang gang_timeout gangseconds gap gateway gauges gave gawk gax gb gce gce_metadata_host
+far fastify fatal fault faults fd fenced fetch fetched few fewer ff fi field fieldmask fields fieldviolations file
+file_cache_max_size_mb file_mounts filecachemaxsizemb files fill filldisk fills filter filters final finally find
+findmnt finds findstrays findutils fingerprint finished finishing firewall firewalllist firewallrules firewalls first
+firstexecutionrunid firststartedat fit fits fixed flag flagat flags flatnamespace flavor fleet flex flexstartrefused
+float flock flood folder folders follow followoutput followpollseconds follows followwithinotify for forbidden force
+forcecloseconnections foreground foreign foreignhint forget forgetmodules forgot forgotten fork forked form format
+formatting formed former forms forward forwarded forwarding found four fproject fraction frame frames free freed
+freedaddresses freedat freeze fresh from frompayload front frontend frozen fs fss fssl fstype fulfilled full fulldisk
+function further fuse gang gang_timeout gangseconds gap gateway gauges gave gawk gax gb gce gce_metadata_host
 gce_metadata_ip gce_metadata_root gcloud gcloudconfig gcloudtokenfile gcm gcp gcs_resolve_refresh_secs gcsfuse ge
 generateserviceidentity generation generationmatch generationnotmatch generations get getacceleratortype getaccesstoken
 geteffectivepolicy getent getfile getguestattributes getiampolicy getlocation getnode getoperation getproject

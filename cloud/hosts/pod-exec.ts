@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { WebSocket } from 'ws';
+import { type Status, statusOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import type { PodTarget } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
@@ -193,9 +194,8 @@ class Exec {
   }
 
   #end(status: Status): void {
-    if (status.status === 'Success') return this.#done(this.#markedCode ?? 0);
-    const code = status.details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
-    if (code !== undefined) return this.#done(this.#markedCode ?? Number(code));
+    const code = exitCodeOf(status);
+    if (code !== undefined) return this.#done(this.#markedCode ?? code);
     this.#fail(new ExecRefused(status.code ?? 500, status.message ?? JSON.stringify(status)));
   }
 
@@ -213,7 +213,7 @@ class Exec {
       // What came of it has to do.
     }
     const body = Buffer.concat(chunks).toString();
-    this.#fail(new ExecRefused(code, messageIn(body) ?? (body.slice(0, 500) || `HTTP ${code}`)));
+    this.#fail(new ExecRefused(code, statusOf(body)?.message ?? (body.slice(0, 500) || `HTTP ${code}`)));
   }
 }
 
@@ -238,21 +238,11 @@ function beforeMark(
   return { own: bytes.subarray(0, cut), held: bytes.subarray(cut), code: undefined };
 }
 
-/** What is used of a Status of Kubernetes. */
-interface Status {
-  readonly status?: string;
-  readonly message?: string;
-  readonly code?: number;
-  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
-}
-
-/** Of a Status in JSON. */
-function messageIn(body: string): string | undefined {
-  try {
-    return (JSON.parse(body) as Status).message;
-  } catch {
-    return undefined;
-  }
+/** The command's, from the Status that ends an exec. Undefined: the exec failed, and nothing is known of the command. */
+export function exitCodeOf({ status, details }: Status): number | undefined {
+  if (status === 'Success') return 0;
+  const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
+  return said === undefined ? undefined : Number(said);
 }
 
 function reasonOf(error: Error): string {

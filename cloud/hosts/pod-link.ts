@@ -1,6 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { abortable, answerWithin } from '../abort.js';
 import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
+import { apiFailureOf } from '../machines/kubernetes/api-failure.js';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { describePod } from './describe-host.js';
 import type { HostLink } from './host-link.js';
@@ -115,7 +116,7 @@ export class PodLink implements HostLink {
       const { core } = await this.#cluster();
       return await answerWithin(LOOK_MS, () => core.readNamespacedPod({ namespace, name }));
     } catch (error) {
-      throw new HostUnreachable(`${this.where} cannot be reached: ${apiWords(error)}`, { cause: error });
+      throw new HostUnreachable(`${this.where} cannot be reached: ${apiFailureOf(error).message}`, { cause: error });
     }
   }
 }
@@ -139,21 +140,4 @@ function troubleOf({ metadata, status }: V1Pod, uid: string): string | undefined
   }
   const { reason, message } = state?.waiting ?? {};
   return `its container does not run yet (${[reason ?? 'no state', message].filter(Boolean).join(': ')}); ${phase}`;
-}
-
-/** The message of a Status, or of a connection that failed. */
-function apiWords(error: unknown): string {
-  const { body, message, cause } = error as Error & { body?: unknown };
-  const status: unknown = typeof body === 'string' ? parsed(body) : body;
-  const said = (status as { readonly message?: unknown } | undefined)?.message;
-  if (typeof said === 'string') return said;
-  return cause instanceof Error ? `${message}: ${cause.message}` : message;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Cluster } from '../machines/kubernetes/cluster.js';
 import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
+import { exitCodeOf } from './pod-exec.js';
 import type { PodTarget } from './port.js';
 
 /** What a person does with a pod from a terminal. Nothing is repeated, and nothing waits for a slow reader. */
@@ -21,9 +22,8 @@ export async function podTerminal(
   try {
     const socket = await new library.Exec(config).exec(
       ...([namespace, pod, CONTAINER, LOGIN_SHELL, stdout, stderr, stdin, true] as const),
-      ({ status, details }) => {
-        const said = details?.causes?.find(({ reason }) => reason === 'ExitCode')?.message;
-        code = status === 'Success' ? 0 : said === undefined ? undefined : Number(said);
+      (status) => {
+        code = exitCodeOf(status);
       },
     );
     await new Promise<void>((resolve) => socket.addEventListener('close', () => resolve()));

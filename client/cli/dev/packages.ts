@@ -10,9 +10,9 @@ import { cacheFolder, type Environment } from './home.js';
 
 /**
  * The packages that the `jobctl` package leaves out, because most users' computers need neither (docs/adr/0031): what a
- * Temporal worker needs, the Kubernetes client with it, and the rehearsed cloud. Both have exactly the version of this jobctl. A checkout has both. An
- * installed jobctl finds them beside itself, else in its cache, where it puts them when they are first needed
- * (fetch-packages.ts, docs/adr/0061).
+ * Temporal worker needs, the Kubernetes client with it, and the rehearsed cloud. Both have exactly the version of this
+ * jobctl. A checkout has both. An installed jobctl finds them beside itself, else in its cache, where it puts them when they
+ * are first needed (fetch-packages.ts, docs/adr/0061).
  */
 export type SeparatePackage = '@jobctl/worker' | '@jobctl/cloud-tpu-rehearsal';
 

@@ -11,20 +11,26 @@ export function apiFailureOf(error: unknown): ApiFailure {
   }
   if (error instanceof CloudRefused) return { status: 401, message: error.message };
   if (!(error instanceof Error)) return { message: String(error) };
-  return { message: error.name === 'AbortError' ? 'the API server did not answer in time' : error.message };
+  if (error.name === 'AbortError') return { message: 'the API server did not answer in time' };
+  // The HTTP client's own words are `fetch failed`; the connection's are in the cause.
+  return { message: error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message };
 }
 
 /** The library's `ApiException`, by its form: the command line has no Kubernetes client to import it from. */
 const isApiException = (error: unknown): error is Error & { readonly code: number; readonly body: unknown } =>
   error instanceof Error && 'body' in error && 'code' in error && typeof error.code === 'number';
 
-interface Status {
+/** What is used of it. */
+export interface Status {
+  readonly status?: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly code?: number;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
 }
 
 /** The API server's `Status`; a proxy or another server answers with something else. */
-function statusOf(body: unknown): Status | undefined {
+export function statusOf(body: unknown): Status | undefined {
   try {
     const parsed = (typeof body === 'string' ? JSON.parse(body) : body) as { readonly kind?: string } | null;
     return parsed?.kind === 'Status' ? (parsed as Status) : undefined;
@@ -33,7 +39,8 @@ function statusOf(body: unknown): Status | undefined {
   }
 }
 
-const isNotFound = ({ status, reason }: ApiFailure): boolean => status === 404 && reason === 'NotFound';
+/** Of an API server; a proxy's 404 says nothing of the object. */
+export const isNotFound = ({ status, reason }: ApiFailure): boolean => status === 404 && reason === 'NotFound';
 const isConflict = ({ status, reason }: ApiFailure): boolean => status === 409 && reason === 'AlreadyExists';
 
 /** Whether the API server has surely done nothing. A server error, a timeout and a broken connection leave it open. */

@@ -1,4 +1,4 @@
-import { apiFailureOf } from './api-failure.js';
+import { apiFailureOf, isNotFound } from './api-failure.js';
 import type { Cluster } from './cluster.js';
 import { kueueKeys } from './observation.js';
 import { NEEDED_RIGHTS, type NeededRight } from './rights.js';
@@ -6,9 +6,7 @@ import { NEEDED_RIGHTS, type NeededRight } from './rights.js';
 /** What `jobctl doctor --kubernetes` looks at. Nothing is made or changed. */
 
 /** A question and its answer, or why there is none. */
-export type Asked<T> =
-  | { readonly known: true; readonly value: T }
-  | { readonly known: false; readonly why: string; readonly status?: number };
+export type Asked<T> = { readonly known: true; readonly value: T } | { readonly known: false; readonly why: string };
 
 export interface ClusterFacts {
   readonly context: string;
@@ -57,8 +55,7 @@ async function asked<T>(call: () => Promise<T>): Promise<Asked<T>> {
   try {
     return { known: true, value: await call() };
   } catch (error) {
-    const { status, message } = apiFailureOf(error);
-    return { known: false, why: message, ...(status === undefined ? {} : { status }) };
+    return { known: false, why: apiFailureOf(error).message };
   }
 }
 
@@ -81,16 +78,19 @@ export async function inspectCluster(
   return { ...first, rest: { labels, missing, quotas, nodes, absent } };
 }
 
-const isMissing = (error: unknown): boolean => apiFailureOf(error).status === 404;
-
-async function namespaceLabels({ core }: Cluster, name: string) {
+/** The object, or undefined if the API server says that it does not exist. */
+async function found<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
-    const { metadata = {} } = await core.readNamespace({ name });
-    return { kueue: kueueKeys({ labels: metadata.labels ?? {} }) };
+    return await call();
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isNotFound(apiFailureOf(error))) return undefined;
     throw error;
   }
+}
+
+async function namespaceLabels({ core }: Cluster, name: string) {
+  const namespace = await found(() => core.readNamespace({ name }));
+  return namespace && { kueue: kueueKeys({ labels: namespace.metadata?.labels ?? {} }) };
 }
 
 async function missingRights({ authorization }: Cluster, namespace: string) {
@@ -153,14 +153,6 @@ async function absentOf(cluster: Cluster, namespace: string, wanted: WantedObjec
         [`PersistentVolumeClaim ${name}`, () => core.readNamespacedPersistentVolumeClaim({ namespace, name })] as const,
     ),
   ];
-  const found = looks.map(async ([what, look]) =>
-    look().then(
-      () => [],
-      (error: unknown) => {
-        if (isMissing(error)) return [what];
-        throw error;
-      },
-    ),
-  );
-  return (await Promise.all(found)).flat();
+  const missing = looks.map(async ([what, look]) => ((await found(look)) === undefined ? [what] : []));
+  return (await Promise.all(missing)).flat();
 }

@@ -134,12 +134,12 @@ class KubernetesPods implements Machines<'kubernetes'> {
   async listOwned(account: string, owner: string): Promise<readonly OwnedResource<KubernetesRef>[]> {
     const place = placeOfAccount(account);
     const { core, batch } = this.#clusterOf(place);
-    const ours = { namespace: place.namespace, labelSelector: `jobctl-owner=${owner}`, limit: 500 };
+    const ours = { namespace: place.namespace, labelSelector: `jobctl-owner=${owner}` };
     const lists = await Promise.all([
-      allOf((_continue) => batch.listNamespacedJob({ ...ours, ...(_continue && { _continue }) })),
-      allOf((_continue) => core.listNamespacedPod({ ...ours, ...(_continue && { _continue }) })),
-      allOf((_continue) => core.listNamespacedConfigMap({ ...ours, ...(_continue && { _continue }) })),
-      allOf((_continue) => core.listNamespacedService({ ...ours, ...(_continue && { _continue }) })),
+      allOf((page) => batch.listNamespacedJob({ ...ours, ...page })),
+      allOf((page) => core.listNamespacedPod({ ...ours, ...page })),
+      allOf((page) => core.listNamespacedConfigMap({ ...ours, ...page })),
+      allOf((page) => core.listNamespacedService({ ...ours, ...page })),
     ]);
     return lists.flat().flatMap(({ metadata }) => {
       const labels = metadata?.labels ?? {};

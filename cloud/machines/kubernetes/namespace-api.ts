@@ -26,21 +26,24 @@ interface Page<Item> {
   readonly metadata?: { readonly _continue?: string };
 }
 
+/** Which page of a listing: its size, and where the one before ended. */
+interface PageOf {
+  readonly limit: number;
+  readonly _continue?: string;
+}
+
 /** All pages. A continuation that has expired (410) is an unavailable listing: it begins anew at the next period. */
-export async function allOf<Item>(page: (_continue?: string) => Promise<Page<Item>>): Promise<readonly Item[]> {
+export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): Promise<readonly Item[]> {
   const all: Item[] = [];
-  for (let next: string | undefined = ''; next !== undefined;) {
-    const { items, metadata }: Page<Item> = await listed(() => page(next || undefined));
+  for (let next: PageOf | undefined = { limit: PAGE }; next !== undefined;) {
+    const page: PageOf = next;
+    const { items, metadata }: Page<Item> = await listed(() => call(page));
     all.push(...items);
-    next = metadata?._continue || undefined;
+    const { _continue } = metadata ?? {};
+    next = _continue ? { limit: PAGE, _continue } : undefined;
   }
   return all;
 }
-
-const paged = (namespace: string, selector: { readonly labelSelector?: string; readonly fieldSelector?: string }) => ({
-  ...{ namespace, limit: PAGE },
-  ...selector,
-});
 
 /** Everything of one slice, each by its name; pods by their label. */
 export async function lookAt({ core, batch }: Cluster, ref: KubernetesRef): Promise<Observation> {
@@ -52,9 +55,7 @@ export async function lookAt({ core, batch }: Cluster, ref: KubernetesRef): Prom
     read(() => batch.readNamespacedJob({ namespace, name })),
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),
-    allOf((_continue) =>
-      core.listNamespacedPod({ ...paged(namespace, { labelSelector }), ...(_continue && { _continue }) }),
-    ),
+    allOf((page) => core.listNamespacedPod({ namespace, labelSelector, ...page })),
   ]);
   return {
     at,
@@ -70,15 +71,14 @@ export async function lookAt({ core, batch }: Cluster, ref: KubernetesRef): Prom
 }
 
 export async function jobsOf({ batch }: Cluster, namespace: string): Promise<readonly SeenJob[]> {
-  const ours = paged(namespace, { labelSelector: OURS });
-  const jobs = await allOf((_continue) => batch.listNamespacedJob({ ...ours, ...(_continue && { _continue }) }));
+  const jobs = await allOf((page) => batch.listNamespacedJob({ namespace, labelSelector: OURS, ...page }));
   return jobs.map(seenJob);
 }
 
 /** The warnings of a namespace: one call for all pods of a gang. */
 export async function warningsOf({ core }: Cluster, namespace: string): Promise<readonly SeenEvent[]> {
-  const warnings = paged(namespace, { fieldSelector: 'type=Warning' });
-  const events = await allOf((_continue) => core.listNamespacedEvent({ ...warnings, ...(_continue && { _continue }) }));
+  const fieldSelector = 'type=Warning';
+  const events = await allOf((page) => core.listNamespacedEvent({ namespace, fieldSelector, ...page }));
   return events.map(seenEvent);
 }
 

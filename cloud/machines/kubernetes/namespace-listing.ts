@@ -24,10 +24,10 @@ export async function listNamespace(
   { warnings }: Pick<NamespaceListing, 'warnings'>,
 ): Promise<NamespaceListing> {
   const at = Date.now();
-  const ours = { namespace, labelSelector: OURS, limit: 500 };
+  const ours = { namespace, labelSelector: OURS };
   // Pods first: a Job without its pods is one that waits, and pods without their Job would look left behind.
-  const pods = await allOf((_continue) => core.listNamespacedPod({ ...ours, ...(_continue && { _continue }) }));
-  const jobs = await allOf((_continue) => batch.listNamespacedJob({ ...ours, ...(_continue && { _continue }) }));
+  const pods = await allOf((page) => core.listNamespacedPod({ ...ours, ...page }));
+  const jobs = await allOf((page) => batch.listNamespacedJob({ ...ours, ...page }));
   const byName = new Map(jobs.map((job) => [job.metadata?.name ?? '', seenJob(job)]));
   const podsOf = new Map<string, SeenPod[]>();
   for (const pod of pods) {

@@ -12,7 +12,7 @@ export function resolveSecrets({ secrets }: KubernetesForm, report: Report): rea
   return (secrets ?? []).map(({ name, mount_path }, index) => {
     const path = ['kubernetes', 'secrets', index];
     return {
-      name: objectNamed(name, [...path, 'name'], report),
+      name: nameOf(name, [...path, 'name'], report),
       mountPath: mountPath(mount_path, [...path, 'mount_path'], report),
     };
   });
@@ -48,7 +48,7 @@ function resolveVolume(
   const { medium, size } = typeof emptyDir === 'object' ? emptyDir : {};
   if (size && !isQuantity(size)) report.wrong([...path, 'empty_dir', 'size'], size, 'no quantity', QUANTITY_RULE);
   const { claim, host_path } = form;
-  if (claim) objectNamed(claim, [...path, 'claim'], report);
+  nameInCluster(claim, [...path, 'claim'], report);
   if (host_path && !ABSOLUTE.test(host_path))
     report.wrong([...path, 'host_path'], host_path, 'no absolute path', 'such as /mnt/data');
   return {
@@ -72,9 +72,16 @@ function mountPath(value: string | null | undefined, path: Path, report: Report)
   return folder ?? '';
 }
 
-function objectNamed(value: string | null | undefined, path: Path, report: Report): string {
-  const name = given(value);
+function nameOf(value: string | null | undefined, path: Path, report: Report): string {
+  const name = nameInCluster(value, path, report);
   if (name === undefined) report.missing(path, 'the name of an object in the namespace');
-  else if (!OBJECT_NAME.test(name)) report.wrong(path, name, 'no name in Kubernetes', OBJECT_NAME_RULE);
   return name ?? '';
+}
+
+/** The name of an object that is not jobctl's, if one is given. */
+export function nameInCluster(value: string | null | undefined, path: Path, report: Report): string | undefined {
+  const name = given(value);
+  if (name !== undefined && !OBJECT_NAME.test(name))
+    report.wrong(path, name, 'no name in Kubernetes', OBJECT_NAME_RULE);
+  return name;
 }

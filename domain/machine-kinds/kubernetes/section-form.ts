@@ -40,7 +40,9 @@ const tpu = section({
 const schema = section({
   context: text().nullish().describe("Of the worker's kubeconfig; the worker's default cluster without it."),
   namespace: text().nullish().describe('default without it.'),
-  image: text().nullish().describe('Of the container. It needs sh, bash, setsid, flock and stat.'),
+  image: text()
+    .nullish()
+    .describe('Of the container. It needs bash, coreutils, findutils, grep, sed, awk and util-linux.'),
   workers: wholeNumber(1, MOST_WORKERS)
     .nullish()
     .describe('Pods of one slice, one host each; 1 without it, with tpu as many as its topology has hosts.'),

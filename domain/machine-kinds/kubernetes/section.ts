@@ -1,10 +1,9 @@
 import { OWN_LABEL_PREFIX } from '../../identity.js';
 import { given, secondsOf, textValues } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
-import type { Path } from '../../problem.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
-import { resolveSecrets, resolveVolumes } from './mounts.js';
-import { DNS_LABEL, DNS_LABEL_RULE, isQuantity, OBJECT_NAME, OBJECT_NAME_RULE, QUANTITY_RULE } from './names.js';
+import { nameInCluster, resolveSecrets, resolveVolumes } from './mounts.js';
+import { DNS_LABEL, DNS_LABEL_RULE, isQuantity, QUANTITY_RULE } from './names.js';
 import { slicePodsType } from './size.js';
 import type { KubernetesForm } from './section-form.js';
 import { resolveGkeTpu, tpuTypeOf } from './tpu.js';
@@ -35,8 +34,8 @@ export function resolveKubernetes(
       cpus: quantity(form.cpus, 'cpus', report),
       memory: quantity(form.memory, 'memory', report),
       tpu,
-      serviceAccount: objectName(form.service_account, ['service_account'], report),
-      priorityClass: objectName(form.priority_class, ['priority_class'], report),
+      serviceAccount: nameInCluster(form.service_account, ['kubernetes', 'service_account'], report),
+      priorityClass: nameInCluster(form.priority_class, ['kubernetes', 'priority_class'], report),
     }),
     namespace: resolveNamespace(form, report),
     image: image ?? '',
@@ -163,13 +162,6 @@ function quantity(value: string | number | null | undefined, key: string, report
   const text = given(value) === undefined ? undefined : String(value);
   if (text !== undefined && !isQuantity(text)) report.wrong(['kubernetes', key], value, 'no quantity', QUANTITY_RULE);
   return text;
-}
-
-function objectName(value: string | null | undefined, key: Path, report: Report): string | undefined {
-  const name = given(value);
-  if (name !== undefined && !OBJECT_NAME.test(name))
-    report.wrong(['kubernetes', ...key], name, 'no name in Kubernetes', OBJECT_NAME_RULE);
-  return name;
 }
 
 type Present<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };

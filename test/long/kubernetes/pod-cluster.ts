@@ -1,23 +1,11 @@
-import { existsSync } from 'node:fs';
 import type { V1Container } from '@kubernetes/client-node';
 import { createPodHosts } from '../../../cloud/hosts/pod-fleet.js';
 import type { HostConnection, PodTarget } from '../../../cloud/hosts/port.js';
 import { AGENT } from '../../../cloud/machines/kubernetes/agent.js';
-import { type Cluster, openCluster } from '../../../cloud/machines/kubernetes/cluster.js';
-import * as library from '../../../cloud/machines/kubernetes/library.js';
+import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { until } from '../../until.js';
 import { never } from '../../hosts/session.js';
-
-const KUBECONFIG = '/var/tmp/kube-node/kubeconfig';
-
-/** A real cluster. @throws where there is none, with what to do */
-export function realCluster(): { readonly cluster: Cluster; readonly kubeconfig: string } {
-  const kubeconfig = process.env['KUBECONFIG'] ?? KUBECONFIG;
-  if (existsSync(kubeconfig)) return { cluster: openCluster(library, { kubeconfig }), kubeconfig };
-  throw new Error(
-    `no Kubernetes: ${kubeconfig} is not there; start one (kube-node up, facts/kubernetes.md), or name it in KUBECONFIG`,
-  );
-}
+import { realCluster } from './kube-node.js';
 
 /** Pods as a slice has them, in a namespace of the test's. */
 export class PodsForTest {

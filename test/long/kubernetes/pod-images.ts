@@ -3,15 +3,9 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, 
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
-import { KUBE_NODE } from './kube-node.js';
-
-/** Of a node without a registry: images are imported by name, and pods pull never. */
+import { importImage } from './kube-node.js';
 
 const CACHE = join(homedir(), '.cache/kube-node');
-
-function importImage(name: string, rootfs: string): void {
-  execFileSync(KUBE_NODE, ['image', name, rootfs], { stdio: ['ignore', 'ignore', 'inherit'] });
-}
 
 /** The node tells its images a few seconds late: one that is not listed may be imported twice. */
 async function isThere({ core }: Cluster, name: string): Promise<boolean> {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Cluster, openCluster } from '../../../cloud/machines/kubernetes/cluster.js';
-import * as library from '../../../cloud/machines/kubernetes/library.js';
+import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
 import { createKubernetes } from '../../../cloud/machines/kubernetes/kubernetes.js';
 import type { Machines } from '../../../cloud/machines/port.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
@@ -12,35 +11,22 @@ import { KINDS } from '../../../domain/machine-kinds/registry.js';
 import type { KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { until } from '../../until.js';
-import { KUBE_NODE } from './kube-node.js';
-
-/**
- * A real cluster, of `KUBECONFIG` or of kube-node (facts/kubernetes.md 1). It is shared with other tests: all happens in
- * namespaces of our own. Without one these tests fail; they never skip.
- */
-const KUBE_NODE_CONFIG = '/var/tmp/kube-node/kubeconfig';
-
-function kubeconfigFile(): string {
-  const file = process.env['KUBECONFIG'] ?? KUBE_NODE_CONFIG;
-  if (existsSync(file)) return file;
-  assert.fail(
-    `${file} does not exist: these tests need a Kubernetes cluster. Start one with \`${KUBE_NODE} up\` (root), or set KUBECONFIG`,
-  );
-}
+import { importImage, KUBE_NODE, realCluster } from './kube-node.js';
 
 /** An image with a shell and nothing else, imported by name: no registry can be reached. */
 export const IMAGE = 'docker.io/local/jobctl-machines:1';
 
-function importImage(): void {
+function importShell(): void {
   const root = mkdtempSync(join(tmpdir(), 'jobctl-image-'));
   for (const folder of ['bin', 'tmp', 'root', 'etc']) mkdirSync(join(root, folder));
   copyFileSync('/bin/busybox', join(root, 'bin/busybox'));
   for (const tool of ['sh', 'sleep', 'cat', 'rm', 'kill', 'tail', 'head', 'dd'])
     symlinkSync('busybox', join(root, 'bin', tool));
-  execFileSync(KUBE_NODE, ['image', IMAGE, root], { stdio: 'pipe' });
+  importImage(IMAGE, root);
   rmSync(root, { recursive: true });
 }
 
+/** Shared with other tests: all happens in namespaces of our own. */
 export interface RealCluster {
   readonly cluster: Cluster;
   readonly port: Machines<'kubernetes'>;
@@ -53,10 +39,9 @@ export interface RealCluster {
 }
 
 export async function openRealCluster(suffix: string): Promise<RealCluster> {
-  const kubeconfig = kubeconfigFile();
-  importImage();
+  const { cluster, kubeconfig } = realCluster();
+  importShell();
   const namespace = `machines-${suffix}`;
-  const cluster = openCluster(library, { kubeconfig });
   const periods = { urgentMs: 200, quietMs: 1000 };
   const port = createKubernetes({ cluster: { kubeconfig }, periods });
   const kubectl = (...words: string[]): string =>
