@@ -99,12 +99,10 @@ function join(webSocket: WebSocket, child: ChildProcess, asked: ExecRequest): vo
   webSocket.on('message', (data: Buffer) => {
     if (data[0] === CLOSE && data[1] === STDIN) stdin.end();
     if (data[0] !== STDIN || data.length < 2 || stdin.writableEnded || !asked.hasStdin) return;
-    if (stdin.write(data.subarray(1))) return;
-    webSocket.pause();
-    const go = (): void => {
-      if (isOpen) webSocket.resume();
-    };
-    stdin.once('drain', go).once('close', go);
+    const isTaken = stdin.write(data.subarray(1), () => {
+      if (isOpen && webSocket.isPaused) webSocket.resume();
+    });
+    if (!isTaken) webSocket.pause();
   });
   webSocket.on('error', () => undefined);
   webSocket.on('close', () => {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -44,8 +43,7 @@ export async function serveLogs(
       at += bytesRead;
       left -= bytesRead;
       if (bytesRead > 0) {
-        if (!response.write(Buffer.from(chunk.subarray(0, bytesRead))))
-          await Promise.race([once(response, 'drain'), once(response, 'close')]);
+        await written(response, Buffer.from(chunk.subarray(0, bytesRead)));
       } else if (!isFollowed || !isRunning) break;
       else await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
@@ -54,6 +52,10 @@ export async function serveLogs(
     await handle.close();
   }
 }
+
+/** Also when the client has gone. */
+const written = (response: ServerResponse, bytes: Buffer): Promise<void> =>
+  new Promise((resolve) => void response.write(bytes, () => resolve()));
 
 async function tailStart(handle: Awaited<ReturnType<typeof open>>, lines: number): Promise<number> {
   const text = await handle.readFile();
