@@ -74,7 +74,9 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
     if (answer !== undefined) send(response, answer.status, answer.body);
   } catch (error) {
     const refused = asRefusal(error);
-    parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message });
+    // What is looked up and is not there is no news.
+    if (method !== 'GET' || refused.code !== 404)
+      parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message });
     if (response.headersSent) response.destroy();
     else send(response, refused.code, refused.body);
   }
