@@ -16,9 +16,11 @@ export function addKubernetes(app: FastifyInstance, { journal, kubernetes }: Kub
     throw new AdminError(404, 'this rehearsal runs no Kubernetes; start it with --kubernetes-port');
   };
   app.get('/admin/kubernetes', () => cluster().settings);
-  app.post('/admin/kubernetes', async (request) => {
-    await cluster().configure(parse(kubernetesSettings, request.body ?? {}));
-    journal.record('admin', 'kubernetes', request.body as Readonly<Record<string, unknown>>);
-    return cluster().settings;
-  });
+  app.post('/admin/kubernetes', (request) => setNodes(journal, cluster(), request.body ?? {}));
+}
+
+async function setNodes(journal: Journal, cluster: RehearsedKubernetes, body: unknown): Promise<object> {
+  await cluster.configure(parse(kubernetesSettings, body));
+  journal.record('admin', 'kubernetes', { ...(body as object) });
+  return cluster.settings;
 }

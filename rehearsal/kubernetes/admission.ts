@@ -142,7 +142,7 @@ const RESOURCE_NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([\w.-]*[A
 const STANDARD = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
 
 /** What is wrong, as `spec.containers[0].image: Required value`. */
-function checkPodSpec({ containers = [], volumes = [] }: PodSpec): string[] {
+function checkPodSpec({ containers = [], volumes = [] }: Partial<PodSpec>): string[] {
   const problems: string[] = [];
   if (containers.length !== 1)
     problems.push(

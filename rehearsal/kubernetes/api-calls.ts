@@ -108,7 +108,7 @@ const shown = ({ accept }: ApiCall, resource: Resource, object: KubeObject): obj
 
 function checkedDraft(resource: Resource, body: ApiCall['body']): Draft {
   const [apiVersion, kind] = [body['apiVersion'] ?? apiVersionOf(resource), body['kind'] ?? resource.kind];
-  if (apiVersion === apiVersionOf(resource) && kind === resource.kind) return body as Draft;
+  if (apiVersion === apiVersionOf(resource) && kind === resource.kind) return body;
   throw refusals.badRequest(
     `the API version in the data (${String(apiVersion)}, kind ${String(kind)}) does not match the expected API version (${apiVersionOf(resource)}, kind ${resource.kind})`,
   );
@@ -146,7 +146,7 @@ async function answerSubresource(parts: ApiParts, call: ApiCall, target: ApiTarg
     if (!isOver(pod)) {
       const status = disruptedStatus(pod, 'EvictionByEvictionAPI', 'Eviction API: evicting');
       const told = parts.store.put(PODS, { ...pod, status });
-      beginDeletion(parts.store, PODS, told, (call.body['deleteOptions'] ?? {}) as DeleteOptions);
+      beginDeletion(parts.store, PODS, told, call.body['deleteOptions'] ?? {});
     } else beginDeletion(parts.store, PODS, pod);
     await parts.save();
     return { status: 201, body: successWithCode(201) };

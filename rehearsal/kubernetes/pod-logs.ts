@@ -22,7 +22,7 @@ export async function serveLogs(
 ): Promise<void> {
   const file = logFile(kubelet.folderOf(pod));
   const { state } = pod.status.containerStatuses?.[0] ?? {};
-  const [{ name = '' } = {}] = pod.spec.containers;
+  const name = pod.spec.containers[0]?.name ?? '';
   if (!existsSync(file) || state === undefined || state.waiting !== undefined) {
     const why = state?.waiting?.reason ?? 'ContainerCreating';
     throw refusals.badRequest(`container "${name}" in pod "${pod.metadata.name}" is waiting to start: ${why}`);

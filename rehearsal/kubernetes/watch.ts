@@ -21,8 +21,8 @@ export function serveWatch(
   const since = Number(query.get('resourceVersion') ?? 0);
   response.writeHead(200, { 'content-type': 'application/json' });
   response.flushHeaders();
-  const send = (type: string, object: KubeObject | object): void => {
-    const shown = isTable && 'metadata' in object ? tableOf(resource, [object as KubeObject], {}) : object;
+  const send = (type: string, object: KubeObject): void => {
+    const shown = isTable ? tableOf(resource, [object], {}) : object;
     response.write(`${JSON.stringify({ type, object: shown })}\n`);
   };
   const tell = ({ type, resource: of, object }: Change): void => {

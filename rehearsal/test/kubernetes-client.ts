@@ -1,9 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 
-export interface KubernetesAnswer {
+export class KubernetesAnswer {
   readonly status: number;
-  readonly body: any;
+  readonly text: string;
+
+  constructor(status: number, text: string) {
+    [this.status, this.text] = [status, text];
+  }
+
+  /** What the JSON of the answer has at a path such as `items.0.metadata.name`. */
+  at(path: string): unknown {
+    return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], JSON.parse(this.text));
+  }
+
+  /** Of a list. */
+  get names(): readonly string[] {
+    return (this.at('items') as readonly { readonly metadata: { readonly name: string } }[]).map(
+      ({ metadata }) => metadata.name,
+    );
+  }
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly [
+    { readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string } },
+  ];
+  readonly users: readonly [{ readonly user: { readonly token: string } }];
 }
 
 /** One call of the API server, with the kubeconfig that the rehearsal has written. */
@@ -13,7 +36,7 @@ export class KubernetesClient {
   readonly #token: string;
 
   constructor(kubeconfig: string) {
-    const { clusters, users } = JSON.parse(readFileSync(kubeconfig, 'utf8'));
+    const { clusters, users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
     this.#server = clusters[0].cluster.server;
     this.#ca = Buffer.from(clusters[0].cluster['certificate-authority-data'], 'base64');
     this.#token = users[0].user.token;
@@ -29,12 +52,7 @@ export class KubernetesClient {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject).on('end', () => {
-          const answer = Buffer.concat(chunks).toString();
-          const isJson = response.headers['content-type'] === 'application/json';
-          resolve({
-            status: response.statusCode ?? 0,
-            body: isJson && !answer.includes('}\n{') ? JSON.parse(answer) : answer,
-          });
+          resolve(new KubernetesAnswer(response.statusCode ?? 0, Buffer.concat(chunks).toString()));
         });
       });
       sent.on('error', reject).end(text);

@@ -34,21 +34,23 @@ describe('pods of the rehearsed Kubernetes', function () {
     };
     const first = await start();
     const phase = async (client: KubernetesClient, name: string): Promise<string> =>
-      (await client.get(`${PODS}/${name}`)).body.status.phase;
+      String((await client.get(`${PODS}/${name}`)).at('status.phase'));
     const stays = 'echo began; trap "exit 7" TERM; while :; do sleep 0.1; done';
     const create = (body: object) => () => first.client.call('POST', PODS, body).then(({ status }) => status === 201);
     await until('it is made', create(pod('stays', stays)));
     await first.client.call('POST', PODS, pod('ends', 'echo last words > /dev/termination-log; exit 3'));
     await until('one runs', async () => (await phase(first.client, 'stays')) === 'Running');
     await until('one has ended', async () => (await phase(first.client, 'ends')) === 'Failed');
-    const { body } = await first.client.get(`${PODS}/ends`);
-    const { exitCode, reason, message } = body.status.containerStatuses[0].state.terminated;
-    assert.deepEqual([exitCode, reason, message], [3, 'Error', 'last words\n']);
+    const ended = await first.client.get(`${PODS}/ends`);
+    const how = ['exitCode', 'reason', 'message'].map((key) =>
+      ended.at(`status.containerStatuses.0.state.terminated.${key}`),
+    );
+    assert.deepEqual(how, [3, 'Error', 'last words\n']);
     await first.rehearsal.end('SIGKILL');
 
     const second = await start();
     assert.equal(await phase(second.client, 'stays'), 'Running');
-    assert.equal((await second.client.get(`${PODS}/stays/log`)).body, 'began\n');
+    assert.equal((await second.client.get(`${PODS}/stays/log`)).text, 'began\n');
     await second.rehearsal.end('SIGTERM');
 
     const third = await start();

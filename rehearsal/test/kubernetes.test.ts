@@ -33,8 +33,8 @@ describe('the API server of the rehearsed Kubernetes', function () {
   it('takes its one token alone, which only its user can read', async () => {
     assert.equal(statSync(rehearsal.endpoints.kubeconfig ?? '').mode & 0o777, 0o600);
     const refused = await client.get(MAPS, { authorization: 'Bearer another' });
-    assert.deepEqual([refused.status, refused.body.reason], [401, 'Unauthorized']);
-    assert.equal((await client.get('/version', { authorization: '' })).body.gitVersion, 'v1.34.4');
+    assert.deepEqual([refused.status, refused.at('reason')], [401, 'Unauthorized']);
+    assert.equal((await client.get('/version', { authorization: '' })).at('gitVersion'), 'v1.34.4');
   });
 
   it('refuses as Kubernetes does: not found, already exists, a namespace that is not there, a name that is none', async () => {
@@ -55,34 +55,36 @@ describe('the API server of the rehearsed Kubernetes', function () {
     ];
     for (const [method, path, body, status, reason, message] of cases) {
       const answer = await client.call(method, path, body);
-      assert.deepEqual([answer.status, answer.body.reason, answer.body.message], [status, reason, message]);
-      assert.deepEqual([answer.body.kind, answer.body.status], ['Status', 'Failure']);
+      assert.deepEqual([answer.status, answer.at('reason'), answer.at('message')], [status, reason, message]);
+      assert.deepEqual([answer.at('kind'), answer.at('status')], ['Status', 'Failure']);
     }
     const named = await client.call('POST', MAPS, map('Wrong_Name'));
-    assert.deepEqual([named.status, named.body.reason], [422, 'Invalid']);
-    assert.equal((await client.get('/nowhere')).body, '404 page not found\n');
+    assert.deepEqual([named.status, named.at('reason')], [422, 'Invalid']);
+    assert.equal((await client.get('/nowhere')).text, '404 page not found\n');
   });
 
   it('deletes an object of that uid alone', async () => {
     const made = await client.call('POST', MAPS, map('by-uid'));
     const stale = await client.call('DELETE', `${MAPS}/by-uid`, { preconditions: { uid: 'another' } });
-    assert.deepEqual([stale.status, stale.body.reason], [409, 'Conflict']);
-    assert.match(stale.body.message, /Precondition failed: UID in precondition: another, UID in object meta: /);
-    const { uid } = made.body.metadata;
+    assert.deepEqual([stale.status, stale.at('reason')], [409, 'Conflict']);
+    assert.match(
+      String(stale.at('message')),
+      /Precondition failed: UID in precondition: another, UID in object meta: /,
+    );
+    const uid = made.at('metadata.uid');
     const gone = await client.call('DELETE', `${MAPS}/by-uid`, { preconditions: { uid } });
-    assert.deepEqual([gone.status, gone.body.status, gone.body.details.uid], [200, 'Success', uid]);
+    assert.deepEqual([gone.status, gone.at('status'), gone.at('details.uid')], [200, 'Success', uid]);
   });
 
   it('lists by labels and fields, in pages', async () => {
     for (const name of ['p-1', 'p-2', 'p-3']) await client.call('POST', MAPS, map(name, { of: 'pages', name }));
-    const names = (answer: { readonly body: any }): string[] =>
-      answer.body.items.map((item: any) => item.metadata.name);
     const first = await client.get(`${MAPS}?labelSelector=of%3Dpages&limit=2`);
-    assert.deepEqual([names(first), first.body.metadata.remainingItemCount], [['p-1', 'p-2'], 1]);
-    const token = encodeURIComponent(first.body.metadata.continue);
-    assert.deepEqual(names(await client.get(`${MAPS}?labelSelector=of%3Dpages&limit=2&continue=${token}`)), ['p-3']);
+    assert.deepEqual([first.names, first.at('metadata.remainingItemCount')], [['p-1', 'p-2'], 1]);
+    const token = encodeURIComponent(String(first.at('metadata.continue')));
+    assert.deepEqual((await client.get(`${MAPS}?labelSelector=of%3Dpages&limit=2&continue=${token}`)).names, ['p-3']);
     assert.equal((await client.get(`${MAPS}?continue=old`)).status, 410);
-    const selected = async (selector: string): Promise<string[]> => names(await client.get(`${MAPS}?${selector}`));
+    const selected = async (selector: string): Promise<readonly string[]> =>
+      (await client.get(`${MAPS}?${selector}`)).names;
     assert.deepEqual(await selected('labelSelector=name+in+(p-1,p-3)'), ['p-1', 'p-3']);
     assert.deepEqual(await selected('labelSelector=of,name!%3Dp-1'), ['p-2', 'p-3']);
     assert.deepEqual(await selected('fieldSelector=metadata.name%3Dp-2'), ['p-2']);
@@ -90,30 +92,33 @@ describe('the API server of the rehearsed Kubernetes', function () {
   });
 
   it('tells a watch what happened since a listing', async () => {
-    const { body } = await client.get(MAPS);
+    const listed = await client.get(MAPS);
     await client.call('POST', MAPS, map('seen'));
     await client.call('DELETE', `${MAPS}/seen`);
-    const since = `watch=1&resourceVersion=${body.metadata.resourceVersion}&timeoutSeconds=1`;
+    const since = `watch=1&resourceVersion=${String(listed.at('metadata.resourceVersion'))}&timeoutSeconds=1`;
     const watched = await client.get(`${MAPS}?${since}&fieldSelector=metadata.name%3Dseen`);
-    const types = String(watched.body)
+    const types = watched.text
       .trim()
       .split('\n')
-      .map((line) => JSON.parse(line).type);
+      .map((line) => (JSON.parse(line) as { readonly type: string }).type);
     assert.deepEqual(types, ['ADDED', 'DELETED']);
   });
 
   it('answers kubectl with tables', async () => {
     const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
-    const { body } = await client.get('/api/v1/nodes', { accept });
-    assert.equal(body.kind, 'Table');
-    assert.deepEqual(body.rows[0].cells.slice(0, 2), ['rehearsed-0', 'Ready']);
+    const table = await client.get('/api/v1/nodes', { accept });
+    assert.equal(table.at('kind'), 'Table');
+    assert.deepEqual(
+      [0, 1].map((cell) => table.at(`rows.0.cells.${cell}`)),
+      ['rehearsed-0', 'Ready'],
+    );
   });
 
   it('a namespace goes with all that is in it', async () => {
     await client.call('POST', '/api/v1/namespaces', { metadata: { name: 'short' } });
     assert.equal((await client.call('POST', '/api/v1/namespaces/short/configmaps', map('x'))).status, 201);
-    const { body } = await client.call('DELETE', '/api/v1/namespaces/short');
-    assert.equal(body.status.phase, 'Terminating');
+    const going = await client.call('DELETE', '/api/v1/namespaces/short');
+    assert.equal(going.at('status.phase'), 'Terminating');
     await until('it is gone', async () => (await client.get('/api/v1/namespaces/short')).status === 404);
     assert.equal((await client.get('/api/v1/namespaces/short/configmaps/x')).status, 404);
   });
@@ -128,8 +133,8 @@ describe('the API server of the rehearsed Kubernetes', function () {
     const wrong = await post({ nodes: [{ name: 'a', cpus: 'many' }] });
     assert.deepEqual([wrong.status, await wrong.json()], [400, { error: 'nodes.0.cpus: a quantity' }]);
     assert.equal((await post({ nodes: [{ name: 'tpu', resources: { 'google.com/tpu': 4 } }] })).status, 200);
-    const { body } = await client.get('/api/v1/nodes');
-    assert.equal(body.items[0].status.allocatable['google.com/tpu'], '4');
-    assert.equal(body.items.length, 1);
+    const nodes = await client.get('/api/v1/nodes');
+    assert.equal((nodes.at('items.0.status.allocatable') as Record<string, string>)['google.com/tpu'], '4');
+    assert.equal(nodes.names.length, 1);
   });
 });
