@@ -108,7 +108,7 @@ export class Kubelet {
     const [main] = pod.spec.containers;
     if (main === undefined) return;
     if (!IMAGE.test(main.image)) {
-      const message = `Failed to apply default image tag "${main.image}": couldn't parse image name "${main.image}": invalid reference format`;
+      const message = `Failed to apply default image tag "${main.image}": couldn't parse image name "${main.image}": ${whyNoImage(main.image)}`;
       return this.#wait(pod, 'InvalidImageName', message, 'InspectFailed');
     }
     if (this.#place.confinement.kind === 'none') return this.#refuse(pod, NO_ROOT + this.#place.confinement.reason);
@@ -235,6 +235,13 @@ export class Kubelet {
   #put(pod: Pod, status: PodStatus): void {
     this.#store.put(PODS, { ...pod, status });
   }
+}
+
+function whyNoImage(image: string): string {
+  const [repository = ''] = image.split(':');
+  const isUpper = repository !== repository.toLowerCase();
+  const full = repository.includes('/') ? repository : `library/${repository}`;
+  return `invalid reference format${isUpper ? `: repository name (${full}) must be lowercase` : ''}`;
 }
 
 const NO_ROOT = 'the rehearsal runs pods in namespaces of their own alone, and cannot make them here: ';

@@ -4,10 +4,11 @@ import { NODE_ADDRESS } from './nodes.js';
 
 /** What the rehearsed kubelet writes into a pod's status. */
 
-const condition = (type: string, isSo: boolean, reason?: string): Condition => ({
+const condition = (type: string, isSo: boolean, reason?: string, message?: string): Condition => ({
   type,
   status: isSo ? 'True' : 'False',
   ...(reason !== undefined && { reason }),
+  ...(message !== undefined && { message }),
 });
 
 function statusWith(
@@ -18,12 +19,13 @@ function statusWith(
 ): PodStatus {
   const [main] = spec.containers;
   const image = main?.image ?? '';
+  const unready = reason === 'ContainersNotReady' ? `containers with unready status: [${main?.name}]` : undefined;
   let { conditions } = status;
   for (const each of [
     condition('Initialized', true),
     condition('PodReadyToStartContainers', state.running !== undefined),
-    condition('ContainersReady', isReady, reason),
-    condition('Ready', isReady, reason),
+    condition('ContainersReady', isReady, reason, unready),
+    condition('Ready', isReady, reason, unready),
   ])
     conditions = withCondition(conditions, each);
   return {

@@ -60,7 +60,10 @@ function reasonsAgainst(
 
 function unschedulable(nodes: number, reasons: ReadonlyMap<string, number>): string {
   const each = [...reasons].map(([reason, count]) => `${count} ${reason}`).toSorted();
-  return `0/${nodes} nodes are available: ${each.join(', ') || 'no nodes available to schedule pods'}.`;
+  const available = `0/${nodes} nodes are available`;
+  if (each.length === 0) return 'no nodes available to schedule pods';
+  const preemption = `preemption: ${available}: ${nodes} Preemption is not helpful for scheduling.`;
+  return `${available}: ${each.join(', ')}. no new claims to deallocate, ${preemption}`;
 }
 
 function refuse(store: ObjectStore, events: Events, pod: Pod, message: string): void {
