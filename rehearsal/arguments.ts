@@ -19,6 +19,7 @@ When it is ready it prints its endpoints as one line of JSON.
   --store-port N       Cloud Storage               "
   --admin-port N       faults, clock, journal      "
   --metadata-port N    with --auth: tokens         "
+  --kubernetes-port N  a thin Kubernetes           none unless given; 0: any free port
   --ssh-port N         of every TPU VM             22 where this user may listen on it, else from 2222 on
   --subnet-octet N     VMs have the addresses 127.N.a.b, 1 to 254 (default: 77)
   --auth               TLS on every API, and each call needs a token
@@ -50,6 +51,7 @@ const SERVE = {
   'rest-port': TEXT,
   'store-port': TEXT,
   'admin-port': TEXT,
+  'kubernetes-port': TEXT,
   'ssh-port': TEXT,
   'subnet-octet': TEXT,
   'metadata-port': TEXT,
@@ -93,6 +95,7 @@ function serveOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Rehearsa
     storePort: port('store-port'),
     adminPort: port('admin-port'),
     metadataPort: port('metadata-port'),
+    kubernetesPort: port('kubernetes-port'),
     sshPort: port('ssh-port', 1),
     subnetOctet: integer('--subnet-octet', values['subnet-octet'], 1, 254),
   };

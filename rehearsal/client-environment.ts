@@ -17,11 +17,17 @@ export interface ClientPlace {
 }
 
 /**
- * The variables after which gcloud, curl and Google's client libraries talk to the rehearsal, unmodified. What has no
+ * The variables after which gcloud, kubectl, curl and Google's client libraries talk to the rehearsal, unmodified. What has no
  * variable (gcsfuse's endpoint, the port of gRPC in Cloud TPU's clients) is in README.md, "Clients".
  */
 export function clientEnvironment(endpoints: RehearsalEndpoints, place: ClientPlace): Record<string, string> {
-  return { ...gcloud(endpoints, place), ...libraries(endpoints, place), ...trust(endpoints) };
+  const { kubeconfig } = endpoints;
+  return {
+    ...gcloud(endpoints, place),
+    ...libraries(endpoints, place),
+    ...trust(endpoints),
+    ...(kubeconfig !== undefined && { KUBECONFIG: kubeconfig }),
+  };
 }
 
 /** Every API that a TPU user's gcloud calls, so that none of its calls reaches Google by accident. */

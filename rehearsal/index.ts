@@ -9,6 +9,7 @@ import type { Core } from './core.js';
 import { startCore } from './core.js';
 import type { FleetSurroundings } from './fleet.js';
 import { Journal } from './journal.js';
+import type { RehearsedKubernetes } from './kubernetes/cluster.js';
 import { addNeighbours } from './neighbours/server.js';
 import type { ProjectFacts } from './project/facts.js';
 import { RehearsedProject } from './project/rehearsed-project.js';
@@ -46,6 +47,8 @@ export interface RehearsalOptions {
   readonly storePort?: number;
   readonly adminPort?: number;
   readonly metadataPort?: number;
+  /** Of the rehearsed Kubernetes; 0: any. Absent: there is none. */
+  readonly kubernetesPort?: number;
   /** Laid over the settings that the state folder remembers. */
   readonly delays?: Partial<Settings>;
   /** Whole; what is drawn (queue times, ids) follows from it. A state folder that is there goes on with its own. */
@@ -64,6 +67,9 @@ export interface RehearsalEndpoints {
   readonly store: string;
   readonly admin: string;
   readonly sshPort: number;
+  /** Of the rehearsed Kubernetes, where there is one: its API server, and a file with what kubectl needs. */
+  readonly kubernetes?: string;
+  readonly kubeconfig?: string;
   /** With authentication alone: what clients must trust, for NODE_EXTRA_CA_CERTS and GRPC_DEFAULT_SSL_ROOTS_FILE_PATH. */
   readonly caFile?: string;
   /** .. `host:port` of a metadata server that gives tokens of the current principal, for GCE_METADATA_HOST. */
@@ -143,9 +149,11 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     subnetOctet,
     sshPort,
   };
-  const admin = await startAdminServer({ ...core, ...site, facts }, options.adminPort ?? 0);
+  const kubernetes = await openKubernetes(site, subnetOctet, store.url);
+  const admin = await startAdminServer({ ...core, ...site, facts, kubernetes }, options.adminPort ?? 0);
   closers.push(admin.close);
-  const endpoints = { ...api, store: store.url, admin: admin.url, sshPort };
+  const cluster = kubernetes && { kubernetes: kubernetes.url, kubeconfig: kubernetes.kubeconfig };
+  const endpoints = { ...api, store: store.url, admin: admin.url, sshPort, ...cluster };
   return { ...endpoints, ...(await startCredentials(site, api.rest)) };
 }
 
@@ -214,6 +222,22 @@ async function startApi(
   });
   closers.push(rest.close);
   return { tpu: `127.0.0.1:${grpc.port}`, rest: rest.url };
+}
+
+async function openKubernetes(
+  { stateDir, options, closers, record }: Site,
+  subnetOctet: number,
+  storeUrl: string,
+): Promise<RehearsedKubernetes | undefined> {
+  const { kubernetesPort: port } = options;
+  if (port === undefined) return undefined;
+  const { startKubernetes } = await import('./kubernetes/cluster.js');
+  // As on VMs: Google's client libraries then go to the rehearsed store, without a token.
+  const environment = { STORAGE_EMULATOR_HOST: storeUrl };
+  const folder = join(stateDir, 'kubernetes');
+  const kubernetes = await startKubernetes({ folder, port, subnetOctet, environment, record });
+  closers.push(() => kubernetes.close());
+  return kubernetes;
 }
 
 /** Where clients find what to trust and whom to be; nothing without authentication. */

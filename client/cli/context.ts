@@ -56,6 +56,8 @@ export interface CliContext {
   readonly secretStore?: string;
   /** Of the local stack's hosts. */
   readonly ssh?: { readonly port: number; readonly privateKeyFile: string };
+  /** Of the local stack's rehearsed Kubernetes. Absent: the user's own. */
+  readonly kubeconfig?: string;
   /** REHEARSAL where the local stack is meant. */
   readonly label?: string;
   /** Of Temporal's Web UI. */
@@ -132,6 +134,7 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
       project: value('project'),
       login,
       ssh: stack?.ssh,
+      kubeconfig: stack?.kubeconfig,
       label: stack?.label ?? (value('rehearsal') === undefined ? undefined : DEV_LABEL),
       uiUrl: stack?.temporal.uiUrl ?? undefined,
     }),

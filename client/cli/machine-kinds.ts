@@ -34,9 +34,9 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
     },
   },
   kubernetes: {
-    audit: async (account) => {
+    audit: async (account, { kubeconfig }) => {
       const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
-      return listNamespaceForAudit(await kubernetesLibrary(), account);
+      return listNamespaceForAudit(await kubernetesLibrary(), account, kubeconfig);
     },
     doctor: {
       flag: 'kubernetes',

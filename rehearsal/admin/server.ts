@@ -7,6 +7,7 @@ import { endRefusals } from './fault-verbs.js';
 import type { GoogleParts } from './google.js';
 import { addGoogleVerbs } from './google.js';
 import { addJournal } from './journal.js';
+import { addKubernetes, type KubernetesParts } from './kubernetes.js';
 import type { AdminParts } from './parts.js';
 import type { ScriptParts } from './script.js';
 import { addScript } from './script.js';
@@ -14,7 +15,7 @@ import { shownClock } from './setting-verbs.js';
 import { statusOf } from './status.js';
 import { runVerb, VERBS } from './verbs.js';
 
-export interface AdminServerParts extends ScriptParts, GoogleParts {
+export interface AdminServerParts extends ScriptParts, GoogleParts, KubernetesParts {
   /** Shown in the status: isolation, ports and the like. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -31,7 +32,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   app.setNotFoundHandler((request) => {
     const text =
       `${request.method} ${request.url} is not there; verbs: ${Object.keys(VERBS).join(', ')} ` +
-      '(POST); status, journal, dump, clock, script, access, project (GET)';
+      '(POST); status, journal, dump, clock, script, access, project, kubernetes (GET)';
     throw new AdminError(404, text);
   });
   app.get('/admin/status', () => statusOf(parts));
@@ -41,6 +42,7 @@ export async function startAdminServer(parts: AdminServerParts, port: number): P
   addVerbs(app, parts);
   await addScript(app, parts);
   addGoogleVerbs(app, parts);
+  addKubernetes(app, parts);
   const url = await app.listen({ host: '127.0.0.1', port }).catch((error: Error) => {
     throw listenFailure('admin interface', port, error, '--admin-port');
   });

@@ -18,7 +18,11 @@ export interface EndedProcess {
 }
 
 /** Starts rehearsal/main.ts as users' stacks do, in a process of its own; ready when it has printed its endpoints. */
-export async function startRehearsalProcess(stateDir: string, sshPort: number): Promise<RehearsalProcess> {
+export async function startRehearsalProcess(
+  stateDir: string,
+  sshPort: number,
+  more: readonly string[] = [],
+): Promise<RehearsalProcess> {
   const child = spawnMain([
     '--state-dir',
     stateDir,
@@ -26,6 +30,7 @@ export async function startRehearsalProcess(stateDir: string, sshPort: number): 
     String(sshPort),
     '--subnet-octet',
     String(SUBNET_OCTET),
+    ...more,
   ]);
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));

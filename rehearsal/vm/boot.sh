@@ -12,6 +12,8 @@
 #   ETC          read-only alone: files of the VM's own in etc/ of the disk, laid over those of /etc; words
 #   TOOLS        a folder of commands that the VM sees as /opt/rehearsal/bin, or empty
 #   PROBE        1: end as soon as all this has worked
+#   VOLUMES      folders and files of this computer at places of their own, one a line: ro or rw, source, target, parted by tabs
+# Arguments: the first process of the machine in place of a VM's init, with its output on descriptor 3; none for a VM.
 # Prints `ready` when the VM is up. Ends with an error otherwise, and nothing is left.
 set -e
 disk=$REHEARSAL_DISK confinement=$REHEARSAL_CONFINEMENT ids=$REHEARSAL_IDS
@@ -162,6 +164,23 @@ plan_dev() {
   plan_mount vm "$root/dev/shm" tmpfs mode=1777
 }
 
+# In the order they are given: one may lie in another.
+show_volumes() {
+  local mode source target
+  while IFS=$'\t' read -r mode source target; do
+    [ -n "$mode" ] || continue
+    mount_planned
+    if [ -d "$source" ]; then mkdir -p "$root$target"
+    else
+      mkdir -p "$root${target%/*}"
+      [ -e "$root$target" ] || : > "$root$target"
+    fi
+    if [ "$mode" = ro ]; then show_read_only "$source" "$root$target"
+    else mount --bind "$source" "$root$target"
+    fi
+  done <<< "$REHEARSAL_VOLUMES"
+}
+
 move_in() {
   cd rootfs
   mkdir -p .computer
@@ -188,6 +207,7 @@ plan_dev
 plan_mount "$disk/home" "$root/home" none bind
 plan_mount "$disk/tmp" "$root/tmp" none bind
 [ -z "$REHEARSAL_TOOLS" ] || show_read_only "$REHEARSAL_TOOLS" "$root/opt/rehearsal/bin"
+show_volumes
 mount_planned
 if [ "$confinement" = overlay ] && [ "${#secrets[@]}" -gt 0 ]; then rm -rf "${secrets[@]/#/rootfs}"; fi
 hostname "$REHEARSAL_HOSTNAME"
@@ -195,6 +215,7 @@ move_in
 
 # bash reaps whatever is orphaned in the VM while it waits.
 init='exec 0</dev/null 1>/dev/null 2>&1; exec -a init bash --norc --noprofile -c "while :; do sleep infinity & wait; done"'
+[ $# -eq 0 ] || init='exec 0</dev/null 1>&3 2>&3 3>&-; exec "$@"'
 [ "$REHEARSAL_PROBE" != 1 ] || init=exit
 if [ "$ids" = one ]; then
   echo ready
@@ -212,4 +233,4 @@ outside=$(readlink /proc/self/ns/user)
 exec unshare --user --mount bash --norc --noprofile -c "
   until read -r _ < /proc/self/uid_map && read -r _ < /proc/self/gid_map; do :; done
   echo ready
-  $init"
+  $init" init "$@"

@@ -16,6 +16,17 @@ export interface BootPlan {
   readonly mark: string;
   /** Only to see whether it works: the VM ends as soon as it is up. */
   readonly isProbe?: boolean;
+  /** The first process in place of a VM's own init; its output goes to descriptor 3. */
+  readonly command?: readonly string[];
+  readonly volumes?: readonly VolumeMount[];
+}
+
+/** A folder or file of this computer, at a place of its own in the machine. */
+export interface VolumeMount {
+  /** Absolute, without line ends or tabs. */
+  readonly source: string;
+  readonly target: string;
+  readonly isReadOnly: boolean;
 }
 
 export interface BootCommand {
@@ -40,7 +51,10 @@ export function bootCommand(plan: BootPlan): BootCommand {
   const isRoot = process.geteuid?.() === 0;
   const user = isRoot ? [] : ['--user', '--map-root-user'];
   return {
-    argv: ['unshare', ...user, '--mount', '--pid', '--uts', '--ipc', '--fork', ...BASH, SCRIPT, 'init'],
+    argv: [
+      ...(['unshare', ...user, '--mount', '--pid', '--uts', '--ipc', '--fork', ...BASH, SCRIPT, 'init'] as const),
+      ...(plan.command ?? []),
+    ],
     environment: {
       PATH: process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin',
       REHEARSAL_VM: plan.mark,
@@ -54,6 +68,9 @@ export function bootCommand(plan: BootPlan): BootCommand {
       REHEARSAL_ETC: plan.root === 'overlay' ? '' : ETC_FILES.join(' '),
       REHEARSAL_TOOLS: plan.tools ?? '',
       REHEARSAL_PROBE: plan.isProbe === true ? '1' : '',
+      REHEARSAL_VOLUMES: (plan.volumes ?? [])
+        .map(({ source, target, isReadOnly }) => [isReadOnly ? 'ro' : 'rw', source, target].join('\t'))
+        .join('\n'),
     },
   };
 }

@@ -32,6 +32,9 @@ export function loginEnvironment({ user, home, hostname, commands }: Login): Rec
   };
 }
 
+/** PATH of a container: the system's folders, and the one of this computer's Python. */
+export const imagePath = (): string => [SYSTEM_PATH, ...pythonFolder()].join(':');
+
 /** Makes a home out of this computer's /etc/skel, at the first login. @param folder outside of the VM. */
 export function makeHome(folder: string, commands: readonly string[]): void {
   const profile = join(folder, '.profile');

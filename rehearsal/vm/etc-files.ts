@@ -8,8 +8,8 @@ export interface EtcPlan {
   readonly hostname: string;
   /** The hosts of the slice. */
   readonly hosts: readonly { readonly hostname: string; readonly address: string }[];
-  /** The VM's own, where its metadata server listens. */
-  readonly address: string;
+  /** The VM's own, where its metadata server listens. Absent: it has none. */
+  readonly address?: string;
   /** Login names that the VM knows from the start, as Google's guest agent makes them out of `ssh-keys`. */
   readonly users: readonly string[];
 }
@@ -72,8 +72,8 @@ function systemEntries(text: string): string {
 
 function hostsFile({ hosts, address }: EtcPlan): string {
   const slice = hosts.map((host) => `${host.address} ${host.hostname}`);
-  const metadata = `${address} metadata.google.internal metadata`;
-  return ['127.0.0.1 localhost', '::1 localhost ip6-localhost', ...slice, metadata, ''].join('\n');
+  const metadata = address === undefined ? [] : [`${address} metadata.google.internal metadata`];
+  return ['127.0.0.1 localhost', '::1 localhost ip6-localhost', ...slice, ...metadata, ''].join('\n');
 }
 
 function readOr(file: string, otherwise: string): string {

@@ -40,6 +40,11 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
     begins: /^npm ci($| && npx jobctl submit)/u,
     by: '.ci/run',
   },
+  {
+    page: /docs\/kubernetes/u,
+    begins: /^(npx jobctl submit --local|eval "\$\(npx jobctl rehearsal env)/u,
+    by: 'test/long/kubernetes/first-run.test.ts',
+  },
   { begins: /^npm (pack|install jobctl|install @jobctl)/u, by: 'test/long/packages.test.ts' },
   { page: /CONTRIBUTING/u, begins: /^(npm (ci|test|run)|\.ci\/run|npx mocha)/u, by: '.ci/run' },
   { begins: /^npm ci && npm test/u, by: '.ci/run' },
@@ -67,6 +72,7 @@ export const RUN_ELSEWHERE: readonly (Some & { readonly by: string })[] = [
         'rehearsal/test/long/rehearsal-storage.test.ts',
       ],
       ['npx cloud-tpu-rehearsal --state-dir \\S+ --auth|curl .*/admin/access', 'rehearsal/test/authentication.test.ts'],
+      ['curl .*/admin/kubernetes', 'rehearsal/test/kubernetes.test.ts'],
       ['curl .*/admin/project', 'rehearsal/test/neighbours.test.ts'],
       ['curl -s -H Metadata-Flavor', 'rehearsal/test/vm-metadata.test.ts'],
     ] as const

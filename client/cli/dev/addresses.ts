@@ -18,6 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<Exclude<PortName, 'ssh'>, number>> = {
   store: 7303,
   admin: 7304,
   health: 7305,
+  kubernetes: 7306,
 };
 /** Real TPU VMs listen on 22; where that is taken, or not ours to listen on, the others begin here. */
 const SSH_PORT = 22;
@@ -36,6 +37,7 @@ export const OWNER_OF_PORT: Readonly<Record<PortName, PartName>> = {
   store: 'rehearsal',
   admin: 'rehearsal',
   ssh: 'rehearsal',
+  kubernetes: 'rehearsal',
   health: 'worker',
 };
 
@@ -47,6 +49,7 @@ const PORT_TITLES: Readonly<Record<PortName, string>> = {
   store: 'store',
   admin: 'rehearsal admin',
   ssh: 'SSH of the TPU VMs',
+  kubernetes: 'Kubernetes API',
   health: 'worker health',
 };
 

@@ -22,6 +22,8 @@ export interface DevContext {
   };
   /** Absent: the cloud is real, and what it holds is billed. */
   readonly rehearsal?: { readonly adminUrl: string; readonly journalDir: string };
+  /** Of the rehearsed Kubernetes. Absent where the cloud is real: the user's own kubeconfig holds there. */
+  readonly kubeconfig?: string;
   readonly ssh: { readonly port: number; readonly privateKeyFile: string; readonly publicKeyFile: string };
   readonly googleProject: string;
   /** Absent where the cloud is real. */
@@ -101,6 +103,7 @@ function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
     store: { endpoint: http(addresses.store), bucket: DEV_BUCKET },
     cloud: { tpuEndpoint: `127.0.0.1:${addresses.tpu}`, tpuRestEndpoint: http(addresses.tpuRest), insecure: true },
     rehearsal: { adminUrl: adminUrlOf(addresses), journalDir: home.rehearsalDir },
+    kubeconfig: home.kubeconfigFile,
     ssh: { port: addresses.ssh, ...keyFiles(home) },
     googleProject: DEV_GOOGLE_PROJECT,
     label: DEV_LABEL,
@@ -139,13 +142,14 @@ function rehearsedCalls({ timeScale = 1 }: StackRecord): object {
 
 /** The worker's configuration file; worker/config.ts owns its schema. */
 export function workerConfigOf(home: StackHome, record: StackRecord): object {
-  const { temporal, store, cloud, ssh, googleProject, label, secretStore } = contextOf(home, record);
+  const { temporal, store, cloud, kubeconfig, ssh, googleProject, label, secretStore } = contextOf(home, record);
   const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
   const isReal = record.realCloud !== undefined;
   return {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
+    ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
     // The submitter's files are this user's, as the worker is.
     ssh: { ...ssh, readsKeyFiles: true },
     googleProject,

@@ -17,6 +17,8 @@ export interface StackHome {
   /** Which process has the database. */
   readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
+  /** Of the rehearsed Kubernetes, which writes it. */
+  readonly kubeconfigFile: string;
   readonly sshDir: string;
   /** Secrets of the stack's jobs. */
   readonly secretsDir: string;
@@ -41,6 +43,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     databaseFile: join(root, 'temporal.db'),
     databaseHolderFile: join(root, 'temporal.db.holder'),
     rehearsalDir: join(root, 'rehearsal'),
+    kubeconfigFile: join(root, 'rehearsal', 'kubernetes', 'kubeconfig'),
     sshDir: join(root, 'ssh'),
     secretsDir: join(root, 'secrets'),
     gcloudDir: join(root, 'gcloud'),

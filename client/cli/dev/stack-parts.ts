@@ -91,6 +91,7 @@ function rehearsalArguments(home: StackHome, addresses: StackAddresses): readonl
     '--rest-port': addresses.tpuRest,
     '--store-port': addresses.store,
     '--admin-port': addresses.admin,
+    '--kubernetes-port': addresses.kubernetes,
     '--ssh-port': addresses.ssh,
     '--subnet-octet': addresses.subnetOctet,
   };

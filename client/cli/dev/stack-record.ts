@@ -26,6 +26,8 @@ export interface StackAddresses {
   readonly store: number;
   readonly admin: number;
   readonly health: number;
+  /** Of the rehearsed Kubernetes. */
+  readonly kubernetes: number;
   /** Of every rehearsed TPU VM. */
   readonly ssh: number;
   /** S in 127.S.0.0/16, the addresses of the rehearsed TPU VMs. */

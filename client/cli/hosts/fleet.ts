@@ -9,7 +9,7 @@ import {
 import { Semaphore } from '../../../cloud/hosts/semaphore.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { openCluster } from '../kubernetes-cluster.js';
+import { clustersOf } from '../kubernetes-cluster.js';
 import type { JobHost } from './job-hosts.js';
 import type { Reach } from './reach.js';
 import { pinnedTo } from './recorded-keys.js';
@@ -60,7 +60,7 @@ export async function onEachHost<T>(
 async function fleetOf(reach: Reach): Promise<HostsPort> {
   if (reach.by === 'ssh') return fleetBy(reach.route, pinnedTo(reach.keys, reach.store));
   const { createPodHosts } = await import('../../../cloud/hosts/pod-fleet.js');
-  return createPodHosts(openCluster);
+  return createPodHosts(clustersOf(reach.context));
 }
 
 /** @throws CliError for a proxy command with words that are none */

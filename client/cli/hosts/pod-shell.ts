@@ -1,12 +1,10 @@
 import { createServer, type Socket } from 'node:net';
-import type { PodTarget } from '../../../cloud/hosts/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { asTyped } from '../typed-command.js';
-import { openCluster } from '../kubernetes-cluster.js';
+import { clustersOf } from '../kubernetes-cluster.js';
 import { onEachHost } from './fleet.js';
 import type { ForwardedPorts } from './host-options.js';
-import type { JobHost } from './job-hosts.js';
 import { oneHost, type PodReach } from './reach.js';
 import { watchEnd } from '../watch/interruptions.js';
 
@@ -34,7 +32,7 @@ export async function podShell(reach: PodReach, words: readonly string[]): Promi
         import('../../../cloud/hosts/pod-terminal.js'),
         import('../../../cloud/hosts/pod-fleet.js'),
       ]);
-      return (await podTerminal(await openCluster(contextOf(target)), target)) ?? UNREACHABLE;
+      return (await podTerminal(await clustersOf(reach.context)(contextOf(target)), target)) ?? UNREACHABLE;
     }
     const { code } = await connection.exec(words.length === 0 ? 'exec bash -l' : words.join(' '), {
       stdin: process.stdin,
@@ -57,14 +55,15 @@ const ended = (signal: AbortSignal): Promise<void> =>
 
 /** Forwards a loopback port of this computer to a port of a pod until Ctrl-C. */
 export async function forwardToPod(
-  job: string,
-  { target, number }: JobHost<PodTarget>,
+  reach: PodReach,
   { local, remote }: ForwardedPorts,
   end = watchEnd(),
 ): Promise<number> {
+  const { job, context } = reach;
+  const { target, number } = oneHost(reach);
   const { joinWithPort } = await import('../../../cloud/hosts/pod-terminal.js');
   const { contextOf } = await import('../../../cloud/hosts/pod-fleet.js');
-  const cluster = await openCluster(contextOf(target));
+  const cluster = await clustersOf(context)(contextOf(target));
   const connect = async (socket: Socket): Promise<void> => {
     socket.on('error', () => undefined);
     try {

@@ -34,8 +34,9 @@ export function localRehearsal(env: Environment = process.env): LocalRehearsal {
 }
 
 /** Of a stack's rehearsal, as its own clients name them. */
-export function endpointsOf({ cloud, store, ssh, rehearsal }: DevContext): RehearsalEndpoints {
+export function endpointsOf({ cloud, store, ssh, rehearsal, kubeconfig }: DevContext): RehearsalEndpoints {
   const { tpuEndpoint = '', tpuRestEndpoint = '' } = cloud;
   const admin = rehearsal?.adminUrl ?? '';
-  return { tpu: tpuEndpoint, rest: tpuRestEndpoint, store: store.endpoint ?? '', admin, sshPort: ssh.port };
+  const addresses = { tpu: tpuEndpoint, rest: tpuRestEndpoint, store: store.endpoint ?? '', admin, sshPort: ssh.port };
+  return { ...addresses, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
 }

@@ -49,7 +49,7 @@ export async function portForward(
 ): Promise<number> {
   await mustBeFree(local, asTyped(`jobctl port-forward ${job} ${local === 65_535 ? local - 1 : local + 1}:${remote}`));
   const reach = await reachHosts(job, [flags.host], flags);
-  if (reach.by === 'exec') return forwardToPod(job, oneHost(reach), { local, remote });
+  if (reach.by === 'exec') return forwardToPod(reach, { local, remote });
   const host = oneHost(reach);
   const options = { ExitOnForwardFailure: 'yes', PermitLocalCommand: 'yes', LocalCommand: `echo ${LISTENS}` };
   const words = [

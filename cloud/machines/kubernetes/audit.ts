@@ -18,16 +18,18 @@ const TIMEOUT_MS = 30_000;
  * Every Job, pod, ConfigMap and Service of a namespace, anybody's. The auditor's own reader: its own requests, paging and reading
  * of the answers; with the adapter it shares the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
+ * @param kubeconfig absent: this computer's
  * @throws CloudUnavailable also if only a part could be read
  */
 export async function listNamespaceForAudit(
   library: KubernetesLibrary,
   account: string,
+  kubeconfig?: string,
 ): Promise<readonly AuditedResource[]> {
   const slash = account.lastIndexOf('/');
   const context = decodeURIComponent(account.slice(0, slash));
   const namespace = account.slice(slash + 1);
-  const config = configFor(library, context);
+  const config = configFor(library, context, kubeconfig);
   const lists = KINDS.map(async ({ kind, path, plural }) => {
     const items = await readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`);
     return items.map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }));
@@ -35,10 +37,11 @@ export async function listNamespaceForAudit(
   return (await Promise.all(lists)).flat();
 }
 
-function configFor({ KubeConfig: Config }: KubernetesLibrary, context: string): KubeConfig {
+function configFor({ KubeConfig: Config }: KubernetesLibrary, context: string, file?: string): KubeConfig {
   const config = new Config();
   try {
-    config.loadFromDefault();
+    if (file === undefined) config.loadFromDefault();
+    else config.loadFromFile(file);
   } catch (error) {
     throw new CloudRefused(`audit: kubeconfig: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -15,8 +15,8 @@ export class PodsForTest {
   readonly fleet;
   #made = 0;
 
-  constructor() {
-    const { cluster, kubeconfig } = realCluster();
+  /** @param place absent: the real cluster */
+  constructor({ cluster, kubeconfig } = realCluster()) {
     this.cluster = cluster;
     this.kubeconfig = kubeconfig;
     this.namespace = `hosts-${process.pid}-${Date.now() % 100_000}`;

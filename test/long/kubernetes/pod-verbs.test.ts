@@ -81,7 +81,7 @@ while (my $c = $l->accept) { my $line = <$c>; print $c "you said $line"; close $
     const local = (probe.address() as AddressInfo).port;
     probe.close();
     const end = new AbortController();
-    const forwarding = forwardToPod('train-x1', host, { local, remote: 8123 }, end.signal);
+    const forwarding = forwardToPod({ ...reach, hosts: [host] }, { local, remote: 8123 }, end.signal);
     try {
       await until('an answer', async () => {
         const socket = connect(local, '127.0.0.1');

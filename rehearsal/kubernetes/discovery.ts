@@ -1,0 +1,62 @@
+import { VERSION } from './nodes.js';
+import { RESOURCES, type Resource } from './resources.js';
+
+const VERBS = ['create', 'delete', 'get', 'list', 'watch'];
+
+/** What clients ask first: versions, groups, and the resources of each. Undefined for other paths. */
+export function discovered(path: string): object | undefined {
+  switch (path) {
+    case '/version':
+      return {
+        ...{ major: '1', minor: VERSION.split('.')[1] ?? '', gitVersion: VERSION, gitCommit: '', gitTreeState: '' },
+        ...{ buildDate: '1970-01-01T00:00:00Z', goVersion: '', compiler: '', platform: 'linux/amd64' },
+      };
+    case '/api':
+      return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
+    case '/apis':
+      return {
+        kind: 'APIGroupList',
+        apiVersion: 'v1',
+        groups: GROUPS.map((name) => {
+          const version = { groupVersion: `${name}/v1`, version: 'v1' };
+          return { name, versions: [version], preferredVersion: version };
+        }),
+      };
+    case '/api/v1':
+      return resourcesOf('');
+    default: {
+      const group = /^\/apis\/([^/]+)\/v1$/.exec(path)?.[1];
+      return group !== undefined && GROUPS.includes(group) ? resourcesOf(group) : undefined;
+    }
+  }
+}
+
+const GROUPS: readonly string[] = ['authorization.k8s.io', 'batch', 'scheduling.k8s.io'];
+
+function resourcesOf(group: string): object {
+  const own = RESOURCES.filter((resource) => resource.group === group);
+  const plain = own.map(({ plural, singular, kind, isNamespaced, shortNames, isInAll }: Resource) => ({
+    ...{ name: plural, singularName: singular, namespaced: isNamespaced, kind, verbs: VERBS },
+    ...(shortNames && shortNames.length > 0 && { shortNames }),
+    ...(isInAll && { categories: ['all'] }),
+  }));
+  const sub = (name: string, kind: string, verbs: readonly string[], more: object = {}): object => ({
+    ...{ name, singularName: '', namespaced: true, kind, verbs, ...more },
+  });
+  const subresources =
+    group === ''
+      ? [
+          sub('pods/exec', 'PodExecOptions', ['create', 'get']),
+          sub('pods/log', 'Pod', ['get']),
+          sub('pods/eviction', 'Eviction', ['create'], { group: 'policy', version: 'v1' }),
+        ]
+      : group === 'authorization.k8s.io'
+        ? [{ ...sub('selfsubjectaccessreviews', 'SelfSubjectAccessReview', ['create']), namespaced: false }]
+        : [];
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: group === '' ? 'v1' : `${group}/v1`,
+    resources: [...plain, ...subresources],
+  };
+}

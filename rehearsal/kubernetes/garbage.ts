@@ -1,0 +1,75 @@
+import { beginDeletion, FOREGROUND, ORPHAN, putOrRemove } from './deletion.js';
+import type { KubeObject } from './objects.js';
+import type { ObjectStore } from './object-store.js';
+import { ACCOUNTS, CONFIG_MAPS, JOBS, NAMESPACES, PODS, RESOURCES, SERVICES, type Resource } from './resources.js';
+
+/** What may have an owner here. */
+const OWNED: readonly Resource[] = [PODS, JOBS, CONFIG_MAPS, SERVICES];
+
+/** The garbage collector: what its owners were deleted of, in the order that the deletion asked for. */
+export function collectGarbage(store: ObjectStore): void {
+  for (const job of store.list(JOBS)) {
+    const { finalizers = [], deletionTimestamp, uid } = job.metadata;
+    if (deletionTimestamp === undefined) continue;
+    const dependents = dependentsOf(store, uid);
+    if (finalizers.includes(ORPHAN)) {
+      for (const [resource, object] of dependents) store.put(resource, withoutOwner(object, uid));
+      putOrRemove(store, JOBS, without(job, ORPHAN));
+    } else if (finalizers.includes(FOREGROUND)) {
+      for (const [resource, object] of dependents) deleteOnce(store, resource, object);
+      if (dependentsOf(store, uid).length === 0) putOrRemove(store, JOBS, without(job, FOREGROUND));
+    }
+  }
+  const uids = new Set(RESOURCES.flatMap((resource) => store.list(resource).map(({ metadata }) => metadata.uid)));
+  for (const resource of OWNED) {
+    for (const object of store.list(resource)) {
+      const owners = object.metadata.ownerReferences ?? [];
+      if (owners.length > 0 && !owners.some(({ uid }) => uids.has(uid))) deleteOnce(store, resource, object);
+    }
+  }
+  for (const namespace of store.list(NAMESPACES))
+    if (namespace.metadata.deletionTimestamp) emptyNamespace(store, namespace);
+}
+
+function emptyNamespace(store: ObjectStore, namespace: KubeObject): void {
+  const content = (): readonly (readonly [Resource, KubeObject])[] =>
+    RESOURCES.filter(({ isNamespaced }) => isNamespaced).flatMap((resource) =>
+      store.list(resource, namespace.metadata.name).map((object) => [resource, object] as const),
+    );
+  for (const [resource, object] of content()) deleteOnce(store, resource, object);
+  if (content().length === 0) store.remove(NAMESPACES, namespace);
+}
+
+function deleteOnce(store: ObjectStore, resource: Resource, object: KubeObject): void {
+  if (object.metadata.deletionTimestamp === undefined) beginDeletion(store, resource, object);
+}
+
+const dependentsOf = (store: ObjectStore, uid: string): readonly (readonly [Resource, KubeObject])[] =>
+  OWNED.flatMap((resource) =>
+    store
+      .list(resource)
+      .filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid))
+      .map((object) => [resource, object] as const),
+  );
+
+const withoutOwner = (object: KubeObject, uid: string): KubeObject => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    ownerReferences: object.metadata.ownerReferences?.filter((owner) => owner.uid !== uid) ?? [],
+  },
+});
+
+export const without = <Kind extends KubeObject>(object: Kind, finalizer: string): Kind => ({
+  ...object,
+  metadata: { ...object.metadata, finalizers: object.metadata.finalizers?.filter((name) => name !== finalizer) ?? [] },
+});
+
+/** What Kubernetes makes in each namespace. */
+export function defaultAccount(store: ObjectStore, make: (resource: Resource, object: object) => void): void {
+  for (const { metadata } of store.list(NAMESPACES)) {
+    const { name: namespace, deletionTimestamp } = metadata;
+    if (deletionTimestamp !== undefined || store.get(ACCOUNTS, namespace, 'default')) continue;
+    make(ACCOUNTS, { metadata: { name: 'default', namespace } });
+  }
+}

@@ -1,0 +1,75 @@
+import type { EtcPlan } from '../vm/etc-files.js';
+import { INDEX_KEY } from './admission.js';
+import type { Job, Pod } from './objects.js';
+import type { ObjectStore } from './object-store.js';
+import { JOBS, PODS } from './resources.js';
+
+/** Third octets of the pods' addresses 127.S.a.b: TPU VMs get there after 60,000 others. */
+const [FIRST, LAST] = [240, 254];
+
+/**
+ * The pods' addresses. All indexes of a Job have theirs from its first pod on, so that each pod's /etc/hosts can have the names
+ * that a cluster's DNS would give the others (`JOB-0.SERVICE`).
+ */
+export class PodAddresses {
+  readonly #store: ObjectStore;
+  readonly #subnetOctet: number;
+  /** By owner and index. */
+  readonly #given = new Map<string, string>();
+  #last = 0;
+
+  constructor(store: ObjectStore, subnetOctet: number) {
+    [this.#store, this.#subnetOctet] = [store, subnetOctet];
+    for (const pod of store.list<Pod>(PODS)) if (pod.status.podIP) this.#given.set(keyOf(pod), pod.status.podIP);
+  }
+
+  of(pod: Pod): string {
+    return this.#addressOf(keyOf(pod));
+  }
+
+  namesOf(pod: Pod): Pick<EtcPlan, 'hosts' | 'hostname'> {
+    const { metadata, spec } = pod;
+    const hostname = spec.hostname ?? metadata.name;
+    const job = metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
+    const found = job && (this.#store.byUid(JOBS, job.uid) as Job | undefined);
+    if (job === undefined || found === undefined) return { hostname, hosts: [{ hostname, address: this.of(pod) }] };
+    const hosts = Array.from({ length: found.spec.completions }, (_, index) => {
+      const own = `${job.name}-${index}`;
+      const service = spec.subdomain === undefined ? [] : [`${own}.${spec.subdomain}`];
+      const full = service.map((name) => `${name}.${metadata.namespace}.svc.cluster.local`);
+      return { hostname: [...full, ...service, own].join(' '), address: this.#addressOf(`${job.uid}/${index}`) };
+    });
+    return { hostname, hosts };
+  }
+
+  /** Of Jobs and pods that are no more. */
+  free(): void {
+    const pods = this.#store.list<Pod>(PODS);
+    const jobs = new Set(this.#store.list(JOBS).map(({ metadata }) => metadata.uid));
+    const used = new Set(pods.map(keyOf));
+    for (const key of this.#given.keys())
+      if (!used.has(key) && !jobs.has(key.split('/')[0] ?? '')) this.#given.delete(key);
+  }
+
+  #addressOf(key: string): string {
+    const address = this.#given.get(key) ?? this.#next();
+    this.#given.set(key, address);
+    return address;
+  }
+
+  #next(): string {
+    const taken = new Set(this.#given.values());
+    const count = (LAST - FIRST + 1) * 254;
+    for (let tries = 0; tries < count; tries += 1) {
+      this.#last = (this.#last + 1) % count;
+      const address = `127.${this.#subnetOctet}.${FIRST + Math.floor(this.#last / 254)}.${(this.#last % 254) + 1}`;
+      if (!taken.has(address)) return address;
+    }
+    throw new RangeError(`more than ${count} pods: no address is left in 127.${this.#subnetOctet}.${FIRST}.0`);
+  }
+}
+
+function keyOf({ metadata }: Pod): string {
+  const job = metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
+  return job === undefined ? metadata.uid : `${job.uid}/${metadata.annotations?.[INDEX_KEY] ?? ''}`;
+}

@@ -1,0 +1,142 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Certificates } from '../access/certificates.js';
+import { listenFailure } from '../listen-failure.js';
+import { answerCall, type ApiParts, podOf, targetOf } from './api-calls.js';
+import { ApiRefusal, refusals } from './api-status.js';
+import { discovered } from './discovery.js';
+import { serveExec } from './pod-exec.js';
+
+export interface ApiServerParts extends ApiParts {
+  readonly token: string;
+  readonly tls: Certificates;
+  /** Of what is executed in a pod. */
+  readonly environmentOf: (pod: ReturnType<typeof podOf>) => Readonly<Record<string, string>>;
+  readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+}
+
+/** A body of more bytes is refused, as etcd would refuse the object. */
+const MOST_BODY_BYTES = 3 * 1024 * 1024;
+/** Longer than any client keeps a connection that it does not use. */
+const KEEP_ALIVE_MS = 620_000;
+/** Answered to everybody. */
+const PUBLIC = /^\/(version|healthz|readyz|livez)$/;
+
+/** The API server, on loopback with TLS. @param port 0 for any */
+export async function startApiServer(
+  parts: ApiServerParts,
+  port: number,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const { key, certificate } = parts.tls;
+  const server = createServer({ key, cert: certificate }, (request, response) => void serve(parts, request, response));
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket)).on('error', () => undefined);
+    upgrade(parts, request, socket, head);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenFailure('Kubernetes', port, error, '--kubernetes-port')));
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of upgraded) socket.destroy();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+const urlOf = ({ url = '/' }: IncomingMessage): URL => new URL(url, 'https://rehearsal');
+
+async function serve(parts: ApiServerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET' } = request;
+  const { pathname: path, searchParams: query } = urlOf(request);
+  response.on('error', () => undefined);
+  try {
+    if (!PUBLIC.test(path)) authenticate(parts, request);
+    if (/^\/(healthz|readyz|livez)$/.test(path)) return send(response, 200, 'ok');
+    const known = method === 'GET' ? discovered(path) : undefined;
+    if (known !== undefined) return send(response, 200, known);
+    if (!/^\/apis?\//.test(path)) return send(response, 404, '404 page not found\n');
+    const body = await bodyOf(request);
+    const accept = request.headers.accept;
+    const answer = await answerCall(parts, { method, path, query, accept, body, response });
+    if (method !== 'GET') parts.record('kubernetes-call', path, { method, code: answer?.status });
+    if (answer !== undefined) send(response, answer.status, answer.body);
+  } catch (error) {
+    const refused = asRefusal(error);
+    // What is looked up and is not there is no news.
+    if (method !== 'GET' || refused.code !== 404)
+      parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message });
+    if (response.headersSent) response.destroy();
+    else send(response, refused.code, refused.body);
+  }
+}
+
+function upgrade(parts: ApiServerParts, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { pathname: path, searchParams: query } = urlOf(request);
+  try {
+    authenticate(parts, request);
+    const target = targetOf(path);
+    if (target?.subresource !== 'exec') throw refusals.noSuchResource();
+    const pod = podOf(parts.store, target);
+    const place = { kubelet: parts.kubelet, environment: parts.environmentOf(pod) };
+    serveExec(place, pod, { request, socket, head }, query);
+  } catch (error) {
+    const refused = asRefusal(error);
+    parts.record('kubernetes-call', path, { method: 'GET', code: refused.code, message: refused.message });
+    const body = Buffer.from(JSON.stringify(refused.body));
+    const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`;
+    socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${refused.code} ${refused.reason}\r\n${headers}`), body]));
+  }
+}
+
+function authenticate({ token }: ApiServerParts, { headers }: IncomingMessage): void {
+  const given = Buffer.from(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '');
+  const wanted = Buffer.from(token);
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw refusals.unauthorized();
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    chunks.push(chunk as Buffer);
+    bytes += (chunk as Buffer).length;
+    if (bytes > MOST_BODY_BYTES) throw new ApiRefusal(413, 'RequestEntityTooLarge', `limit is ${MOST_BODY_BYTES}`);
+  }
+  if (bytes === 0) return {};
+  const type = request.headers['content-type'] ?? 'application/json';
+  if (!/^application\/json\b/.test(type)) throw refusals.mediaType(type);
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw refusals.badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
+  }
+}
+
+const asRefusal = (error: unknown): ApiRefusal =>
+  error instanceof ApiRefusal
+    ? error
+    : new ApiRefusal(
+        500,
+        'InternalError',
+        `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`,
+      );
+
+function send(response: ServerResponse, status: number, body: object | string): void {
+  const isText = typeof body === 'string';
+  const content = Buffer.from(isText ? body : JSON.stringify(body));
+  const type = isText ? 'text/plain; charset=utf-8' : 'application/json';
+  response.writeHead(status, { 'content-type': type, 'content-length': content.length });
+  response.end(content);
+}

@@ -1,0 +1,142 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RootKind, VolumeMount } from './boot.js';
+import { bootCommand, enterCommand, etcFolder } from './boot.js';
+import { openWorkFolders } from './disks.js';
+import type { EtcPlan } from './etc-files.js';
+import { writeEtc } from './etc-files.js';
+import type { ProcessIdentity } from './processes.js';
+import { bootId, childrenOf, identityOf, isAlive, signalProcess } from './processes.js';
+
+export interface ContainerPlan {
+  /** Its own: disk, log, how it has ended. */
+  readonly folder: string;
+  readonly root: RootKind;
+  readonly hostname: string;
+  /** Lines of /etc/hosts. */
+  readonly hosts: EtcPlan['hosts'];
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Absolute, in the container. */
+  readonly workingDir: string;
+  readonly volumes: readonly VolumeMount[];
+}
+
+/** How its first process ended: 128 + n after the signal n. Undefined: nobody knows. */
+export type ContainerEnd = number | undefined;
+
+/** Processes in a root and namespaces of their own, as a VM's are, whose first one is the user's. All end with that one. */
+export interface RunningContainer {
+  /** Of its first process, when that and all others are gone. */
+  readonly ended: Promise<ContainerEnd>;
+  /** Starts another process in it, in a session of its own; stdin, stdout and stderr are pipes. */
+  exec(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess;
+  /** To the first process. */
+  signal(signal: NodeJS.Signals): void;
+}
+
+export const logFile = (folder: string): string => join(folder, 'log');
+/** What the first process left in /dev/termination-log. */
+export const terminationLog = (folder: string): string => join(folder, 'disk/rootfs/dev/termination-log');
+
+const recordFile = (folder: string): string => join(folder, 'running.json');
+const endFile = (folder: string): string => join(folder, 'exit');
+
+/** Writes down how it ended, so that a rehearsal that comes later learns of it. */
+const WITNESS = 'end=$1; shift; "$@"; echo $? > "$end.new"; mv "$end.new" "$end"';
+
+/** How often a container that an earlier rehearsal process has started is looked at, ms. */
+const LOOK_MS = 250;
+
+/** Rejects if it could not be made. */
+export async function startContainer(plan: ContainerPlan): Promise<RunningContainer> {
+  const { folder, root, hostname, hosts, command, environment, workingDir, volumes } = plan;
+  const disk = join(folder, 'disk');
+  mkdirSync(disk, { recursive: true });
+  rmSync(endFile(folder), { force: true });
+  writeEtc(etcFolder(disk, root), { hostname, hosts, users: [] });
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const first = ['env', '-i', `--chdir=${workingDir}`, ...variables, ...command];
+  const boot = bootCommand({ disk, hostname, root, mark: folder, command: first, volumes });
+  const log = openSync(logFile(folder), 'a');
+  const outer = spawn('sh', ['-c', WITNESS, 'container', endFile(folder), ...boot.argv], {
+    cwd: '/',
+    detached: true,
+    env: { ...boot.environment },
+    stdio: ['ignore', 'pipe', 'pipe', log],
+  });
+  closeSync(log);
+  const gone = new Promise<void>((resolve) => outer.once('exit', () => resolve()));
+  await becomesReady(outer);
+  const [unshare = -1] = childrenOf(outer.pid ?? -1);
+  const init = identityOf(childrenOf(unshare)[0] ?? -1);
+  outer.unref();
+  if (init !== undefined) writeFileSync(recordFile(folder), JSON.stringify({ ...init, bootId: bootId() }));
+  return container(folder, init, gone);
+}
+
+/** The container of that folder, if it runs since an earlier rehearsal process, or how it ended; undefined: neither is known. */
+export function findContainer(folder: string): RunningContainer | { readonly end: ContainerEnd } | undefined {
+  const end = endOf(folder);
+  if (end !== undefined) return { end };
+  const init = recordedInit(folder);
+  if (init === undefined) return undefined;
+  return container(folder, init, untilGone(init));
+}
+
+async function untilGone(init: ProcessIdentity): Promise<void> {
+  while (isAlive(init)) await new Promise((resolve) => setTimeout(resolve, LOOK_MS).unref());
+}
+
+function container(folder: string, init: ProcessIdentity | undefined, gone: Promise<void>): RunningContainer {
+  return {
+    ended: gone.then(() => {
+      openWorkFolders(join(folder, 'disk'));
+      return endOf(folder);
+    }),
+    exec(argv, environment) {
+      if (init === undefined) throw new Error('the container has ended');
+      const [program, ...enter] = enterCommand(init.pid);
+      return spawn(program, [...enter, ...argv], {
+        cwd: '/',
+        env: { ...environment },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+    },
+    signal(signal) {
+      if (init !== undefined && isAlive(init)) signalProcess(init.pid, signal);
+    },
+  };
+}
+
+function recordedInit(folder: string): ProcessIdentity | undefined {
+  if (!existsSync(recordFile(folder))) return undefined;
+  try {
+    const record = JSON.parse(readFileSync(recordFile(folder), 'utf8')) as ProcessIdentity & { bootId: string };
+    return record.bootId === bootId() && isAlive(record) ? record : undefined;
+  } catch {
+    return undefined; // half written by a process that was killed in the act
+  }
+}
+
+function endOf(folder: string): ContainerEnd {
+  const file = endFile(folder);
+  return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined;
+}
+
+async function becomesReady(outer: ChildProcess): Promise<void> {
+  let errors = '';
+  outer.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      outer.stdout?.once('data', () => resolve());
+      outer.once('error', reject);
+      outer.once('exit', (code) => reject(new Error(`its boot ended with ${code}: ${errors.trim()}`)));
+    });
+  } finally {
+    outer.stdout?.destroy();
+    outer.stderr?.destroy();
+  }
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, openCluster } from '../../cloud/machines/kubernetes/cluster.js';
+import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import * as library from '../../cloud/machines/kubernetes/library.js';
+import type { Machines } from '../../cloud/machines/port.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
+import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words.js';
+import { KINDS } from '../../domain/machine-kinds/registry.js';
+import { formatProblems } from '../../domain/problem.js';
+import { startRehearsal } from '../../rehearsal/index.js';
+
+/** A rehearsed Kubernetes for one test file, reached over the wire alone. */
+export interface RehearsedKubernetes {
+  readonly cluster: Cluster;
+  readonly port: Machines<'kubernetes'>;
+  readonly kubeconfig: string;
+  /** What the nodes offer from now on. */
+  setNodes(nodes: readonly object[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const PERIODS = { urgentMs: 50, quietMs: 200 };
+
+/** @param subnetOctet another for each test file */
+export async function startRehearsedKubernetes(subnetOctet: number): Promise<RehearsedKubernetes> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'kubernetes-test-'));
+  const rehearsal = await startRehearsal({ stateDir, subnetOctet, sshPort: 2222, kubernetesPort: 0 });
+  const { kubeconfig = '', admin } = rehearsal.endpoints;
+  const port = createKubernetes({ cluster: { kubeconfig }, periods: PERIODS });
+  return {
+    ...{ cluster: openCluster(library, { kubeconfig }), port, kubeconfig },
+    async setNodes(nodes) {
+      const headers = { 'content-type': 'application/json' };
+      const body = JSON.stringify({ nodes });
+      const response = await fetch(`${admin}/admin/kubernetes`, { method: 'POST', headers, body });
+      assert.ok(response.ok, await response.text());
+    },
+    async stop() {
+      await port.close();
+      await rehearsal.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A plan of one slice in `default`, from a section of a job file. */
+export function rehearsedPlan(name: string, section: object = {}): KubernetesPlan {
+  const job = resolveJob({ kubernetes: { image: 'train:1', ...section }, command: { run: 'true' } });
+  assert.ok(job.ok && 'kubernetes' in job.spec, job.ok ? '' : formatProblems(job.problems));
+  return KINDS.kubernetes.plan(job.spec, {
+    ...{ owner: 'own-1', googleProject: '', zone: 'default-cluster', name, job: 'train', run: 'run-1', generation: 1 },
+    ...{ loginUser: 'me', publicKey: 'k' },
+  });
+}

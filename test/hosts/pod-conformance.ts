@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { createPodHosts } from '../../cloud/hosts/pod-fleet.js';
+import { type HostConnection, HostUnreachable, type PodTarget } from '../../cloud/hosts/port.js';
+import { openCluster } from '../../cloud/machines/kubernetes/cluster.js';
+import * as library from '../../cloud/machines/kubernetes/library.js';
+import type { PodsForTest } from '../long/kubernetes/pod-cluster.js';
+import { until } from '../until.js';
+import { ended, NOTICE, outputOf, request } from './run.js';
+import { never } from './session.js';
+import { startTcpCutter } from './tcp-cutter.js';
+
+const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
+
+/** 5 MB that differ everywhere. */
+const LINES = Array.from(
+  { length: 100_000 },
+  (_, at) => `line ${at} ${(at * 2_654_435_761) % 4_294_967_296} ${'y'.repeat(24)}\n`,
+);
+const PRINT_LINES = `awk 'BEGIN { for (at = 0; at < 100000; at++) printf "line %d %.0f yyyyyyyyyyyyyyyyyyyyyyyy\\n", at, (at * 2654435761) % 4294967296 }'`;
+
+/** All that a command in a pod wrote, stdout and stderr. */
+export async function podOutput(connection: HostConnection, command: string, stdin?: Buffer): Promise<string> {
+  let out = '';
+  const take = (chunk: Buffer): void => void (out += chunk.toString());
+  await connection.exec(command, { onStdout: take, onStderr: take, signal: never, ...(stdin && { stdin }) });
+  return out;
+}
+
+/** What pods must do as hosts, whichever Kubernetes has them. @param image with bash, coreutils and util-linux */
+export function exercisePods(open: () => Promise<{ readonly pods: PodsForTest; readonly image: string }>): void {
+  let pods: PodsForTest;
+  let image: string;
+  before(async () => {
+    ({ pods, image } = await open());
+  });
+  after(() => pods?.close());
+
+  describe('a command', () => {
+    let target: PodTarget;
+    let connection: HostConnection;
+    before(async () => {
+      target = await pods.pod(image);
+      connection = await pods.connect(target);
+    });
+
+    it("runs once, by the image's user and home, and ends with its code: 0, 7, a signal", async () => {
+      assert.equal(
+        await outputOf(connection, 'id -un; pwd; echo $ODD', { env: { ODD: "it's" } }),
+        "root\n/root\nit's\n",
+      );
+      const { code, host } = await ended(connection);
+      assert.deepEqual({ code, host }, { code: 0, host: 'up' });
+      const again = await connection.startRun(request('echo never'));
+      assert.equal(again.kind, 'exited');
+      assert.equal(await podOutput(connection, 'wc -l < ~/.jobctl/starts.log'), '1\n');
+      await connection.startRun(request('exit 7', { runId: 'train-x1-a2', epoch: 2 }));
+      assert.equal((await ended(connection, 'train-x1-a2')).code, 7);
+      await connection.startRun(request('kill -KILL $$', { runId: 'train-x1-a3', epoch: 3 }));
+      const killed = await ended(connection, 'train-x1-a3');
+      assert.deepEqual([killed.code, killed.signal, killed.killedForMemory], [137, 'SIGKILL', undefined]);
+    });
+
+    it('prints 5 MB that arrive whole and that `kubectl logs` shows', async () => {
+      const whole = LINES.join('');
+      await connection.startRun(request(PRINT_LINES, { runId: 'loud-a1' }));
+      const chunks: Buffer[] = [];
+      await connection.followOutput('loud-a1', 0, (chunk) => void chunks.push(chunk), never);
+      assert.equal(sha256(Buffer.concat(chunks)), sha256(whole));
+      await until('the end of the log', async () => (await pods.logs(target)).includes(LINES.at(-1) ?? ''));
+      const logged = await pods.logs(target);
+      assert.equal(sha256(logged.slice(logged.indexOf(LINES[0] ?? ''))), sha256(whole));
+    });
+
+    it('is stopped with its notice and its grace, and then by force', async () => {
+      const script = `trap 'grep -o "a test stops it" "$JOBCTL_NOTICE_FILE"; exit 9' TERM; echo ready; while :; do sleep 0.1; done`;
+      await connection.startRun(request(script, { runId: 'kind-a1' }));
+      await until(
+        'its trap',
+        async () => (await podOutput(connection, 'cat ~/.jobctl/runs/kind-a1/output')) === 'ready\n',
+      );
+      const stopped = await connection.stopRun('kind-a1', 10_000, NOTICE);
+      assert.ok(stopped.kind === 'exited' && stopped.code === 9 && stopped.isStopped, JSON.stringify(stopped));
+      assert.match(
+        await podOutput(connection, 'cat ~/.jobctl/runs/kind-a1/output'),
+        /^ready\n(Terminated\n)?a test stops it\n$/,
+      );
+      await connection.startRun(request(`trap '' TERM; while :; do sleep 0.1; done`, { runId: 'deaf-a1' }));
+      const forced = await connection.stopRun('deaf-a1', 300, NOTICE);
+      assert.ok(forced.kind === 'exited' && forced.signal === 'SIGKILL', JSON.stringify(forced));
+    });
+
+    it('is no child of an exec: its ancestors are its supervisor and the agent', async () => {
+      await connection.startRun(request('sleep 1000', { runId: 'own-a1' }));
+      const chain = `read -r _ pid _ < ~/.jobctl/runs/own-a1/begun
+while [ "$pid" -gt 1 ]; do pid=$(awk '/^PPid:/ {print $2}' /proc/$pid/status); tr '\\0' ' ' < /proc/$pid/cmdline | cut -d' ' -f1-3 | sed 's/runner-[0-9a-f]*/runner/; s/ $//'; done`;
+      assert.equal(await podOutput(connection, chain), 'sh /root/.jobctl/runner.sh supervise\n/bin/sh /jobctl/agent\n');
+      await connection.stopRun('own-a1', 100, NOTICE);
+    });
+
+    it('gets 10 MB of stdin, of known length and as a stream', async () => {
+      const bytes = Buffer.from(LINES.join('').repeat(2));
+      assert.equal(await podOutput(connection, 'sha256sum', bytes), `${sha256(bytes)}  -\n`);
+      let out = '';
+      const stream = (async function* () {
+        for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000);
+      })();
+      const take = (chunk: Buffer): void => void (out += chunk.toString());
+      const end = await connection.exec('sha256sum; exit 3', {
+        stdin: stream,
+        onStdout: take,
+        onStderr: take,
+        signal: never,
+      });
+      assert.deepEqual([out, end.code], [`${sha256(bytes)}  -\n`, 3]);
+    });
+
+    it('has files put and got, and modules made, as on a VM', async () => {
+      const bytes = Buffer.from(LINES.join(''));
+      assert.equal(await connection.putFile(bytes, '~/in/data', { mode: 0o640, signal: never }), 'done');
+      assert.equal(await connection.putFile(bytes, '~/in/data', { mode: 0o640, signal: never }), 'unchanged');
+      const back: Buffer[] = [];
+      const got = await connection.getFile('~/in/data', (chunk) => void back.push(chunk), never);
+      assert.deepEqual([got.sha256, got.mode, sha256(Buffer.concat(back))], [sha256(bytes), 0o640, sha256(bytes)]);
+      const plan = {
+        name: 'mine',
+        fingerprint: '1',
+        check: '[ -f ~/made ]',
+        steps: [{ name: 'a', script: 'echo making; (sleep 1000 &); touch ~/made' }],
+      };
+      let printed = '';
+      const listener = { onOutput: (_: string, chunk: Buffer) => void (printed += chunk.toString()) };
+      const began = Date.now();
+      assert.deepEqual(await connection.applyModules([plan], listener, never), [{ kind: 'done', module: 'mine' }]);
+      // Whose step leaves a process behind that holds its output.
+      assert.ok(Date.now() - began < 60_000);
+      assert.equal(printed, 'making\n');
+      assert.deepEqual(await connection.applyModules([plan], listener, never), [{ kind: 'unchanged', module: 'mine' }]);
+    });
+  });
+
+  describe('what breaks on the way', () => {
+    it('an exec that is cut leaves the command, and no process of its own; what follows goes on at its offset', async () => {
+      const target = await pods.pod(image);
+      const server = new URL(pods.cluster.config.getCurrentCluster()?.server ?? '');
+      const cutter = await startTcpCutter(Number(server.port), server.hostname);
+      const cluster = openCluster(library, { kubeconfig: pods.kubeconfig });
+      Object.assign(cluster.config.getCurrentCluster() ?? {}, { server: `https://127.0.0.1:${cutter.port}` });
+      const fleet = createPodHosts(async () => cluster);
+      try {
+        const connection = await fleet.connect(target, { privateKey: '' }, never);
+        // It prints nothing more until it is told to: no process can then hear of the cut by a write that fails.
+        const wait = 'if [ $i = 10 ]; then until [ -e ~/go ]; do sleep 0.1; done; fi';
+        await connection.startRun(request(`for i in $(seq 40); do echo $i; ${wait}; done; exit 5`));
+        let seen = '';
+        const cutAt10 = (chunk: Buffer): void => {
+          seen += chunk.toString();
+          if (seen.includes('10\n')) cutter.cut();
+        };
+        await assert.rejects(connection.followOutput('train-x1-a1', 0, cutAt10, never), (error: Error) => {
+          assert.ok(error instanceof HostUnreachable, String(error));
+          assert.match(error.message, /was lost/);
+          return true;
+        });
+        const again = await pods.connect(target);
+        await until('the tail to be gone', async () =>
+          (await podOutput(again, 'cat /proc/[0-9]*/comm')).split('\n').every((name) => name !== 'tail'),
+        );
+        assert.equal((await again.runStatus('train-x1-a1')).kind, 'running');
+        await podOutput(again, 'touch ~/go');
+        await again.followOutput('train-x1-a1', seen.length, (chunk) => void (seen += chunk.toString()), never);
+        assert.equal(seen, Array.from({ length: 40 }, (_, at) => `${at + 1}\n`).join(''));
+        assert.equal((await ended(again)).code, 5);
+      } finally {
+        fleet.release();
+        await cutter.close();
+      }
+    });
+
+    it('a pod that is deleted tells its command first, and is then unreachable in the words of Kubernetes', async () => {
+      const target = await pods.pod(image);
+      const connection = await pods.connect(target);
+      const script = `trap 'cat "$JOBCTL_NOTICE_FILE"; sleep 1; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done`;
+      await connection.startRun(request(script));
+      let seen = '';
+      const following = connection
+        .followOutput('train-x1-a1', 0, (chunk) => void (seen += chunk.toString()), never)
+        .catch(() => undefined);
+      await until('its trap', () => seen === 'ready\n');
+      const { namespace, pod: name } = target;
+      await pods.cluster.core.deleteNamespacedPod({ namespace, name });
+      await following;
+      assert.match(seen, /"cause":"preemption".*\nsaved\n$/s);
+      await until(
+        'its end',
+        async () =>
+          (await connection.runStatus('train-x1-a1').catch((error: Error) => error)) instanceof HostUnreachable,
+      );
+      await until('it is gone', async () => {
+        const said = await connection.runStatus('train-x1-a1').catch((error: Error) => error.message);
+        return typeof said === 'string' && /pods "p\d+" not found/.test(said);
+      });
+    });
+  });
+}
