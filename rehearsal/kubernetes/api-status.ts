@@ -80,7 +80,7 @@ export const refusals = {
 };
 
 /** Of an empty list. */
-export const listHead = (resource: Resource, resourceVersion: string): object => ({
+const listHead = (resource: Resource, resourceVersion: string): object => ({
   kind: `${resource.kind}List`,
   apiVersion: apiVersionOf(resource),
   metadata: { resourceVersion },
