@@ -31,8 +31,9 @@ describe('a first run on Kubernetes without a cluster', function () {
     until(`${job} prints ${text}`, async () => (await user.run('logs', job)).stdout.includes(text), 2 * MINUTE);
 
   it('the example succeeds on four pods', async () => {
-    const shown = await ok('submit', '--local', '--wait', '--name', 'first', EXAMPLE);
-    assert.match(shown, /REHEARSAL/);
+    const { code, stdout, stderr } = await user.run('submit', '--local', '--wait', '--name', 'first', EXAMPLE);
+    assert.equal(code, 0, `${stdout}\n${stderr}`);
+    assert.match(stderr, /REHEARSAL/);
     assert.match(await ok('logs', 'first', '--host', '0'), /pi is about 3\.1\d\d\n/);
     for (const host of [0, 1, 2, 3])
       assert.match(await ok('logs', 'first', '--host', String(host)), new RegExp(`${host} of 4: \\d+ of 200000`));

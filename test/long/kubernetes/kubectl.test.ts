@@ -7,6 +7,7 @@ import type { Machines } from '../../../cloud/machines/port.js';
 import type { KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { makeGone, makeReady } from '../../cloud/machines-conformance.js';
 import { rehearsedPlan, startRehearsedKubernetes } from '../../cloud/rehearsed-kubernetes.js';
+import { until } from '../../until.js';
 import { openRealCluster } from './real-cluster.js';
 
 /** What people do beside jobctl: `kubectl get, logs, exec, delete`, on a real cluster and on the rehearsed one alike. */
@@ -100,8 +101,9 @@ for (const [place, open] of Object.entries(PLACES))
         ...pods.map((pod) => `pod/${pod}`),
         'service/jc-kubectl-g1',
       ]);
-      const [ready] = await lines('get', 'job', 'jc-kubectl-g1', '-o', 'jsonpath={.status.active} {.status.ready}');
-      assert.equal(ready, '2 2');
+      const counts = ['get', 'job', 'jc-kubectl-g1', '-o', 'jsonpath={.status.active} {.status.ready}'];
+      // A Job counts what is ready a second later than the pods say so.
+      await until('both are counted', async () => (await lines(...counts))[0] === '2 2');
     });
 
     it('says what is not there, and which kinds are none', async () => {
