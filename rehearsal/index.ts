@@ -10,6 +10,7 @@ import { startCore } from './core.js';
 import type { FleetSurroundings } from './fleet.js';
 import { Journal } from './journal.js';
 import type { RehearsedKubernetes } from './kubernetes/cluster.js';
+import type { RefusalOf } from './kubernetes/server.js';
 import { addNeighbours } from './neighbours/server.js';
 import type { ProjectFacts } from './project/facts.js';
 import { RehearsedProject } from './project/rehearsed-project.js';
@@ -149,7 +150,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     subnetOctet,
     sshPort,
   };
-  const kubernetes = await openKubernetes(site, subnetOctet, store.url);
+  const kubernetes = await openKubernetes(site, core.cloud, subnetOctet, store.url);
   const admin = await startAdminServer({ ...core, ...site, facts, kubernetes }, options.adminPort ?? 0);
   closers.push(admin.close);
   const cluster = kubernetes && { kubernetes: kubernetes.url, kubeconfig: kubernetes.kubeconfig };
@@ -226,16 +227,25 @@ async function startApi(
 
 async function openKubernetes(
   { stateDir, options, closers, record }: Site,
+  cloud: TpuCloud,
   subnetOctet: number,
   storeUrl: string,
 ): Promise<RehearsedKubernetes | undefined> {
   const { kubernetesPort: port } = options;
   if (port === undefined) return undefined;
-  const { startKubernetes } = await import('./kubernetes/cluster.js');
+  const [{ startKubernetes }, { rehearsedRefusal }] = await Promise.all([
+    import('./kubernetes/cluster.js'),
+    import('./kubernetes/refused-calls.js'),
+  ]);
   // As on VMs: Google's client libraries then go to the rehearsed store, without a token.
   const environment = { STORAGE_EMULATOR_HOST: storeUrl };
   const folder = join(stateDir, 'kubernetes');
-  const kubernetes = await startKubernetes({ folder, port, subnetOctet, environment, record });
+  const refusalOf: RefusalOf = (method, path) => {
+    const refusal = takeRefusal(cloud.state, method, path, cloud.now());
+    if (refusal === undefined) return undefined;
+    return { error: rehearsedRefusal(refusal.status, refusal.message), afterEffect: refusal.afterEffect };
+  };
+  const kubernetes = await startKubernetes({ folder, port, subnetOctet, environment, record, refusalOf });
   closers.push(() => kubernetes.close());
   return kubernetes;
 }

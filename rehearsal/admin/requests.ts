@@ -3,11 +3,16 @@ import { GENERATIONS } from '../tpu/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { METHODS } from '../tpu/methods.js';
 import { SSH_AT_SHUTDOWN, TIERS } from '../tpu/settings.js';
+import { KUBERNETES_METHODS } from '../kubernetes/refused-calls.js';
 import { STORE_METHODS } from '../store/calls.js';
 
 /** Bodies of the admin interface's calls. */
 
-export const REFUSABLE: readonly string[] = [...Object.keys(METHODS), ...Object.keys(STORE_METHODS)];
+export const REFUSABLE: readonly string[] = [
+  ...Object.keys(METHODS),
+  ...Object.keys(STORE_METHODS),
+  ...KUBERNETES_METHODS,
+];
 export const HOLDABLE = [
   'CREATING',
   'WAITING_FOR_RESOURCES',

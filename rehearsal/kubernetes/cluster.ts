@@ -11,12 +11,13 @@ import { JobController } from './job-controller.js';
 import { writeKubeconfig } from './kubeconfig.js';
 import { Kubelet } from './kubelet.js';
 import { DEFAULT_SETTINGS, type KubernetesSettings, nodeObject } from './nodes.js';
+import { recordObjects } from './object-journal.js';
 import { ObjectStore, type StoredObjects } from './object-store.js';
 import { PodAddresses } from './pod-addresses.js';
 import { containerEnvironment } from './pod-environment.js';
 import { NAMESPACES, NODES, type Resource } from './resources.js';
 import { schedulePods } from './scheduler.js';
-import { startApiServer } from './server.js';
+import { type RefusalOf, startApiServer } from './server.js';
 
 export interface KubernetesOptions {
   /** Whole; kept over restarts: objects, pods' disks, the token and the kubeconfig. */
@@ -27,6 +28,7 @@ export interface KubernetesOptions {
   /** Of every container. */
   readonly environment: Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+  readonly refusalOf: RefusalOf;
 }
 
 export interface RehearsedKubernetes {
@@ -60,6 +62,7 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   let settings = stored?.settings ?? DEFAULT_SETTINGS;
   const store = new ObjectStore(stored?.objects);
   const snapshot = new Snapshot<StoredState>(file, () => ({ settings, objects: store.stored() }));
+  recordObjects(store, record);
   const events = new Events(store);
   const addresses = new PodAddresses(store, options.subnetOctet);
   const kubelet = new Kubelet(store, events, {
@@ -90,7 +93,7 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   const token = openToken(folder);
   const server = await startApiServer(
     {
-      ...{ store, kubelet, token, tls, record, save: () => snapshot.save() },
+      ...{ store, kubelet, token, tls, record, refusalOf: options.refusalOf, save: () => snapshot.save() },
       environmentOf: (pod) => containerEnvironment(pod, options.environment),
     },
     options.port,

@@ -141,7 +141,6 @@ export class Kubelet {
         }
         this.#put(current, runningStatus(current, address));
         this.#watch(current, container);
-        this.#place.record('kubernetes-pod', nameOf(pod), { phase: 'Running', node: pod.spec.nodeName, address });
       },
       (error: unknown) => {
         run.isStarting = false;
@@ -184,7 +183,6 @@ export class Kubelet {
     const file = terminationLog(this.folderOf(pod));
     const message = existsSync(file) ? readFileSync(file, 'utf8').slice(0, 4096) : '';
     const ending = end === undefined ? LOST : { exitCode: end, message };
-    this.#place.record('kubernetes-pod', nameOf(pod), { phase: end === 0 ? 'Succeeded' : 'Failed', exitCode: end });
     this.#put(pod, endedStatus(pod, ending));
   }
 
@@ -251,5 +249,3 @@ const LOST = {
   reason: 'ContainerStatusUnknown',
   message: 'The container could not be located when the pod was terminated',
 } as const;
-
-const nameOf = ({ metadata }: Pod): string => `${metadata.namespace}/${metadata.name}`;

@@ -9,6 +9,13 @@ import { answerCall, type ApiParts, podOf, targetOf } from './api-calls.js';
 import { ApiRefusal, refusals } from './api-status.js';
 import { discovered } from './discovery.js';
 import { serveExec } from './pod-exec.js';
+import { type KubernetesMethod, methodOf } from './refused-calls.js';
+
+/** The refusal that is in force for a call, counted as used. `afterEffect`: the call does what it should, and its answer is lost. */
+export type RefusalOf = (
+  method: KubernetesMethod,
+  path: string,
+) => { readonly error: ApiRefusal; readonly afterEffect: boolean } | undefined;
 
 export interface ApiServerParts extends ApiParts {
   readonly token: string;
@@ -16,6 +23,7 @@ export interface ApiServerParts extends ApiParts {
   /** Of what is executed in a pod. */
   readonly environmentOf: (pod: ReturnType<typeof podOf>) => Readonly<Record<string, string>>;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+  readonly refusalOf: RefusalOf;
 }
 
 /** A body of more bytes is refused, as etcd would refuse the object. */
@@ -69,8 +77,12 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
     if (!/^\/apis?\//.test(path)) return send(response, 404, '404 page not found\n');
     const body = await bodyOf(request);
     const accept = request.headers.accept;
+    const refusable = methodOf(method);
+    const refusal = refusable && parts.refusalOf(refusable, path);
+    if (refusal?.afterEffect === false) throw refusal.error;
     const answer = await answerCall(parts, { method, path, query, accept, body, response });
     if (method !== 'GET') parts.record('kubernetes-call', path, { method, code: answer?.status });
+    if (refusal !== undefined) throw refusal.error;
     if (answer !== undefined) send(response, answer.status, answer.body);
   } catch (error) {
     const refused = asRefusal(error);
@@ -86,6 +98,8 @@ function upgrade(parts: ApiServerParts, request: IncomingMessage, socket: Duplex
   const { pathname: path, searchParams: query } = urlOf(request);
   try {
     authenticate(parts, request);
+    const refusal = parts.refusalOf('kubernetes.exec', path);
+    if (refusal !== undefined) throw refusal.error;
     const target = targetOf(path);
     if (target?.subresource !== 'exec') throw refusals.noSuchResource();
     const pod = podOf(parts.store, target);

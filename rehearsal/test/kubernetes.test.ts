@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { until } from '../../test/until.js';
 import type { Rehearsal } from '../index.js';
 import { startRehearsal } from '../index.js';
-import { KubernetesClient } from './kubernetes-client.js';
+import { type KubernetesAnswer, KubernetesClient } from './kubernetes-client.js';
 import type { Scratch } from './scratch.js';
 import { scratchFolder, SUBNET_OCTET } from './scratch.js';
 
@@ -136,5 +136,48 @@ describe('the API server of the rehearsed Kubernetes', function () {
     const nodes = await client.get('/api/v1/nodes');
     assert.equal((nodes.at('items.0.status.allocatable') as Record<string, string>)['google.com/tpu'], '4');
     assert.equal(nodes.names.length, 1);
+  });
+
+  it('refuses calls as the admin interface says, before or after their effect', async () => {
+    const refuse = async (method: string, code: string, more: object = {}): Promise<void> => {
+      const body = JSON.stringify({ method, code, message: 'rehearsed', times: 1, ...more });
+      const headers = { 'content-type': 'application/json' };
+      const { ok } = await fetch(`${rehearsal.endpoints.admin}/admin/refuse`, { method: 'POST', headers, body });
+      assert.ok(ok);
+    };
+    const cases: [string, string, () => Promise<KubernetesAnswer>, number, string][] = [
+      ['kubernetes.get', 'UNAVAILABLE', () => client.get(MAPS), 503, 'ServiceUnavailable'],
+      ['kubernetes.create', 'PERMISSION_DENIED', () => client.call('POST', MAPS, map('not')), 403, 'Forbidden'],
+      ['kubernetes.*', 'RESOURCE_EXHAUSTED', () => client.call('DELETE', `${MAPS}/not`), 429, 'TooManyRequests'],
+    ];
+    for (const [method, code, call, status, reason] of cases) {
+      await refuse(method, code);
+      const answer = await call();
+      assert.deepEqual([answer.status, answer.at('reason'), answer.at('message')], [status, reason, 'rehearsed']);
+    }
+    assert.equal((await client.get(`${MAPS}/not`)).status, 404);
+    await refuse('kubernetes.create', 'UNAVAILABLE', { afterEffect: true });
+    assert.equal((await client.call('POST', MAPS, map('lost'))).status, 503);
+    assert.equal((await client.get(`${MAPS}/lost`)).status, 200);
+  });
+
+  it('has each state of an object in the journal', async () => {
+    await client.call('POST', MAPS, map('told'));
+    await client.call('DELETE', `${MAPS}/told`);
+    const subject = 'namespaces/default/configmaps/told';
+    const text = await (await fetch(`${rehearsal.endpoints.admin}/admin/journal?after=0`)).text();
+    const events = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; subject: string; details: { from: string; to: string } });
+    assert.deepEqual(
+      events
+        .filter((event) => event.kind === 'kubernetes-state' && event.subject === subject)
+        .map(({ details: { from, to } }) => [from, to]),
+      [
+        ['absent', 'Active'],
+        ['Active', 'gone'],
+      ],
+    );
   });
 });

@@ -1,0 +1,56 @@
+import { requestsOf } from './nodes.js';
+import type { Job, KubeObject, Pod } from './objects.js';
+import { isTrue } from './objects.js';
+import type { ObjectStore } from './object-store.js';
+import { CONFIG_MAPS, JOBS, PODS, type Resource, SERVICES } from './resources.js';
+
+/** Of a pod, that of its Job's name. */
+const JOB_LABEL = 'batch.kubernetes.io/job-name';
+
+/**
+ * The journal of Jobs, pods, ConfigMaps and Services: a line for each new state, by `namespaces/NAMESPACE/PLURAL/NAME`. States are
+ * a pod's phases, a Job's `Active`, `Complete` and `Failed`, of the others `Active`; of all `Terminating`, then `gone`.
+ */
+export function recordObjects(
+  store: ObjectStore,
+  record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void,
+): void {
+  const states = new Map<string, string>();
+  store.onChange(({ type, resource, object }) => {
+    const stateOf = STATES.get(resource);
+    if (stateOf === undefined) return;
+    const { uid, name, namespace, deletionTimestamp } = object.metadata;
+    const to = type === 'DELETED' ? 'gone' : deletionTimestamp === undefined ? stateOf(object) : 'Terminating';
+    const from = states.get(uid);
+    if (to === from) return;
+    if (to === 'gone') states.delete(uid);
+    else states.set(uid, to);
+    record('kubernetes-state', `namespaces/${namespace}/${resource.plural}/${name}`, {
+      ...{ from: from ?? 'absent', to, uid },
+      ...(resource === PODS && podDetails(object as Pod)),
+    });
+  });
+}
+
+const STATES: ReadonlyMap<Resource, (object: KubeObject) => string> = new Map<Resource, (object: KubeObject) => string>(
+  [
+    [PODS, (object) => (object as Pod).status.phase],
+    [JOBS, (object) => jobState(object as Job)],
+    [CONFIG_MAPS, () => 'Active'],
+    [SERVICES, () => 'Active'],
+  ],
+);
+
+const jobState = ({ status }: Job): string =>
+  ['Complete', 'Failed'].find((type) => isTrue(status.conditions, type)) ?? 'Active';
+
+function podDetails(pod: Pod): object {
+  const { labels } = pod.metadata;
+  const exitCode = pod.status.containerStatuses?.[0]?.state.terminated?.exitCode;
+  return {
+    ...(labels?.[JOB_LABEL] !== undefined && { job: labels[JOB_LABEL] }),
+    cpus: requestsOf(pod).get('cpu') ?? 0,
+    ...(pod.spec.nodeName !== undefined && { node: pod.spec.nodeName }),
+    ...(exitCode !== undefined && { exitCode }),
+  };
+}
