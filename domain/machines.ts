@@ -35,6 +35,9 @@ export function machineRequestOf(spec: JobSpec): MachineRequest {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => key === name)) as unknown as MachineRequest;
 }
 
+/** The provider of a job's machines, as messages call it, such as `Cloud TPU`. */
+export const providerOf = (request: MachineRequest): string => machineKind(kindOfJob(request)).provider;
+
 /** The slices that a request is for, in their order. */
 export const slicesOfRequest = (ref: MachineRef): readonly MachineRef[] => machineKind(ref.kind).slices(ref);
 

@@ -1,4 +1,5 @@
 import type { AskedJob, CloudEvent, Deed, Evidence } from './evidence.js';
+import { cpusOvercommitted, isChange, isDeletionOfJob, isLossOfPods, objectsAtEnd } from './cluster.js';
 import type { Finding } from './verdict.js';
 
 const STATES = { 'queued-resource-state': 'queued resource', 'node-state': 'node' } as const;
@@ -60,7 +61,11 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
   const foreign = foreignOf(deeds);
   // A node of a request goes with it.
   const places = new Map(livingAtEnd(cloud).map((each) => [chipsKey(each.subject), each]));
-  return [...places.values()]
+  const objects = objectsAtEnd(cloud).map(({ subject, details }) => ({
+    ...{ subject, name: lastPart(subject), state: details.to },
+    kind: subject.split('/').at(-2) ?? 'object',
+  }));
+  return [...places.values(), ...objects]
     .filter(({ subject }) => !foreign.some((resource) => isOf(subject, resource)))
     .map(({ kind, name, state }) => ({
       count: 'leaked resources',
@@ -70,7 +75,11 @@ export function leaked({ cloud, deeds }: Evidence): readonly Finding[] {
 }
 
 /** Each rise above what the pool has is one finding. */
-export function overcommitted({ cloud, deeds, poolUnits, jobs }: Evidence): readonly Finding[] {
+export function overcommitted(evidence: Evidence): readonly Finding[] {
+  return [...chipsOvercommitted(evidence), ...cpusOvercommitted(evidence)];
+}
+
+function chipsOvercommitted({ cloud, deeds, poolUnits, jobs }: Evidence): readonly Finding[] {
   const foreign = foreignOf(deeds);
   const theirs = jobs.filter(({ isTheirs }) => isTheirs);
   const findings: Finding[] = [];
@@ -119,13 +128,14 @@ function touchedAcross({ cloud, jobs, theirHost }: Evidence): readonly Finding[]
 
 /** One finding for each planted resource that somebody changed, or that is gone and was not taken by chaos itself. */
 function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
-  const there = livingAtEnd(cloud).map(({ subject }) => subject);
+  const there = [...livingAtEnd(cloud), ...objectsAtEnd(cloud)].map(({ subject }) => subject);
   const taken = new Set(deeds.flatMap(({ kind, resource }) => (kind === 'preempt' ? [resource] : [])));
   return foreignOf(deeds).flatMap((resource): Finding[] => {
     const name = lastPart(resource);
     const call = cloud.find(
-      ({ kind, subject, details }) =>
-        kind === 'api-call' && isOf(subject, resource) && CHANGES_SOMETHING.test(details.method ?? ''),
+      (event) =>
+        isOf(event.subject, resource) &&
+        (isChange(event) || (event.kind === 'api-call' && CHANGES_SOMETHING.test(event.details.method ?? ''))),
     );
     if (call !== undefined) {
       const text = `${call.details.method} of ${name}, which is none of ours (answer: ${call.details.code})`;
@@ -139,18 +149,22 @@ function plantedTouched({ cloud, deeds }: Evidence): readonly Finding[] {
 /** Calls that asked for the end of the resource of that name. */
 export const deletions = (cloud: readonly CloudEvent[], name: string): readonly CloudEvent[] =>
   cloud.filter(
-    ({ kind, subject, details }) =>
-      kind === 'api-call' && lastPart(subject) === name && details.method?.startsWith('Delete') === true,
+    (event) =>
+      isDeletionOfJob(event, name) ||
+      (event.kind === 'api-call' &&
+        lastPart(event.subject) === name &&
+        event.details.method?.startsWith('Delete') === true),
   );
 
 /** Whether the provider, and not a call of ours, took the slice of that name between these times. */
 export function wasLost(cloud: readonly CloudEvent[], name: string, from: number, to: number): boolean {
-  const own = cloud.filter(({ subject }) => lastPart(subject) === name);
+  const own = cloud.filter((event) => lastPart(event.subject) === name || isLossOfPods(event, name));
   // By the journal's order: what came first within a millisecond is told by it alone.
   const [deletion] = deletions(cloud, name);
-  return own.some(({ seq, kind, wall, details }) => {
+  return own.some((event) => {
+    const { seq, kind, wall, details } = event;
     if (wall < from || wall > to || (deletion !== undefined && seq > deletion.seq)) return false;
-    if (kind === 'vm-failure') return true;
+    if (kind === 'vm-failure' || isLossOfPods(event, name)) return true;
     if (kind === 'node-state') return LOST_NODE.has(details.to ?? '');
     return kind === 'queued-resource-state' && LOST_REQUEST.has(details.to ?? '');
   });

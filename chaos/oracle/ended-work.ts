@@ -1,6 +1,7 @@
 import { ASKED_FOR } from './attempts.js';
 import { deletions, lastPart } from './cloud.js';
 import { attemptsOf, type CommandProcess, processesOf } from './commands.js';
+import { isLossOfPods } from './cluster.js';
 import type { AskedJob, CloudEvent, DeedKind, Evidence } from './evidence.js';
 import type { Finding } from './verdict.js';
 
@@ -108,12 +109,14 @@ function doneAt({ slices, hosts }: AskedJob, processes: readonly CommandProcess[
 function takenAt(cloud: readonly CloudEvent[], node: string): number | undefined {
   const [deletion] = deletions(cloud, node);
   return cloud.find(
-    ({ seq, kind, subject, details }) =>
-      lastPart(subject) === node &&
-      (deletion === undefined || seq < deletion.seq) &&
-      ((kind === 'vm-power' && details['power'] === 'off') ||
-        kind === 'vm-kill' ||
-        kind === 'vm-failure' ||
-        (kind === 'node-state' && SERVES_NO_MORE.has(details.to ?? ''))),
+    (event) =>
+      (deletion === undefined || event.seq < deletion.seq) &&
+      (isLossOfPods(event, node) || (lastPart(event.subject) === node && isLossOfVms(event))),
   )?.wall;
 }
+
+const isLossOfVms = ({ kind, details }: CloudEvent): boolean =>
+  (kind === 'vm-power' && details['power'] === 'off') ||
+  kind === 'vm-kill' ||
+  kind === 'vm-failure' ||
+  (kind === 'node-state' && SERVES_NO_MORE.has(details.to ?? ''));

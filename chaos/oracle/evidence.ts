@@ -7,6 +7,8 @@ export interface Evidence {
   readonly seed: number;
   /** Quota units that the pool ever had in force: the most chips that may exist at one time. */
   readonly poolUnits: number;
+  /** CPUs that the pool has for pods. Absent: no job has pods. */
+  readonly podCpus?: number;
   readonly jobs: readonly AskedJob[];
   readonly deeds: readonly Deed[];
   readonly cloud: readonly CloudEvent[];

@@ -63,12 +63,15 @@ async function contentOf({ store, bucket }: Sources, name: string): Promise<stri
   return (await fetch(`${store}/storage/v1/b/${bucket}/o/${encodeURIComponent(name)}?alt=media`)).text();
 }
 
-/** What commands wrote on the disks of VMs that are there now. The disks of slices that are gone are gone too. */
+/** What commands wrote on the disks of VMs and pods that are there now. The disks of slices that are gone are gone too. */
 export function readHostRecords({ cloudDirectory }: Sources): readonly Told[] {
   const vms = join(cloudDirectory, 'vms');
-  const disks = entriesOf(vms).flatMap((node) =>
-    entriesOf(join(vms, node)).map((host) => join(vms, node, host, 'disk')),
-  );
+  const pods = join(cloudDirectory, 'kubernetes', 'pods');
+  const machines = [
+    ...entriesOf(vms).flatMap((node) => entriesOf(join(vms, node)).map((host) => join(vms, node, host))),
+    ...entriesOf(pods).map((uid) => join(pods, uid)),
+  ];
+  const disks = machines.map((folder) => join(folder, 'disk'));
   const homes = disks.flatMap((disk) => [
     join(disk, 'root'),
     ...entriesOf(join(disk, 'home')).map((user) => join(disk, 'home', user)),

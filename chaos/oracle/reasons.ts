@@ -1,4 +1,5 @@
 import { lastPart, wasLost } from './cloud.js';
+import { sliceOfObject } from './cluster.js';
 import type { Evidence, SeenJob } from './evidence.js';
 import type { Finding } from './verdict.js';
 
@@ -39,7 +40,7 @@ const preempted: Test = ({ at, phase, text }, job, { cloud, deeds }) => {
   if (phase !== 'evicting' || !/^slice \d+ was preempted by the provider/u.test(text)) return undefined;
   const until = at + SLACK_MS;
   const isOwn = (name: string): boolean => name.includes(`-${job}-`);
-  const names = new Set(cloud.map(({ subject }) => lastPart(subject)).filter(isOwn));
+  const names = new Set(cloud.map((event) => sliceOfObject(event) ?? lastPart(event.subject)).filter(isOwn));
   const isTrue =
     [...names].some((name) => wasLost(cloud, name, 0, until)) ||
     deeds.some(({ kind, resource = '', at: done }) => kind === 'preempt' && isOwn(resource) && done <= until);
@@ -62,6 +63,8 @@ const refused: Test = ({ at, text }, job, { cloud, deeds }) => {
     const isTrue = cloud.some(({ wall, details }) => details.code === 'UNAUTHENTICATED' && wall <= at + SLACK_MS);
     return isTrue ? undefined : 'the cloud accepted every login';
   }
+  // The client library keeps no words of a 401; those are jobctl's.
+  if (words.startsWith('Unauthorized: ') && cloud.some(({ details }) => Number(details.code) === 401)) return undefined;
   const inJournal = JSON.stringify(words).slice(1, -1);
   const isTrue =
     cloud.some(({ details }) => JSON.stringify(details).includes(inJournal)) ||

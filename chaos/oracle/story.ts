@@ -51,5 +51,5 @@ const goneScene = (told: Told): Scene => ({
 
 const cloudScene = ({ wall, kind, subject, details: { from, to } }: CloudEvent): Scene => ({
   at: wall,
-  text: `cloud: ${lastPart(subject)} (${kind.replace('-state', '')}): ${from} -> ${to}`,
+  text: `cloud: ${lastPart(subject)} (${kind === 'kubernetes-state' ? subject.split('/').at(-2) : kind.replace('-state', '')}): ${from} -> ${to}`,
 });

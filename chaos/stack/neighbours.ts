@@ -20,6 +20,19 @@ export async function plantForeign(stage: Stage, draws: Draws): Promise<void> {
     [otherZone, `jc-${other.id}-g1`, theirs(other.id, '1')],
   ];
   for (const each of planted) await plant(stage, each);
+  for (const job of stage.jobs.filter(({ file }) => 'kubernetes' in file).slice(0, 2)) await plantInCluster(stage, job);
+}
+
+/** A ConfigMap without labels, and one of another owner, by the names that two slices of pods will get. */
+async function plantInCluster(stage: Stage, { id }: DrawnJob): Promise<void> {
+  const owned = { 'jobctl-owner': 'f00df00df00d', 'jobctl-job': id, 'jobctl-run': 'theirs', 'jobctl-generation': '2' };
+  for (const [name, labels] of [
+    [`jc-${id}-g1`, {}],
+    [`jc-${id}-g2`, owned],
+  ] as const) {
+    await stage.stack.pods.makeConfigMap(name, labels);
+    stage.note('foreign', `somebody else has a ConfigMap ${name}`, { resource: `configmaps/${name}` });
+  }
 }
 
 async function plant(

@@ -20,6 +20,7 @@ export interface Ports {
   readonly rest: number;
   readonly store: number;
   readonly admin: number;
+  readonly kubernetes: number;
   /** Of workers: the first, the second, the one of the second installation. */
   readonly health: number;
   readonly health2: number;
@@ -27,7 +28,8 @@ export interface Ports {
 }
 
 export async function freePorts(): Promise<Ports> {
-  const names = ['temporal', 'ui', 'tpu', 'rest', 'store', 'admin', 'health', 'health2', 'health3'] as const;
+  const cloud = ['tpu', 'rest', 'store', 'admin', 'kubernetes'] as const;
+  const names = ['temporal', 'ui', ...cloud, 'health', 'health2', 'health3'] as const;
   const entries = await Promise.all(names.map(async (name) => [name, await freePort()] as const));
   return Object.fromEntries(entries) as unknown as Ports;
 }
@@ -55,6 +57,7 @@ export function rehearsalPart(
     'rest-port': ports.rest,
     'store-port': ports.store,
     'admin-port': ports.admin,
+    'kubernetes-port': ports.kubernetes,
     'ssh-port': SSH_PORT,
     'subnet-octet': octet,
     seed,
@@ -71,6 +74,9 @@ export function rehearsalPart(
     isReady: async () => (await fetch(`http://${LOOPBACK}:${ports.admin}/admin/clock`)).ok,
   });
 }
+
+/** The rehearsal writes it. */
+export const kubeconfigFile = (directory: string): string => join(directory, 'rehearsal', 'kubernetes', 'kubeconfig');
 
 function settingsOf(tier: Tier): object {
   const upTo = (span: 'queue' | 'provisioning' | 'deleting'): object => ({
@@ -95,6 +101,8 @@ export interface WorkerPlace {
   readonly healthPort: number;
   /** The name by which it dials the cloud. */
   readonly cloudHost: string;
+  /** Absent: it runs no pods. */
+  readonly kubeconfig?: string;
   /** Absent: hosts are dialled directly. */
   readonly proxyCommand?: string;
   /** Absent: its pool is without limits. */
@@ -103,7 +111,8 @@ export interface WorkerPlace {
 }
 
 export function workerPart(directory: string, ports: Ports, tier: Tier, place: WorkerPlace): Part {
-  const { name, namespace, bucket, healthPort, cloudHost, proxyCommand, quotaFile, keys } = place;
+  const { name, namespace, bucket, healthPort, cloudHost, kubeconfig, proxyCommand, quotaFile, keys } = place;
+  const listingPeriods = { urgentMs: Math.round(2_000 / tier.factor), quietMs: Math.round(10_000 / tier.factor) };
   const config = {
     temporal: { address: `${LOOPBACK}:${ports.temporal}`, namespace },
     store: { endpoint: `http://${LOOPBACK}:${ports.store}`, bucket },
@@ -111,8 +120,9 @@ export function workerPart(directory: string, ports: Ports, tier: Tier, place: W
       tpuEndpoint: `${cloudHost}:${ports.tpu}`,
       insecure: true,
       callsPerSecond: 10 * tier.factor,
-      listingPeriods: { urgentMs: Math.round(2_000 / tier.factor), quietMs: Math.round(10_000 / tier.factor) },
+      listingPeriods,
     },
+    ...(kubeconfig !== undefined && { kubernetes: { kubeconfig, listingPeriods } }),
     ssh: { port: SSH_PORT, ...keys, ...(proxyCommand !== undefined && { proxyCommand }) },
     googleProject: GOOGLE_PROJECT,
     secretStore: pathToFileURL(join(directory, 'secrets')).href,

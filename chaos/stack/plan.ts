@@ -1,6 +1,7 @@
 import type { Draws } from '../random.js';
 import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
 import { HOST_DEEDS } from './host-deeds.js';
+import { POD_DEEDS } from './pod-deeds.js';
 import { SLICE_DEEDS } from './slice-deeds.js';
 import { OWN_DEEDS } from './own-deeds.js';
 import type { StackExtras } from './private-stack.js';
@@ -17,6 +18,7 @@ const KINDS: Readonly<Record<string, DeedDo>> = {
   ...OWN_DEEDS,
   ...WORKER_DEEDS,
   ...SECOND_DEEDS,
+  ...POD_DEEDS,
 };
 export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
 

@@ -19,6 +19,7 @@ import type { Part } from './part.js';
 import {
   freePorts,
   GOOGLE_PROJECT,
+  kubeconfigFile,
   LOOPBACK,
   POOL,
   type Ports,
@@ -27,6 +28,7 @@ import {
   withoutConfiguration,
   workerPart,
 } from './parts.js';
+import { PodsOfStack } from './pods.js';
 import { type SecondInstallation, startSecond } from './second-installation.js';
 import type { Tier } from './tier.js';
 
@@ -54,6 +56,7 @@ export class PrivateStack {
   readonly client: Client;
   readonly jobs: JobClient;
   readonly sources: Sources;
+  readonly pods: PodsOfStack;
   readonly restUrl: string;
   readonly taskQueue = 'jobctl';
   readonly #connection: Connection;
@@ -76,6 +79,7 @@ export class PrivateStack {
     this.client = parts.client;
     this.jobs = parts.jobs;
     this.sources = parts.sources;
+    this.pods = new PodsOfStack(kubeconfigFile(parts.directory));
     this.restUrl = parts.restUrl;
     this.#connection = connection;
     this.#reservations = reservations;
@@ -106,7 +110,7 @@ export class PrivateStack {
         : undefined;
     const place = {
       ...{ namespace: DEV_NAMESPACE, bucket: store.bucket, cloudHost: LOOPBACK, keys: writeKeyPair(directory) },
-      quotaFile: join(directory, 'quota.toml'),
+      ...{ quotaFile: join(directory, 'quota.toml'), kubeconfig: kubeconfigFile(directory) },
     };
     const workers = [workerPart(directory, ports, tier, { ...place, name: 'worker', healthPort: ports.health })];
     if (gate !== undefined) {

@@ -9,7 +9,7 @@ import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
 import { plantForeign } from './neighbours.js';
-import { askedOf, drawJobs, POOL_UNITS } from './jobs.js';
+import { askedOf, drawJobs, POD_CPUS, POOL_UNITS } from './jobs.js';
 import { resumeAll } from './own-deeds.js';
 import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
@@ -120,7 +120,7 @@ async function settle(stage: Stage): Promise<void> {
   const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
   const isClean = async (): Promise<boolean> => {
     const { nodes, queuedResources } = await stage.admin.status();
-    if (nodes.length + queuedResources.length > foreign) return false;
+    if (nodes.length + queuedResources.length + (await stage.stack.pods.count()) > foreign) return false;
     return (await allOf(stack, readLeases)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);
@@ -134,6 +134,7 @@ async function gather(stage: Stage, seed: number, told: () => readonly Told[]): 
   return {
     seed,
     poolUnits: POOL_UNITS,
+    podCpus: POD_CPUS,
     // A host stores how its command ended, and tries again while the bucket refuses.
     readWithinMs: spanOf(tier, 'longestFault') + STORED_MS,
     jobs: [...jobs.map(askedOf), ...theirs.filter(({ id }) => submitted.has(id)).map(askedOf)],

@@ -27,6 +27,8 @@ export const SPANS = {
   queue: 20 * SECOND,
   provisioning: 20 * SECOND,
   deleting: 10 * SECOND,
+  /** `gang_timeout` of pods. */
+  gang: 2 * MINUTE,
   /** After which a job that is still open, or a resource that is still there, is stuck. */
   settle: 45 * MINUTE,
 } as const;

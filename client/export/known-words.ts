@@ -220,29 +220,29 @@ readnodemetadata readonly readopenwork reads readskeyfiles ready readytimeout re
 reauthentication reboot rebuild rebuildboundms rebuilding rebuildsettlems rebuilt received recently reclaim reclaimed
 reclaiming reclaims recommended reconcile reconcilems reconnect record recordattempt recordoutcome records recover
 recovery recreate recursive recycleaddresses recycledip redirection redone ref reference refers refform refresh
-refresh_token refusal refusals refuse refuseas refused refusedmessages refuses refusessh regard region regionquotas
-regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk rehearsal_etc
-rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project rehearsal_rest_url
-rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone rehearsed reimaging
-reject rejected rejectunauthorized related relationships relative release released releases remainder remainingcputime
-remainingitemcount remedy remembers remote remote_user remoteuser removal remove removed removes renew renewed
-renumbered repair repairing repairingms repeat repeating repeats repetitions replace replaced replaces replicas
-replicatedjobs replication reply repo report reported reportingcomponent reportinginstance reports repos repository
-request requestdeserialize requested requestedrangenotsatisfiable requestedrestarts requestedsetup requestentitytoolarge
-requestfacts requestid requestms requests requestserialize requeststream requesttext requeue requeued require
-require_project required requirement requirements requirements_file requirementsfile requireoslogin requireproject
-requires requireshieldedvm reservation reservationname reservations reserved reset resetqueuedresource resolv resolve
-resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid resourceinfo
-resourcelocations resourcemanager resourcequota resourcequotas resources resourcetext resourcetype resourceversion
-response responsedeserialize responseserialize responsestream responsetype rest restart restart_on restartcount
-restarted restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result resumable
-resume resumed resumeentrants retentiondurationseconds retries retry retryoptions return revocation revocations revoked
-revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rm rmdir rno ro role
-roles room root rootfs round rounds route routes row rows rpc rsa ruff rule rules run runhook runid runner runnerfailed
-running runoutputs runs runssince runstatus runtime runtime_version runtimeversion runtimeversions rw rwx sa safe said
-same satisfiable save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled scheduler
-schedulername scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema scheme scope scopes
-script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid secretmanager
+refresh_token refusal refusalof refusals refuse refuseas refused refusedmessages refuses refusessh regard region
+regionquotas regions registry regrants regular rehearsal rehearsal_apt rehearsal_confinement rehearsal_disk
+rehearsal_etc rehearsal_hostname rehearsal_ids rehearsal_layers rehearsal_node rehearsal_probe rehearsal_project
+rehearsal_rest_url rehearsal_secrets rehearsal_store_url rehearsal_tools rehearsal_vm rehearsal_volumes rehearsal_zone
+rehearsed reimaging reject rejected rejectunauthorized related relationships relative release released releases
+remainder remainingcputime remainingitemcount remedy remembers remote remote_user remoteuser removal remove removed
+removes renew renewed renumbered repair repairing repairingms repeat repeating repeats repetitions replace replaced
+replaces replicas replicatedjobs replication reply repo report reported reportingcomponent reportinginstance reports
+repos repository request requestdeserialize requested requestedrangenotsatisfiable requestedrestarts requestedsetup
+requestentitytoolarge requestfacts requestid requestms requests requestserialize requeststream requesttext requeue
+requeued require require_project required requirement requirements requirements_file requirementsfile requireoslogin
+requireproject requires requireshieldedvm reservation reservationname reservations reserved reset resetqueuedresource
+resolv resolve resolved resolves resource resource_exhausted resource_exhaustion resourceexhausted resourceid
+resourceinfo resourcelocations resourcemanager resourcequota resourcequotas resources resourcetext resourcetype
+resourceversion response responsedeserialize responseserialize responsestream responsetype rest restart restart_on
+restartcount restarted restarting restarton restartpolicy restarts restate restendpoint restored restport resturl result
+resumable resume resumed resumeentrants retentiondurationseconds retries retry retryoptions return revocation
+revocations revoked revokedat revokedupto revoketokens rewrite rewriteresponse rewritetoken rf rfc rich right rights rm
+rmdir rno ro role roles room root rootfs round rounds route routes row rows rpc rsa ruff rule rules run runhook runid
+runner runnerfailed running runoutputs runs runssince runstatus runtime runtime_version runtimeversion runtimeversions
+rw rwx sa safe said same satisfiable save saves saw say says sbatchs sbin scalar scale scaled scan schedule scheduled
+scheduler schedulername scheduletoclosetimeout scheduletostarttimeout scheduling schedulingconfig schema scheme scope
+scopes script scripterror scripts scsi sd search sec second seconds secret secretaccessor secretid secretmanager
 secretmanagerendpoint secretname secrets secretsrefused secretstore secretsunavailable secs section sections
 secureconnect security securitycontext sed see seed seeds seek seen sees selection selector selectors self selflink
 selfsigned selfsubjectaccessreview selfsubjectaccessreviews semaphore send sender sendercounts senderforms
@@ -282,35 +282,36 @@ those three through throwifnoentry ti tick tier tiers till time timecreated time
 timeof timeout timeoutms timeouts timeoutseconds timers times timescale timestamp timestamps timestorageclassupdated
 timezone timing timings title tls tmp tmpdir tmpfs to tocome todo token token_info_url token_type token_uri token_url
 tokeninfo tokens tokenseconds tokenvalidseconds told toldat tolerates tolerations toml tomlarray tomlbare
-tomlinlinetable tomlkeyvalue tomlversion too took tool toolarge tools toomanysources toomuch topayload topology total
-total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds tpu_private_key
-tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace tracking traffic
-trailing train trainer transient trap tree tried tries trouble true trusted trusts try trying ts tt ttl tty tunnel turn
-turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types ubuntu2204 ui uid
-ulimit umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended unauthenticated unauthorized
-unavailable unchanged unconfirmed uncountedterminatedpods under undergo underscore underscores understands understood
-underway unexpected unexpected_token unhealthy unheard unhiding uniformbucketlevelaccess unimplemented union uniqueid
-unit unithours units universe universedomain unknown unknownaccelerator unknownruntime unknownzone unless unlike
-unlimited unlisted unmatched unmet unmodified unmounting unpack unpause unreachable unreachablehosts unreachablelookms
-unreadable unready unrecognized unresolved unschedulable unscheduled unset unshare unsigned unspecified unsupported
-unsupportedmediatype unsupportedzone unterminated until untwisted unused unwatched unwitnessed unwrap unwritten up
-upcomingmaintenance update updateat updated updatedat updatemask updatenode updaterefused updates updating updatingms
-upgrade upload uploaded uploadid uploads uploadserver uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url
-urlencoded urls us usage usageerror usdperhour use use_spot useauthwithcustomendpoint used useinotify user user1 user_id
-userinfo userip userknownhostsfile usermod username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2
-v3 v4 v5 v5e v5lite v5litepod v5p v6e valid validafterduration validaftertime validate validatestatus validator
-validfrom validinterval validuntil validuntilduration validuntiltime value values valuetype vanish var variable
-variables vars venv verb verbs verdict verdictof verdicts verify versinfo version versioning versions vfio view viewer
-views violated violations visible visiting vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited
-waitforchange waiting waitingchips waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor
-waitsforcount wake wakes wall wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun
-warns was waspreempted watch watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were
-west1 west4 what whatever when whenever where whether which whichever while white who whoever whole whose why width will
-window windowms winners wire with withfiletypes withignored within withinnominal without woken wokenpools word words
-work work_dir workdir worker worker_id worker_num workerids workerindex workernumber workers workflow workflowid
-workflowidreusepolicy workflows workflowtasktimeout workflowtype workforcepools working workingdir works world_size
-worse would writable write writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload
-wrote ws www x1 x16 x16x16 x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf
-xgafv xml xmlns xterm xx xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie
-zonal zone zonebackoffmaxms zonebackoffms zones zonetry`.split(/\s/),
+tomlinlinetable tomlkeyvalue tomlversion too took tool toolarge tools toomanyrequests toomanysources toomuch topayload
+topology total total_resources totalbytesrewritten totaltimeout touch touched tpu tpu_chips_per_process_bounds
+tpu_private_key tpu_process_bounds tpu_public_key tpu_type tpu_worker_id tpuport tpuquotas tpus tpuv5 tpuv6e tr trace
+tracking traffic trailing train trainer transient trap tree tried tries trouble true trusted trusts try trying ts tt ttl
+tty tunnel turn turns twice twisted two txt type type_cache_max_size_mb typecachemaxsizemb typedsearchattributes types
+ubuntu2204 ui uid ulimit umask umount un unable unabletoqueue uname unanswered unanswereduntil unattended
+unauthenticated unauthorized unavailable unchanged unconfirmed uncountedterminatedpods under undergo underscore
+underscores understands understood underway unexpected unexpected_token unhealthy unheard unhiding
+uniformbucketlevelaccess unimplemented union uniqueid unit unithours units universe universedomain unknown
+unknownaccelerator unknownruntime unknownzone unless unlike unlimited unlisted unmatched unmet unmodified unmounting
+unpack unpause unreachable unreachablehosts unreachablelookms unreadable unready unrecognized unresolved unschedulable
+unscheduled unset unshare unsigned unspecified unsupported unsupportedmediatype unsupportedzone unterminated until
+untwisted unused unwatched unwitnessed unwrap unwritten up upcomingmaintenance update updateat updated updatedat
+updatemask updatenode updaterefused updates updating updatingms upgrade upload uploaded uploadid uploads uploadserver
+uploadtoolarge uploadtype uploadurl upper ups uptime urgentms url urlencoded urls us usage usageerror usdperhour use
+use_spot useauthwithcustomendpoint used useinotify user user1 user_id userinfo userip userknownhostsfile usermod
+username userproject users uses usr usual utc utf utf8 util uts uuid uv v1 v2 v3 v4 v5 v5e v5lite v5litepod v5p v6e
+valid validafterduration validaftertime validate validatestatus validator validfrom validinterval validuntil
+validuntilduration validuntiltime value values valuetype vanish var variable variables vars venv verb verbs verdict
+verdictof verdicts verify versinfo version versioning versions vfio view viewer views violated violations visible
+visiting vm vmexternalipaccess vms vmsof volume volumemounts volumes vpc wait waited waitforchange waiting waitingchips
+waitingcount waitingjobs waitingsince waitms waitoperation waits waitseconds waitsfor waitsforcount wake wakes wall
+wallat wallnow want wanted wantedgeneration wants warn warned warning warnings warnrun warns was waspreempted watch
+watched watches way ways wc we web websocket wedgedms wedgedslicems weight well went were west1 west4 what whatever when
+whenever where whether which whichever while white who whoever whole whose why width will window windowms winners wire
+with withfiletypes withignored within withinnominal without woken wokenpools word words work work_dir workdir worker
+worker_id worker_num workerids workerindex workernumber workers workflow workflowid workflowidreusepolicy workflows
+workflowtasktimeout workflowtype workforcepools working workingdir works world_size worse would writable write
+writehistory writer writes written wrong wrongsignature wronguploadurl wrongurlforupload wrote ws www x1 x16 x16x16
+x16x24 x2 x2x1 x2x2 x2x4 x32 x4 x4x12 x4x20 x4x28 x4x4 x4x8 x8 x8x12 x8x16 x8x8 xargs xdg xf xgafv xml xmlns xterm xx
+xxxxxx xzf yaml yaml_file year yes yet yml you your yours z0 za zero zeros zlib zod zombie zonal zone zonebackoffmaxms
+zonebackoffms zones zonetry`.split(/\s/),
 );

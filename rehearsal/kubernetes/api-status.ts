@@ -1,4 +1,4 @@
-import { apiVersionOf, qualified, type Resource } from './resources.js';
+import { qualified, type Resource } from './resources.js';
 
 interface StatusDetails {
   readonly name?: string;
@@ -78,10 +78,3 @@ export const refusals = {
     return new ApiRefusal(422, 'Invalid', `${qualifiedKind} "${name}" is invalid: ${text}`, details);
   },
 };
-
-/** Of an empty list. */
-const listHead = (resource: Resource, resourceVersion: string): object => ({
-  kind: `${resource.kind}List`,
-  apiVersion: apiVersionOf(resource),
-  metadata: { resourceVersion },
-});

@@ -1,26 +1,27 @@
 import { requestsOf } from './nodes.js';
 import type { Job, KubeObject, Pod } from './objects.js';
-import { isTrue } from './objects.js';
+import { isOver, isTrue } from './objects.js';
 import type { ObjectStore } from './object-store.js';
-import { CONFIG_MAPS, JOBS, PODS, type Resource, SERVICES } from './resources.js';
+import { CONFIG_MAPS, EVENTS, JOBS, PODS, type Resource, SERVICES } from './resources.js';
 
 /** Of a pod, that of its Job's name. */
 const JOB_LABEL = 'batch.kubernetes.io/job-name';
 
+type RecordLine = (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
+
 /**
  * The journal of Jobs, pods, ConfigMaps and Services: a line for each new state, by `namespaces/NAMESPACE/PLURAL/NAME`. States are
- * a pod's phases, a Job's `Active`, `Complete` and `Failed`, of the others `Active`; of all `Terminating`, then `gone`.
+ * a pod's phases, a Job's `Active`, `Complete` and `Failed`, of the others `Active`; `Terminating` of what was told to end and has
+ * not, then `gone`. What the cluster's parts say of an object is there too, as `kubernetes-event`.
  */
-export function recordObjects(
-  store: ObjectStore,
-  record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void,
-): void {
+export function recordObjects(store: ObjectStore, record: RecordLine): void {
   const states = new Map<string, string>();
   store.onChange(({ type, resource, object }) => {
+    if (resource === EVENTS && type === 'ADDED') recordEvent(object, record);
     const stateOf = STATES.get(resource);
     if (stateOf === undefined) return;
-    const { uid, name, namespace, deletionTimestamp } = object.metadata;
-    const to = type === 'DELETED' ? 'gone' : deletionTimestamp === undefined ? stateOf(object) : 'Terminating';
+    const { uid, name, namespace } = object.metadata;
+    const to = type === 'DELETED' ? 'gone' : isLeaving(resource, object) ? 'Terminating' : stateOf(object);
     const from = states.get(uid);
     if (to === from) return;
     if (to === 'gone') states.delete(uid);
@@ -30,6 +31,15 @@ export function recordObjects(
       ...(resource === PODS && podDetails(object as Pod)),
     });
   });
+}
+
+const isLeaving = (resource: Resource, object: KubeObject): boolean =>
+  object.metadata.deletionTimestamp !== undefined && !(resource === PODS && isOver(object as Pod));
+
+function recordEvent(event: KubeObject, record: RecordLine): void {
+  const { kind, name } = event['involvedObject'] as { readonly kind: string; readonly name: string };
+  const subject = `namespaces/${event.metadata.namespace}/${kind.toLowerCase()}s/${name}`;
+  record('kubernetes-event', subject, { type: event['type'], reason: event['reason'], message: event['message'] });
 }
 
 const STATES: ReadonlyMap<Resource, (object: KubeObject) => string> = new Map<Resource, (object: KubeObject) => string>(

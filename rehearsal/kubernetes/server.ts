@@ -66,7 +66,8 @@ export async function startApiServer(
 const urlOf = ({ url = '/' }: IncomingMessage): URL => new URL(url, 'https://rehearsal');
 
 async function serve(parts: ApiServerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method = 'GET' } = request;
+  const { method = 'GET', headers } = request;
+  const agent = headers['user-agent'];
   const { pathname: path, searchParams: query } = urlOf(request);
   response.on('error', () => undefined);
   try {
@@ -76,19 +77,19 @@ async function serve(parts: ApiServerParts, request: IncomingMessage, response: 
     if (known !== undefined) return send(response, 200, known);
     if (!/^\/apis?\//.test(path)) return send(response, 404, '404 page not found\n');
     const body = await bodyOf(request);
-    const accept = request.headers.accept;
+    const { accept } = headers;
     const refusable = methodOf(method);
     const refusal = refusable && parts.refusalOf(refusable, path);
     if (refusal?.afterEffect === false) throw refusal.error;
     const answer = await answerCall(parts, { method, path, query, accept, body, response });
-    if (method !== 'GET') parts.record('kubernetes-call', path, { method, code: answer?.status });
+    if (method !== 'GET') parts.record('kubernetes-call', path, { method, code: answer?.status, agent });
     if (refusal !== undefined) throw refusal.error;
     if (answer !== undefined) send(response, answer.status, answer.body);
   } catch (error) {
     const refused = asRefusal(error);
     // What is looked up and is not there is no news.
     if (method !== 'GET' || refused.code !== 404)
-      parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message });
+      parts.record('kubernetes-call', path, { method, code: refused.code, message: refused.message, agent });
     if (response.headersSent) response.destroy();
     else send(response, refused.code, refused.body);
   }

@@ -3,12 +3,13 @@ import { judge } from '../../chaos/oracle/judge.js';
 import { tellStory } from '../../chaos/oracle/story.js';
 import { parseTold } from '../../chaos/oracle/told.js';
 import { COUNTS, totalsOf } from '../../chaos/oracle/verdict.js';
+import { PLANTED_OF_PODS, RIGHT_OF_PODS } from './forged/of-pods.js';
 import { PLANTED } from './forged/planted.js';
 import { RIGHT } from './forged/right.js';
 import { RecordSet } from './record-set.js';
 
 describe('the oracle of chaos', () => {
-  for (const [what, [count, forge]] of Object.entries(PLANTED))
+  for (const [what, [count, forge]] of Object.entries({ ...PLANTED, ...PLANTED_OF_PODS }))
     it(`counts ${what} once: ${count}`, () => {
       const records = new RecordSet();
       forge(records);
@@ -25,7 +26,7 @@ describe('the oracle of chaos', () => {
     );
   });
 
-  for (const [what, forge] of Object.entries(RIGHT))
+  for (const [what, forge] of Object.entries({ ...RIGHT, ...RIGHT_OF_PODS }))
     it(`counts nothing for ${what}`, () => {
       const records = new RecordSet();
       forge(records);

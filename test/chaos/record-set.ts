@@ -26,7 +26,7 @@ export class RecordSet {
   evidence(): Evidence {
     const { jobs, deeds, cloud, told, stored, results, leases, lives, readWithinMs, theirHost } = this;
     return {
-      ...{ seed: 1, poolUnits: 32, jobs, deeds, cloud, told, stored, results, leases, lives },
+      ...{ seed: 1, poolUnits: 32, podCpus: 16, jobs, deeds, cloud, told, stored, results, leases, lives },
       ...(readWithinMs !== undefined && { readWithinMs }),
       ...(theirHost !== undefined && { theirHost }),
     };

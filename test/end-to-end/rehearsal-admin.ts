@@ -7,6 +7,7 @@ type AdminVerb =
   | 'force'
   | 'hold'
   | 'hosts'
+  | 'kubernetes'
   | 'list-lag'
   | 'maintenance'
   | 'preempt'
@@ -31,6 +32,16 @@ export class RehearsalAdmin {
     });
     if (!response.ok)
       throw new Error(`admin ${verb} ${JSON.stringify(body)}: ${response.status} ${await response.text()}`);
+  }
+
+  /** Of the rehearsed Kubernetes. */
+  async nodes(): Promise<readonly object[]> {
+    const settings = (await (await fetch(`${this.#url}/admin/kubernetes`)).json()) as { nodes: readonly object[] };
+    return settings.nodes;
+  }
+
+  setNodes(nodes: readonly object[]): Promise<void> {
+    return this.post('kubernetes', { nodes });
   }
 
   async stopRefusing(): Promise<void> {

@@ -6,7 +6,7 @@ import { decide } from '../../domain/recovery/decide.js';
 import type { Fact, Facts } from '../../domain/recovery/facts.js';
 import { afterEnd, gaveUpText, type QuickEnds } from '../../domain/recovery/loop.js';
 import type { EpochMs } from '../../domain/units.js';
-import { askedMachines } from '../../domain/machines.js';
+import { askedMachines, providerOf } from '../../domain/machines.js';
 import type { RefusalScope } from '../../domain/slice.js';
 import { durationText } from '../markdown.js';
 import { meter } from '../meter.js';
@@ -82,7 +82,11 @@ export class Recovery {
     const { gang, lease } = this.#parts;
     if (loss.cause === 'refused') this.#noteRefusal(loss.scope);
     const decision = decide('not ready', { because: lossFact(loss), ...this.#refusalFacts, ...this.#budgets });
-    const what = lossText(loss, this.#parts.slices.textOf(loss.index), gang.zone);
+    const what = lossText(loss, {
+      whose: this.#parts.slices.textOf(loss.index),
+      zone: gang.zone,
+      provider: providerOf(this.#parts.file.spec),
+    });
     switch (decision.do) {
       case 'retry':
         if (decision.replace === 'lost slices') return this.#retry(decision.budget, what, [loss.index]);
@@ -315,8 +319,15 @@ function lossFact(loss: SliceLoss): Fact<'not ready', 'because'> {
   }
 }
 
-/** @param whose `slice 2` */
-function lossText({ cause, message }: SliceLoss, whose: string, zone: string): string {
+interface LossPlace {
+  /** `slice 2` */
+  readonly whose: string;
+  readonly zone: string;
+  /** Of its machines, such as `Cloud TPU`. */
+  readonly provider: string;
+}
+
+function lossText({ cause, message }: SliceLoss, { whose, zone, provider }: LossPlace): string {
   switch (cause) {
     case 'preempted':
       return `${whose} was preempted by the provider: ${message}`;
@@ -327,6 +338,6 @@ function lossText({ cause, message }: SliceLoss, whose: string, zone: string): s
     case 'lease':
       return message;
     case 'refused':
-      return `Cloud TPU refused ${whose} in ${zone}: ${message}`;
+      return `${provider} refused ${whose} in ${zone}: ${message}`;
   }
 }

@@ -6,7 +6,7 @@ export function apiFailureOf(error: unknown): ApiFailure {
   if (isApiException(error)) {
     const body = statusOf(error.body);
     const { reason, message } = body ?? {};
-    const text = message || String(error.body ?? '').slice(0, 300) || `HTTP ${error.code}`;
+    const text = message || String(error.body ?? '').slice(0, 300) || WITHOUT_BODY[error.code] || `HTTP ${error.code}`;
     return { status: error.code, ...(body && { reason: reason ?? '' }), message: text };
   }
   if (error instanceof CloudRefused) return { status: 401, message: error.message };
@@ -15,6 +15,11 @@ export function apiFailureOf(error: unknown): ApiFailure {
   // The HTTP client's own words are `fetch failed`; the connection's are in the cause.
   return { message: error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message };
 }
+
+/** The library takes the body off these. */
+const WITHOUT_BODY: Readonly<Record<number, string>> = {
+  401: 'Unauthorized: the API server does not accept the credentials of the kubeconfig',
+};
 
 /** The library's `ApiException`, by its form: the command line has no Kubernetes client to import it from. */
 const isApiException = (error: unknown): error is Error & { readonly code: number; readonly body: unknown } =>
