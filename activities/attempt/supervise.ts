@@ -16,6 +16,7 @@ import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
+import { HostWarnings } from './host-warnings.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
@@ -53,7 +54,7 @@ export async function superviseAttempt(
   const callerUntil = (signal: AbortSignal): HostCaller =>
     new HostCaller(dependencies.hosts, key, signal, guard, unreachable);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
-  guard.onWarning = (slice) => supervision.warn(slice);
+  guard.onWarning = (slice) => supervision.warnings.changed(slice);
   const ended = supervision.run();
   ended.catch(() => undefined);
   const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, end.signal), unreachable);
@@ -80,6 +81,7 @@ export async function superviseAttempt(
 }
 
 class Supervision {
+  readonly warnings: HostWarnings;
   readonly #input: AttemptInput;
   readonly #caller: HostCaller;
   readonly #guard: SliceGuard;
@@ -90,8 +92,6 @@ class Supervision {
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
-  /** What lies on each host that was attached to, as a warning of the API; undefined: nothing. */
-  readonly #warned = new Map<AttemptHost, string | undefined>();
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
   /** Whose end is the attempt's; all of them, unless one leads the others. */
@@ -118,6 +118,7 @@ class Supervision {
     this.#signal = signal;
     this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
+    this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
     const leader = leadingHost(input.spec, this.#hosts);
     this.#deciding = leader === undefined ? this.#hosts : [leader];
@@ -224,23 +225,6 @@ class Supervision {
     await Promise.race([Promise.allSettled(said), patience]);
   }
 
-  /** What the provider warns of in this slice, or that it warns no more, for the command. */
-  warn(slice: number): void {
-    for (const host of this.#running.keys()) if (host.target.slice === slice) void this.#tellWarning(host);
-  }
-
-  /** Nothing if the host has it so: on one that was just attached to there may lie what another worker was told. */
-  async #tellWarning(host: AttemptHost): Promise<void> {
-    const warning = this.#guard.warningOf(host.target.slice);
-    if (warning === 'not seen' || !this.#warned.has(host) || this.#warned.get(host) === warning.reason) return;
-    this.#warned.set(host, warning.reason);
-    try {
-      await this.#caller.on(host.target, (connection) => connection.warnRun(this.#runId, warning.reason));
-    } catch (error) {
-      if (!this.#signal.aborted) log.warn(`the command could not be warned: ${messageOf(error)}`);
-    }
-  }
-
   /** All hosts done, or one that failed and then all others stopped; of a slice whose hosts shut down, as far as they came. */
   async #untilDecided(): Promise<readonly HostEnd[]> {
     if (this.#deciding.length < this.#hosts.length) return this.#untilLeaderEnded();
@@ -310,8 +294,7 @@ class Supervision {
     }
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
-    this.#warned.set(host, started.kind === 'running' && started.isWarned ? 'of another worker' : undefined);
-    void this.#tellWarning(host);
+    this.warnings.attached(host, started);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
       const stored = stream.append(chunk);
