@@ -87,7 +87,13 @@ describe('Ray beside a command, on its hosts', function () {
   };
   /** Whatever the test says, nothing stays. */
   const onOne = (work: (host: HostSession) => Promise<void>): Promise<void> =>
-    withHost((host) => work(host).finally(async () => void (await host.connection.stopRun(RUN, 100, NOTICE))));
+    withHost(async (host) => {
+      try {
+        await work(host);
+      } finally {
+        await host.connection.stopRun(RUN, 100, NOTICE);
+      }
+    });
   const onTwo = (work: (head: HostSession, worker: HostSession) => Promise<void>): Promise<void> =>
     onOne((head) => onOne((worker) => work(head, worker)));
 
