@@ -178,8 +178,10 @@ ray_head() {
   ray_names='gcs_server raylet'
   ! "$ray_python" -c 'import grpc' 2> /dev/null || flags+=("--ray-client-server-port=$((ray_port + 2))")
   for port in $ray_port $((ray_port + 1)) $((ray_port + 2)); do
-    ! ray_answers "$ray_ip" $port && ! ray_answers 127.0.0.1 $port ||
+    ! ray_answers "$ray_ip" $port && ! ray_answers 127.0.0.1 $port || {
+      ray_end
       ray_refused "port $port of this host is in use by another program: name the first of three free ones in ray.port_base"
+    }
   done
   ray_start --head "\${flags[@]}" "\${ray_head_settings[@]}" || ray_failed "Ray did not start on this host"
   ray_roll || ray_failed "the command was not started: not all of \${#ray_hosts[@]} hosts have joined within $ray_join_seconds s (ray.join_timeout)"

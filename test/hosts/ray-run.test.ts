@@ -211,6 +211,7 @@ exec bash -c 'exit 7'`;
         const { code, output: printed } = await ended(head);
         assert.equal(code, 126);
         assert.match(printed, new RegExp(`port ${port} of this host is in use .* in ray.port_base\\n$`));
+        nothingIsLeft(head);
       } finally {
         server.close();
       }
