@@ -211,7 +211,8 @@ ray_worker() {
   ray_start "--address=$RAY_ADDRESS" || ray_failed "Ray did not start on this host"
   ray_say "joins $RAY_ADDRESS; the command runs on the first host"
   while [ -z "$ray_told" ]; do
-    sleep 1
+    # Bash would tell of a sleep that a stop ends.
+    { sleep 1; } 2> /dev/null
     ray_lives || [ -n "$ray_told" ] || ray_lost "Ray ended on this host"
   done
   ray_end

@@ -176,6 +176,11 @@ if [ "$(printf '%s\\n' "$oldest" "$found" | sort -V | head -n 1)" != "$oldest" ]
   echo "ray: this host has Ray $found, which is too old: $oldest is the first that asks for a token" >&2
   exit 1
 fi
+if ! said=$("$python" -c 'import ray' 2>&1); then
+  printf '%s\\n' "$said" >&2
+  echo "ray: this host has Ray $found, and $python cannot import it" >&2
+  exit 1
+fi
 echo "ray: $found, $(command -v ray)"
 `;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { modulePlans } from '../../activities/module-plans.js';
@@ -123,6 +123,7 @@ exec bash -c 'exit 7'`;
         true,
       ]);
       nothingIsLeft(worker);
+      assert.match(output(worker), /^jobctl: ray: joins .*\n$/);
     }));
 
   it('does not start the command without all hosts, and names those that have not joined', () =>
@@ -217,7 +218,7 @@ exec bash -c 'exit 7'`;
       }
     }));
 
-  it('is looked for before the command: none, another version, one without tokens', () =>
+  it('is looked for before the command: none, another version, one without tokens, one that cannot be imported', () =>
     withHost(async (session) => {
       const plan = (version?: string) =>
         modulePlans(
@@ -248,6 +249,11 @@ exec bash -c 'exit 7'`;
           /^failed 1: ray: this host has Ray 2\.60\.0, and ray\.version is 2\.61\.0/,
         );
         assert.match(await applied(ray.env, '2.60.0'), /^done: ray: 2\.60\.0, .*\/bin\/ray/);
+        appendFileSync(join(ray.folder, 'python/ray/__init__.py'), 'raise OSError("no libstdc++")\n');
+        assert.match(
+          await applied(ray.env),
+          /^failed 1: Traceback (.*\n)*OSError: no libstdc\+\+\nray: this host has Ray 2\.60\.0, and python3? cannot import it$/,
+        );
       } finally {
         old.remove();
       }
