@@ -1,50 +1,42 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { storedLog } from '../end-to-end/stored-log.js';
+import { JobctlUser } from '../end-to-end/jobctl-process.js';
+import type { RehearsalAdmin } from '../end-to-end/rehearsal-admin.js';
 import type { TestStack } from '../end-to-end/test-stack.js';
 import { withStack } from '../end-to-end/with-stack.js';
 import { isAlive } from '../hosts/session.js';
 import { until } from '../until.js';
+import { RAN_ON_BOTH, rayProgram, tokenIsAsked } from './ray-program.js';
 
 const MINUTE = 60_000;
 /** Two hosts. */
-const TPU = { accelerator: 'v4-16', zone: 'us-central2-b', allocation_mode: 'tpu-vm', pricing: 'ondemand' };
+const TPU = { accelerator: 'v4-16', zone: 'us-central2-b', allocation_mode: 'tpu-vm', pricing: 'spot' };
 /** From PyPI, 382 MB on each host. */
 const REQUIREMENTS = 'ray[default]==2.60.0\n';
-
-/** The third attempt ends with a code of its own, the others when they are told to. */
-const PROGRAM = `
-import os, sys, time, ray
-ray.init(logging_level="ERROR", log_to_driver=False)
-@ray.remote(scheduling_strategy="SPREAD", num_cpus=1)
-def place():
-    time.sleep(1)
-    return ray.get_runtime_context().get_node_id(), os.environ["JOBCTL_HOST_INDEX"], os.environ["MINE"]
-places = set(ray.get([place.remote() for _ in range(8)]))
-print("tasks ran on", len({node for node, _, _ in places}), "nodes:", sorted({(host, mine) for _, host, mine in places}), flush=True)
-if os.environ["JOBCTL_ATTEMPT"] == "3":
-    sys.exit(7)
-time.sleep(3600)
-`;
+const LAST = 4;
 
 /** The same user's Ray on the same host, which no run has started: without environment, session and parent of one. */
 const STRANGER = `[ "$JOBCTL_ATTEMPT" != 1 ] || env -i HOME="$HOME" PATH="$PATH" setsid -w ray start --head --port=6399 \\
-  --dashboard-agent-listen-port=0 --include-dashboard=false --num-cpus=1 --object-store-memory=80000000 --disable-usage-stats > ~/stranger.log 2>&1 || cat ~/stranger.log`;
+  --dashboard-agent-listen-port=0 --include-dashboard=false --num-cpus=1 --object-store-memory=80000000 --disable-usage-stats > ~/stranger.log 2>&1 || cat ~/stranger.log
+`;
 
 describe('Ray on two TPU VMs', function () {
-  // Its installation, and three starts of it on two cores.
-  this.timeout(20 * MINUTE);
+  // Two installations of it on each host, and four starts on two cores.
+  this.timeout(25 * MINUTE);
   let stack: TestStack;
-  withStack((its) => {
-    stack = its;
+  let admin: RehearsalAdmin;
+  let user: JobctlUser;
+  withStack((its, behind) => {
+    [stack, admin, user] = [its, behind, JobctlUser.of(its)];
   });
+  after(() => user?.leave());
 
-  it('runs tasks on both hosts, is stopped and resumed, is lost with a host, and leaves nothing but a stranger’s', async () => {
+  it('runs tasks on both hosts, asks for its token, is stopped, lost with a raylet and with a slice, and leaves a stranger’s alone', async () => {
     const job = {
-      ...{ name: 'ray', tpu: TPU, keep: 'always', env: { MINE: 'of the job' } },
+      ...{ name: 'ray', tpu: TPU, keep: 'always', ssh: { private_key: stack.privateKeyFile } },
       ...{ venv: { name: 'env', requirements_file: 'requirements.txt' } },
-      ray: { num_cpus: 2, object_store_memory: '100Mi', version: '2.60.0' },
-      command: { run: `${STRANGER}\ncat > ~/program.py <<'END'\n${PROGRAM}\nEND\nexec python ~/program.py` },
+      ...rayProgram(LAST, STRANGER),
     };
     const { id } = await stack.jobs.submit({ job, files: { 'requirements.txt': Buffer.from(REQUIREMENTS) } });
     const log = (attempt: number, host: number): Promise<string> =>
@@ -54,7 +46,7 @@ describe('Ray on two TPU VMs', function () {
         `attempt ${attempt} ran on both hosts`,
         async () => {
           const printed = await log(attempt, 0);
-          if (/^tasks ran on 2 nodes: \[\('0', 'of the job'\), \('1', 'of the job'\)\]$/m.test(printed)) return true;
+          if (RAN_ON_BOTH.test(printed)) return true;
           const { phase, why } = await stack.jobs.row(id);
           throw new Error(`${phase}: ${why}\n${printed}\n${await log(attempt, 1)}`);
         },
@@ -68,6 +60,7 @@ describe('Ray on two TPU VMs', function () {
         assert.doesNotMatch(command, /[0-9a-f]{64}/, 'no token among the words of a process');
         assert.doesNotMatch(environment, /[0-9a-f]{64}/, 'nor in its environment');
       }
+      await tokenIsAsked(user, id, 1, 0, '. ~/env/bin/activate; ');
       await stack.jobs.stop(id, 'alice');
       await until('it is paused', async () => (await stack.jobs.row(id)).phase === 'paused', 2 * MINUTE);
       assert.deepEqual(ours(id), [], 'nothing of Ray after a stop');
@@ -81,12 +74,17 @@ describe('Ray on two TPU VMs', function () {
       await ranOnBoth(3);
       assert.match(await log(2, 1), /jobctl: ray: Ray ended on this host/);
 
+      assert.ok(isAlive(stranger), 'the other Ray goes on');
+      const [slice] = (await stack.jobs.describe(id)).slices;
+      await admin.post('preempt', { name: slice?.ref.name, notice: false });
+      await ranOnBoth(LAST);
+
       const outcome = await stack.jobs.wait(id);
-      assert.deepEqual([outcome.result, outcome.exitCode, outcome.attempts], ['failed', 7, 3], stack.tail());
+      const { result, exitCode, attempts, preemptions } = outcome;
+      assert.deepEqual([result, exitCode, attempts, preemptions], ['failed', 7, LAST, 1], stack.tail());
       const events = (await stack.jobs.describe(id)).events.map(({ text }) => text).join('\n');
       assert.match(events, /Ray did not start on the host, or ended before the command did/);
       await until('nothing of Ray is left', () => ours(id).length === 0);
-      assert.ok(isAlive(stranger), 'and the other Ray is');
     } finally {
       await stack.jobs.cancel(id).catch(() => undefined);
     }

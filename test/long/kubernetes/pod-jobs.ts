@@ -14,16 +14,20 @@ const PATIENT = { heartbeatTimeoutMs: 60_000, claimTimeoutMs: 60_000 };
 
 /** A stack whose worker runs jobs on the real cluster, in a namespace of the test's. */
 export class PodJobs {
-  private constructor(
-    readonly real: RealCluster,
-    readonly stack: TestStack,
-    readonly user: JobctlUser,
-  ) {}
+  readonly real: RealCluster;
+  readonly stack: TestStack;
+  readonly user: JobctlUser;
+
+  private constructor(real: RealCluster, stack: TestStack) {
+    this.real = real;
+    this.stack = stack;
+    this.user = JobctlUser.of(stack, { KUBECONFIG: real.kubeconfig });
+  }
 
   static async start(suffix: string): Promise<PodJobs> {
     const real = await openRealCluster(suffix);
     const stack = await TestStack.start({ isNotReady: true, pool: 'kube', timings: PATIENT });
-    const jobs = new PodJobs(real, stack, JobctlUser.of(stack, { KUBECONFIG: real.kubeconfig }));
+    const jobs = new PodJobs(real, stack);
     const listingPeriods = { urgentMs: 300, quietMs: 2_000 };
     stack.workerConfig = { kubernetes: { kubeconfig: real.kubeconfig, listingPeriods } };
     stack.spawnWorker();
