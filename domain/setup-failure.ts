@@ -58,6 +58,7 @@ const PERMANENT: readonly Rule[] = [
   ],
   ['there is no such bucket', /bucket (does not|doesn't) exist|notFound.*bucket|bucket not found/i],
   ['the bucket may not be read', /does not have storage\.|storage\.objects\.\w+ access|forbidden.*bucket/i],
+  ['the Ray that the job needs is not there', /^ray: this host has (no )?Ray/m],
   ['apt finds no such package', /E: Unable to locate package|has no installation candidate/],
 ];
 

@@ -58,7 +58,7 @@ export function migratingPage(): string {
     ...[...LAUNCH_FLAGS, ...BASTION_VARIABLES].map(keyRow),
     '\n| key of a job spec | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...JOBSPEC_KEYS.map(keyRow),
-    "\n## Astera's launch\n\njobctl builds no images and does not run on Ray. What a TPU can run becomes a `jobctl submit` line; choose the slice with `--tpu`. For pods, write a job file with the section [`kubernetes`](kubernetes.md): no flag stands for it.",
+    "\n## Astera's launch\n\njobctl builds no images. What a TPU can run becomes a `jobctl submit` line; choose the slice with `--tpu`. `--execution ray` becomes the section [`ray`](ray.md), which also works in pods. For pods, write a job file with the section [`kubernetes`](kubernetes.md): no flag stands for it.",
     linesTable(ASTERA_LINES),
     '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...ASTERA_FLAGS.map(keyRow),

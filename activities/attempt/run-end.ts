@@ -6,6 +6,7 @@ export function hasBegun({ kind }: RunStatus): boolean {
   return kind !== 'absent' && kind !== 'starting' && kind !== 'blocked';
 }
 
+const RAY_ENDED = 'Ray did not start on the host, or ended before the command did: the log of this host says more';
 const UNATTENDED = 'no worker had spoken with the host for max_unattended, so it ended the command itself';
 
 /** Undefined: it goes on. */
@@ -15,6 +16,7 @@ export function endOf(status: RunStatus, at: { slice: number; host: number }): H
     case 'running':
       return undefined;
     case 'exited': {
+      if (status.endedBy === 'ray') return { kind: 'run-lost', at, message: RAY_ENDED };
       if (status.endedBy === 'unattended') return { kind: 'run-lost', at, message: UNATTENDED };
       const { code, signal, startedAt, endedAt, isStopped, host, killedForMemory } = status;
       const exit = {

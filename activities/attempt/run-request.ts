@@ -1,18 +1,26 @@
-import type { RunRequest } from '../../cloud/hosts/port.js';
+import type { HostConnection, RunRequest } from '../../cloud/hosts/port.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AttemptInput } from '../../contract/job-activities.js';
 import { kindOfJob, machineKind } from '../../domain/machines.js';
 import { commandContainer } from '../../domain/modules/command.js';
 import { deviceWaitMs, runEnvironment } from '../../domain/run-environment.js';
+import type { Installation } from '../dependencies.js';
 import { type AttemptHost, runIdOf, runPlace } from './attempt-hosts.js';
 import { outputsOf } from './outputs.js';
 import { ownEnds } from './own-ends.js';
+import { hasBegun } from './run-end.js';
 import { exitRecordOf } from './stored-ends.js';
+import { rayPlace } from './ray-place.js';
 import { hostUpload, signOf } from './watched-hosts.js';
+
+interface RequestSources {
+  readonly store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>;
+  readonly installation: Pick<Installation, 'owner' | 'sshKey'>;
+}
 
 /** What the on-host runner is asked for an attempt's command. The job's secrets are not in it. */
 export function runRequest(
-  store: Pick<StorePort, 'bucket' | 'objectUrl' | 'uploadUrl'>,
+  { store, installation }: RequestSources,
   input: AttemptInput,
   host: AttemptHost,
   script: string,
@@ -26,7 +34,7 @@ export function runRequest(
     runId: runIdOf(input),
     epoch: attempt,
     script,
-    env: runEnvironment(spec, runPlace(input), slice, index),
+    env: { ...runEnvironment(spec, runPlace(input), slice, index), ...rayPlace(installation, input, host) },
     ...(container && { container }),
     accelerator: { ...devices, ...(waitMs !== undefined && { waitMs }) },
     sign: { ...hostUpload(store, signOf(input, host.number)), everyMs: settings.timings.signOfLifeMs },
@@ -34,4 +42,14 @@ export function runRequest(
     outputs: outputsOf(store, input, host),
     ...ownEnds(spec, index),
   };
+}
+
+/** Starts what has not begun. Secrets are read only for that: one that was removed since ends nothing that runs. */
+export async function startRun(
+  connection: HostConnection,
+  request: RunRequest,
+  secrets: (() => Promise<Readonly<Record<string, string>>>) | undefined,
+): ReturnType<HostConnection['startRun']> {
+  if (secrets === undefined || hasBegun(await connection.runStatus(request.runId))) return connection.startRun(request);
+  return connection.startRun({ ...request, env: { ...request.env, ...(await secrets()) } });
 }

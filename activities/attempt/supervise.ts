@@ -1,6 +1,6 @@
 import { log } from '@temporalio/activity';
 import { commandScript } from '../../domain/modules/command.js';
-import type { HostConnection, HostTarget, RunRequest } from '../../cloud/hosts/port.js';
+import type { HostTarget } from '../../cloud/hosts/port.js';
 import { decide } from '../../domain/recovery/decide.js';
 import { SHUTDOWN_PATIENCE_MS } from '../../domain/recovery/decisions.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -14,7 +14,9 @@ import { connectingKey } from '../connecting-key.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
+import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
+import { HostWarnings } from './host-warnings.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
@@ -22,8 +24,8 @@ import { pause } from './pause.js';
 import { attend } from './own-ends.js';
 import { DeadHostWatch } from './dead-host-watch.js';
 import type { Routes } from './routes.js';
-import { endOf, hasBegun, isGood, isShutDown } from './run-end.js';
-import { runRequest } from './run-request.js';
+import { endOf, isGood, isShutDown } from './run-end.js';
+import { runRequest, startRun } from './run-request.js';
 import { type AskStatus, silenceEnd, SilenceWatch } from './silence-watch.js';
 import { SliceGuard } from './slice-guard.js';
 import { StorePatience, tellJobOfTrouble } from './store-patience.js';
@@ -52,7 +54,7 @@ export async function superviseAttempt(
   const callerUntil = (signal: AbortSignal): HostCaller =>
     new HostCaller(dependencies.hosts, key, signal, guard, unreachable);
   const supervision = new Supervision(dependencies, input, callerUntil, guard, end.signal);
-  guard.onWarning = (slice) => supervision.warn(slice);
+  guard.onWarning = (slice) => supervision.warnings.changed(slice);
   const ended = supervision.run();
   ended.catch(() => undefined);
   const hosts = watchedHosts(input, (target) => dependencies.hosts.connect(target, key, end.signal), unreachable);
@@ -79,6 +81,7 @@ export async function superviseAttempt(
 }
 
 class Supervision {
+  readonly warnings: HostWarnings;
   readonly #input: AttemptInput;
   readonly #caller: HostCaller;
   readonly #guard: SliceGuard;
@@ -89,17 +92,17 @@ class Supervision {
   /** Hosts whose output is stored to its end. */
   readonly #stored = new Set<AttemptHost>();
   readonly #known: ReadonlyMap<AttemptHost, KnownOutput>;
-  /** What lies on each host that was attached to, as a warning of the API; undefined: nothing. */
-  readonly #warned = new Map<AttemptHost, string | undefined>();
   readonly #runId: string;
   readonly #hosts: readonly AttemptHost[];
+  /** Whose end is the attempt's; all of them, unless one leads the others. */
+  readonly #deciding: readonly AttemptHost[];
   readonly #running = new Map<AttemptHost, Promise<HostEnd>>();
   /** What hosts have said of their ends, also while their last lines are being shipped. */
   readonly #ended = new Map<AttemptHost, HostEnd>();
   readonly #silence: SilenceWatch | undefined;
   /** What the attempt's end was decided by. */
   #decidedBy: Pick<Evidence, 'by' | 'ends'> | undefined;
-  #secrets: Promise<Readonly<Record<string, string>>> | undefined;
+  #secrets: ReturnType<typeof secretVariables> | undefined;
 
   constructor(
     dependencies: ActivityDependencies,
@@ -115,7 +118,10 @@ class Supervision {
     this.#signal = signal;
     this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
+    this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
+    const leader = leadingHost(input.spec, this.#hosts);
+    this.#deciding = leader === undefined ? this.#hosts : [leader];
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
     const limitSeconds = input.spec.timeouts?.noOutput;
     if (limitSeconds === undefined) return;
@@ -160,14 +166,14 @@ class Supervision {
   }
 
   async afterLoss(slices: readonly LostSlice[]): Promise<AttemptEnd> {
-    const ends = [...this.#ended.values(), ...(await this.#storedEnds())];
+    const ends = [...this.#deciding.flatMap((host) => this.#ended.get(host) ?? []), ...(await this.#storedEnds())];
     this.#decidedBy = { by: 'loss', ends };
-    return endBeforeLoss(ends, this.#hosts.length) ?? this.#endWithout(slices);
+    return endBeforeLoss(ends, this.#deciding.length) ?? this.#endWithout(slices);
   }
 
   /** Of the hosts that this worker has not heard of. A job without a command has none, and asks no store. */
   async #storedEnds(): Promise<readonly HostEnd[]> {
-    const others = [...this.#running.keys()].filter((host) => !this.#ended.has(host));
+    const others = this.#deciding.filter((host) => this.#running.has(host) && !this.#ended.has(host));
     if (others.length === 0) return [];
     const none = pause(STORED_ENDS_MS, this.#signal).then(() => []);
     return Promise.race([storedEnds(this.#dependencies, this.#input, others), none]);
@@ -178,7 +184,7 @@ class Supervision {
     if (this.#decidedBy === undefined || end.kind === 'handed-over' || end.kind === 'still-running') return end;
     return {
       ...end,
-      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#hosts.length, ...this.#guard.evidence }),
+      evidence: evidenceOf({ ...this.#decidedBy, hosts: this.#deciding.length, ...this.#guard.evidence }),
     };
   }
 
@@ -219,25 +225,9 @@ class Supervision {
     await Promise.race([Promise.allSettled(said), patience]);
   }
 
-  /** What the provider warns of in this slice, or that it warns no more, for the command. */
-  warn(slice: number): void {
-    for (const host of this.#running.keys()) if (host.target.slice === slice) void this.#tellWarning(host);
-  }
-
-  /** Nothing if the host has it so: on one that was just attached to there may lie what another worker was told. */
-  async #tellWarning(host: AttemptHost): Promise<void> {
-    const warning = this.#guard.warningOf(host.target.slice);
-    if (warning === 'not seen' || !this.#warned.has(host) || this.#warned.get(host) === warning.reason) return;
-    this.#warned.set(host, warning.reason);
-    try {
-      await this.#caller.on(host.target, (connection) => connection.warnRun(this.#runId, warning.reason));
-    } catch (error) {
-      if (!this.#signal.aborted) log.warn(`the command could not be warned: ${messageOf(error)}`);
-    }
-  }
-
   /** All hosts done, or one that failed and then all others stopped; of a slice whose hosts shut down, as far as they came. */
   async #untilDecided(): Promise<readonly HostEnd[]> {
+    if (this.#deciding.length < this.#hosts.length) return this.#untilLeaderEnded();
     const all = [...this.#running.values()];
     const bad = Promise.race(all.map(async (end) => (isGood(await end) ? new Promise<never>(() => undefined) : end)));
     const first = await Promise.race([Promise.all(all), bad]);
@@ -246,6 +236,17 @@ class Supervision {
     log.info('a host failed: stopping the others');
     await this.#stopWhere(() => true, 'the command failed on another host');
     return Promise.race([Promise.all(all), pause(LAST_LINES_MS, this.#signal).then(() => [first])]);
+  }
+
+  #untilLeaderEnded(): Promise<readonly HostEnd[]> {
+    const [leader, ...others] = this.#running.values();
+    return untilLeaderEnded({
+      ...{ leader: leader as Promise<HostEnd>, others },
+      stop: (reason) => this.#stopWhere(() => true, reason),
+      storedEnd: async () => (await this.#storedEnds())[0],
+      untilSaved: (first) => this.#untilSaved(first),
+      wait: (ms) => pause(ms, this.#signal).then(() => undefined),
+    });
   }
 
   /** The other hosts of its slice have been told too, by their system: a second signal would meet them while they save. */
@@ -283,7 +284,8 @@ class Supervision {
       }),
       this.#caller.on(target, (connection) => {
         known.asked();
-        return this.#start(connection, runRequest(this.#dependencies.store, this.#input, host, script));
+        const request = runRequest(this.#dependencies, this.#input, host, script);
+        return startRun(connection, request, this.#input.spec.secrets && this.#secretsOnce);
       }),
     ]);
     if (started.kind === 'fenced') {
@@ -292,8 +294,7 @@ class Supervision {
     }
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
-    this.#warned.set(host, started.kind === 'running' && started.isWarned ? 'of another worker' : undefined);
-    void this.#tellWarning(host);
+    this.warnings.attached(host, started);
     const ship = (chunk: Buffer): void | Promise<void> => {
       this.#silence?.heard(host, chunk.length);
       const stored = stream.append(chunk);
@@ -317,14 +318,8 @@ class Supervision {
     }
   }
 
-  /** Secrets are read once, and only where the command has not begun: one that was removed since ends nothing that runs. */
-  async #start(connection: HostConnection, request: RunRequest): ReturnType<HostConnection['startRun']> {
-    const { spec } = this.#input;
-    if (spec.secrets === undefined || hasBegun(await connection.runStatus(this.#runId)))
-      return connection.startRun(request);
-    const secrets = await (this.#secrets ??= secretVariables(this.#dependencies.installation, spec));
-    return connection.startRun({ ...request, env: { ...request.env, ...secrets } });
-  }
+  readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>
+    (this.#secrets ??= secretVariables(this.#dependencies.installation, this.#input.spec));
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */

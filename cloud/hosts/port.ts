@@ -178,6 +178,9 @@ export interface AcceleratorCheck extends AcceleratorDevices {
   readonly waitMs?: number;
 }
 
+/** Why a host may end a command itself, as in the runner's `ended-by`. */
+export const HOST_REASONS = ['unattended', 'limit', 'ray'] as const;
+
 export type RunStatus =
   | { readonly kind: 'absent' }
   | { readonly kind: 'starting' }
@@ -205,8 +208,8 @@ export type RunStatus =
       readonly quietMs?: number;
       /** How the host was then. Absent: it could not say. */
       readonly host?: HostCondition;
-      /** The host ended it: by `maxUnattendedMs` or `limitMs`. Absent: it did not. */
-      readonly endedBy?: 'unattended' | 'limit';
+      /** The host ended it: by `maxUnattendedMs` or `limitMs`, or since its Ray was gone (docs/adr/0068). Absent: it did not. */
+      readonly endedBy?: (typeof HOST_REASONS)[number];
       /** Processes that the kernel killed for want of memory while it ran, in its pod. Absent: none, or nobody counted. */
       readonly killedForMemory?: number;
     }

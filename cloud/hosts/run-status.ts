@@ -1,5 +1,5 @@
 import type { HostCondition } from '../../domain/recovery/host-ends.js';
-import type { RunOutputsStatus, RunStatus } from './port.js';
+import { HOST_REASONS, type RunOutputsStatus, type RunStatus } from './port.js';
 
 export type StartAnswer = RunStatus | { readonly kind: 'fenced'; readonly epoch: number };
 
@@ -8,6 +8,11 @@ const SAID = 'jobctl-runner: ';
 /** Nothing where the host could not say, or an earlier version wrote the record. */
 function hostCondition(word: string | undefined): { readonly host?: HostCondition } {
   return word === 'up' || word === 'stopping' || word === 'preempted' ? { host: word } : {};
+}
+
+function endedBy(word: string | undefined): Pick<Extract<RunStatus, { kind: 'exited' }>, 'endedBy'> {
+  const reason = HOST_REASONS.find((known) => known === word);
+  return reason === undefined ? {} : { endedBy: reason };
 }
 
 /**
@@ -53,7 +58,7 @@ export function parseState(line: string): StartAnswer {
         isStopped: fields[5] === 'stopped',
         ...quietMs(6),
         ...hostCondition(fields[7]),
-        ...(fields[8] === 'unattended' || fields[8] === 'limit' ? { endedBy: fields[8] } : {}),
+        ...endedBy(fields[8]),
         ...([undefined, '', '-'].includes(fields[9]) ? {} : { killedForMemory: number(9) }),
       };
     }

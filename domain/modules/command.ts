@@ -5,6 +5,8 @@ import type { Report } from '../job-file/report.js';
 import { BUNDLE_PLACE, BUNDLE_PLACE_IN_CONTAINER, enterBundle } from './bundle.js';
 import type { RunContainer } from './module.js';
 import { hostIndexes } from './host-indexes.js';
+import type { RaySpec } from './ray.js';
+import { ENTER_RAY, rayScript } from './ray-run.js';
 import { environmentOf, type ModuleSpecs } from './registry.js';
 
 export interface CommandSpec {
@@ -45,6 +47,10 @@ export function resolveCommand(
     report.missing(['command', 'run'], 'such as run: python3 train.py');
   }
   const hosts = resolveHosts(section.workers ?? 'all', slice, report);
+  if (modules.includes('ray') && section.workers !== null && section.workers !== undefined) {
+    const hint = 'leave it out: Ray is on all hosts, and its tasks run where it puts them';
+    report.problem(['command', 'workers'], section.workers, 'is not for Ray: the command runs on the first host', hint);
+  }
   const restartOn = [section.restart_on ?? []].flat();
   return run && modules.includes('command')
     ? { run, hosts, ...(restartOn.length === 0 ? {} : { restartOn: [...new Set(restartOn)] }) }
@@ -84,12 +90,19 @@ type Runnable = ModuleSpecs & { readonly modules: readonly string[]; readonly co
  * @returns undefined for a job without a command
  */
 export function commandScript(job: Runnable): string | undefined {
-  return job.command && besideCommand(job, job.command.run);
+  if (job.command === undefined) return undefined;
+  const { run } = job.command;
+  const spec = rayOf(job);
+  return `${bundleLines(job)}${environmentLines(job)}${spec === undefined ? run : rayScript(spec, run)}`;
 }
 
 /** A script that runs where and as the command does. */
 export const besideCommand = (job: Runnable, run: string): string =>
-  `${bundleLines(job)}${environmentLines(job)}${run}`;
+  `${bundleLines(job)}${environmentLines(job)}${rayOf(job) === undefined ? '' : ENTER_RAY}${run}`;
+
+/** Ray over all hosts, if the job has it: then the command runs on the first of them. */
+export const rayOf = ({ modules, ray }: Pick<Runnable, 'modules' | 'ray'>): RaySpec | undefined =>
+  modules.includes('ray') ? ray : undefined;
 
 /** A container starts in its `workdir` if it has one, else in the bundle. */
 function bundleLines(job: Runnable): string {

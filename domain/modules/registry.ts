@@ -6,6 +6,7 @@ import { files } from './files.js';
 import { gcsfuse } from './gcsfuse.js';
 import type { RunContainer, SetUpModule } from './module.js';
 import { ownModuleForms } from './own-modules.js';
+import { ray } from './ray.js';
 import { script } from './script.js';
 import { ssh } from './ssh.js';
 import { venv } from './venv.js';
@@ -14,7 +15,7 @@ import { venv } from './venv.js';
  * The set-up modules of jobctl. A new one is a file like venv.ts and its name here (docs/modules.md). Modules of one kind run in
  * this order if the job file gives none.
  */
-const MODULES = [ssh, gcsfuse, docker, conda, venv, files, bundle, script] as const;
+const MODULES = [ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray] as const;
 
 type Module = (typeof MODULES)[number];
 type SpecKeyOf<M> = M extends SetUpModule<string, z.ZodType, infer _Spec, infer Key> ? Key : never;

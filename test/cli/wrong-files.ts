@@ -62,7 +62,7 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     'FILE:6:1: max retries: no such key in a job file',
     '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
     '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, setup, ssh, gcsfuse, docker,',
-    '    conda, venv, files, bundle, script, modules, command, secrets',
+    '    conda, venv, files, bundle, script, ray, modules, command, secrets',
   ),
   'a key with capitals': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  Zone: us-central1-a\ncommand:\n  run: echo hi\n',

@@ -10,7 +10,9 @@ export const ASTERA_FLAGS: readonly KeyRule[] = [
   { key: '--build', note: NO_IMAGE },
   {
     key: '--execution',
-    note: 'jobctl runs on Cloud TPU VMs; in a job file on pods too (kubernetes: {image: .., workers: 4}), and not on Ray',
+    to: 'ray',
+    put: putExecution,
+    note: '`ray` becomes `ray: {}`: Ray on all hosts, from venv, conda or an image, without autoscaling, and the command on the first host; `kubernetes` is a section of a job file: `kubernetes: {image: .., workers: 4}`',
   },
   {
     key: '--workers',
@@ -32,6 +34,18 @@ export const ASTERA_FLAGS: readonly KeyRule[] = [
   { key: '--allow-unpushed', isSwitch: true, fate: 'kept', note: 'nothing is fetched from a remote' },
   { key: '--name-prefix', to: 'name', put: putPrefix, note: 'ids of jobs are made from it' },
 ];
+
+function putExecution(value: unknown, draft: Draft): Partial<Told> {
+  if (value === 'ray') {
+    draft.set('ray', {});
+    const text =
+      'ray = {}: Ray on all hosts, the command on the first one; venv, conda or the bundle has to install Ray';
+    return { fate: 'changed', text };
+  }
+  const pods =
+    'jobctl submit --tpu runs on Cloud TPU VMs; pods are a section of a job file (kubernetes: {image: .., workers: 4})';
+  return { fate: 'lost', text: value === 'kubernetes' ? pods : `${showValue(value)} is no --execution of launch` };
+}
 
 function putWorkers(value: unknown, draft: Draft): Partial<Told> | undefined {
   const workers = Number(value);

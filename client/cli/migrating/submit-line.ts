@@ -38,7 +38,7 @@ function wordsOf(run: string): string {
 }
 
 function leavesOf(tree: unknown, path = ''): readonly (readonly [string, unknown])[] {
-  if (!isMapping(tree)) return [[path, tree]];
+  if (!isMapping(tree) || (path !== '' && Object.keys(tree).length === 0)) return [[path, tree]];
   return Object.entries(tree).flatMap(([key, value]) => leavesOf(value, path === '' ? key : `${path}.${key}`));
 }
 

@@ -1,6 +1,7 @@
 import { count } from '../../../domain/units.js';
 import { askedMachines, askedSize, formatSlices, usdPerHour } from '../../../domain/machines.js';
 import type { JobSpec } from '../../../domain/job-spec.js';
+import { rayOf } from '../../../domain/modules/command.js';
 import type { JobRow } from '../../job-rows.js';
 import { oneLine } from './columns.js';
 import { asTyped } from '../typed-command.js';
@@ -29,11 +30,14 @@ export function reasonOf({ phase, why }: Pick<JobRow, 'phase' | 'why'>): string 
 }
 
 /** The first line of what runs, and where. */
-export function commandSummary(command: JobSpec['command']): string {
+export function commandSummary(spec: Pick<JobSpec, 'command' | 'modules' | 'ray'>): string {
+  const { command } = spec;
   if (command === undefined) return 'none: holds its slices until it is cancelled';
   const [first = '', ...more] = command.run.trim().split('\n');
+  const shown = `${oneLine(first)}${more.length > 0 ? ' ..' : ''}`;
+  if (rayOf(spec) !== undefined) return `${shown} (on host 0, Ray on all hosts)`;
   const where = command.hosts === 'all' ? 'all hosts' : `host ${command.hosts.join(', ')}`;
-  return `${oneLine(first)}${more.length > 0 ? ' ..' : ''} (on ${where})`;
+  return `${shown} (on ${where})`;
 }
 
 /** What one can do next with a job; the way back after Ctrl-C. */

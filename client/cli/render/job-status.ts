@@ -85,12 +85,12 @@ function outcomeFacts({ result, exitCode, cause, hooks = [], outputs }: NonNulla
 }
 
 function viewFacts({ spec, granted, preemptions, quotaPreemptions, requestedRestarts, attempt }: JobView): Fact[] {
-  const { modules, command } = spec;
+  const { modules } = spec;
   return [
     ['pricing', machineKind(kindOfJob(spec)).requestText(spec)],
     ...(granted === undefined || isOnlyTier(granted) ? [] : [['granted', grantedText(granted)] as const]),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
-    ['command', commandSummary(command)],
+    ['command', commandSummary(spec)],
     ...(attempt > 0 && preemptions > 0
       ? [['preempted', `${preemptions} of ${spec.retries.preemption} times that are allowed`] as const]
       : []),

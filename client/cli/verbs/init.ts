@@ -62,7 +62,7 @@ function whatIsThere(file: string): string {
   try {
     const parsed = parseJobFile(readFileSync(file, 'utf8'), { file, env: process.env });
     if (parsed.ok)
-      return `job ${parsed.spec.name} on ${formatSlices(parsed.spec)}, command ${commandSummary(parsed.spec.command)}`;
+      return `job ${parsed.spec.name} on ${formatSlices(parsed.spec)}, command ${commandSummary(parsed.spec)}`;
     return asTyped(`it is no good job file (jobctl validate ${shellQuote(file)} says why)`);
   } catch {
     return 'it cannot be read as a file';
@@ -102,7 +102,7 @@ function report(file: string, spec: Spec, { environment, hasDockerfile, outputs 
   const stored = outputs.length === 0 ? '$JOBCTL_OUTPUT_DIR' : outputs.map((folder) => `${folder}/`).join(', ');
   return [
     `${file} is written:`,
-    `  ${commandSummary(spec.command)}`,
+    `  ${commandSummary(spec)}`,
     `  ${formatSlices(spec)} (${count(chips, 'chip')} on ${count(hosts, 'host')})`,
     ...(environment === undefined ? [] : [`  ${environment.file} is installed on every host`]),
     ...(hasDockerfile ? ['  the Dockerfile is not used: the job file says how an image is named'] : []),

@@ -67,14 +67,14 @@ async function readPoolFile(file: string): Promise<Extract<ParsedPoolFile, { ok:
 }
 
 function jobEssentials({ spec, leftToPool }: GoodJob): readonly string[] {
-  const { modules, command } = spec;
+  const { modules } = spec;
   const { chips, hosts } = askedSize(spec);
   const orPools = (key: string): string => (leftToPool.includes(key) ? " (or the pool's)" : '');
   const rows: (readonly [string, string])[] = [
     ['slice', `${formatSlices(spec)}: ${count(chips, 'chip')} on ${count(hosts, 'host')}`],
     ...machineKind(kindOfJob(spec)).requestFacts(spec, orPools),
     ['modules', modules.length === 0 ? 'none' : modules.join(', ')],
-    ['command', commandSummary(command)],
+    ['command', commandSummary(spec)],
   ];
   return renderTable(rows.map(([key, value]) => [`  ${key}`, value]));
 }

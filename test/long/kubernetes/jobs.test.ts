@@ -3,21 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome } from '../../../domain/job-state.js';
-import type { PodHost } from '../../../domain/slice.js';
-import { JobctlUser } from '../../end-to-end/jobctl-process.js';
-import { storedLog } from '../../end-to-end/stored-log.js';
-import { TestStack } from '../../end-to-end/test-stack.js';
-import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import type { JobctlUser } from '../../end-to-end/jobctl-process.js';
+import type { TestStack } from '../../end-to-end/test-stack.js';
 import { until } from '../../until.js';
 import { killApiServer } from './kill-api-server.js';
 import { debianImage } from './pod-images.js';
-import { openRealCluster, type RealCluster } from './real-cluster.js';
-
-/** A step of a job. Measurements may run beside this test. */
-const STEP_MS = 300_000;
-
-/** Of a worker that has little CPU beside such measurements. */
-const PATIENT = { heartbeatTimeoutMs: 60_000, claimTimeoutMs: 60_000 };
+import { POD_JOBS_START_MS, PodJobs, STEP_MS } from './pod-jobs.js';
+import type { RealCluster } from './real-cluster.js';
 
 /** Ends when the test says so, by a file in the pod. */
 const AWAIT_GO = 'until [ -e ~/go ]; do sleep 0.2; done';
@@ -30,28 +22,18 @@ const LINES = 20_000;
 
 describe('jobs on a real Kubernetes', function () {
   this.timeout(2 * STEP_MS);
+  let pods: PodJobs;
   let real: RealCluster;
   let image: string;
   let stack: TestStack;
   let user: JobctlUser;
   before(async function () {
-    this.timeout(TEMPORAL_START_MS + 2 * STEP_MS);
-    real = await openRealCluster('jobs');
+    this.timeout(POD_JOBS_START_MS);
+    pods = await PodJobs.start('jobs');
+    ({ real, stack, user } = pods);
     image = await debianImage(real.cluster);
-    stack = await TestStack.start({ isNotReady: true, pool: 'kube', timings: PATIENT });
-    const listingPeriods = { urgentMs: 300, quietMs: 2_000 };
-    stack.workerConfig = { kubernetes: { kubeconfig: real.kubeconfig, listingPeriods } };
-    stack.spawnWorker();
-    await until('the worker is ready', async () => (await stack.readiness()).ready, STEP_MS).catch((error: unknown) => {
-      throw new Error(`${String(error)}\n${stack.tail()}`);
-    });
-    user = JobctlUser.of(stack, { KUBECONFIG: real.kubeconfig });
   });
-  after(async () => {
-    await user?.leave();
-    await stack?.stop();
-    await real?.close();
-  });
+  after(() => pods?.stop());
 
   const fileOf = (run: string, section: object = {}, more: object = {}): object => ({
     name: 'pods',
@@ -63,21 +45,11 @@ describe('jobs on a real Kubernetes', function () {
   });
   const submit = async (run: string, section: object = {}, more: object = {}): Promise<string> =>
     (await stack.jobs.submit({ job: fileOf(run, section, more) })).id;
-  const log = (id: string, attempt = 1, host = 0): Promise<string> =>
-    storedLog(stack.store, { id, stream: 'command', host, attempt });
-  async function told<T>(claim: string, id: string, look: () => Promise<T | undefined | false>): Promise<T> {
-    return until(claim, look, STEP_MS).catch(async (error: unknown) => {
-      const row = JSON.stringify(await stack.jobs.row(id));
-      throw new Error(`${String(error)}: ${row}\n${real.kubectl('get', 'all', '-o', 'wide')}\n${stack.tail()}`);
-    });
-  }
+  const log = (id: string, attempt?: number, host?: number): Promise<string> => pods.log(id, attempt, host);
   const prints = (id: string, text: string, attempt = 1): Promise<boolean> =>
-    told(`attempt ${attempt} of ${id} prints ${text}`, id, async () => (await log(id, attempt)).includes(text));
-  const inPhase = (id: string, phase: string): Promise<boolean> =>
-    told(`${id} is ${phase}`, id, async () => (await stack.jobs.row(id)).phase === phase);
-  const podsOf = async (id: string): Promise<readonly PodHost[]> =>
-    (await stack.jobs.describe(id)).slices.flatMap(({ hosts }) => hosts ?? []).filter((host) => host.reach === 'pod');
-  const podOf = async (id: string): Promise<string> => (await podsOf(id))[0]?.pod ?? assert.fail(`${id} has no pod`);
+    pods.told(`attempt ${attempt} of ${id} prints ${text}`, id, async () => (await log(id, attempt)).includes(text));
+  const podOf = async (id: string): Promise<string> =>
+    (await pods.podsOf(id))[0]?.pod ?? assert.fail(`${id} has no pod`);
   const go = async (id: string): Promise<unknown> =>
     real.kubectl('exec', await podOf(id), '--', 'bash', '-c', 'touch ~/go');
   const endsAs = async (id: string, wanted: Partial<Outcome>): Promise<Outcome> => {
@@ -87,25 +59,13 @@ describe('jobs on a real Kubernetes', function () {
     assert.deepEqual(got, wanted, `${JSON.stringify(outcome)}\n${stack.tail()}`);
     return outcome;
   };
-  /** Kubernetes puts its own certificate into each namespace. */
-  const left = (): string =>
-    real
-      .kubectl('get', 'all,secrets,configmaps', '-o', 'name')
-      .split('\n')
-      .filter((name) => name !== '' && name !== 'configmap/kube-root-ca.crt')
-      .join(' ');
-
-  afterEach('nothing is left in the namespace', async () => {
-    await until('nothing is left', () => left() === '', STEP_MS).catch((error: unknown) => {
-      throw new Error(`${String(error)}: ${left()}\n${stack.tail()}`);
-    });
-  });
+  afterEach('nothing is left in the namespace', () => pods.untilNothingIsLeft());
 
   it('a job of one pod succeeds; `jobctl logs` and `kubectl logs` show its output', async () => {
     const id = await submit(`echo "hello from $(hostname)"; ${AWAIT_GO}`);
     await prints(id, 'hello from');
     const pod = await podOf(id);
-    await told('kubectl logs shows it', id, async () => real.kubectl('logs', pod).includes('hello from'));
+    await pods.told('kubectl logs shows it', id, async () => real.kubectl('logs', pod).includes('hello from'));
     await go(id);
     await endsAs(id, { result: 'succeeded', exitCode: 0, attempts: 1 });
     const { stdout, stderr } = await user.run('logs', id);
@@ -142,12 +102,12 @@ describe('jobs on a real Kubernetes', function () {
   it('stop keeps the pods, and resume starts on them again', async () => {
     const id = await submit(SAVES, { workers: 2 });
     await prints(id, 'began after nothing');
-    const before = await podsOf(id);
+    const before = await pods.podsOf(id);
     await stack.jobs.stop(id, 'alice');
-    await inPhase(id, 'paused');
+    await pods.inPhase(id, 'paused');
     assert.match(await log(id), /saved for \{"v":1,"cause":"stop","reason":"alice stopped it"/);
     await stack.jobs.resume(id, 'alice', { set: [{ path: ['command', 'run'], value: 'echo again' }] });
-    await told('it begins again', id, async () => (await log(id, 2)).includes('again'));
+    await pods.told('it begins again', id, async () => (await log(id, 2)).includes('again'));
     await endsAs(id, { result: 'succeeded', attempts: 2, preemptions: 0 });
     assert.equal(before.length, 2);
     const slices = await stack.jobs.describe(id);
@@ -156,7 +116,7 @@ describe('jobs on a real Kubernetes', function () {
 
   it('exec and cp reach the pods by the user’s kubeconfig', async () => {
     const id = await submit(AWAIT_GO);
-    await inPhase(id, 'running');
+    await pods.inPhase(id, 'running');
     const pod = await podOf(id);
     const said = await user.run('exec', id, '--host', '0', '--', 'hostname; exit 3');
     assert.deepEqual([said.code, pod.startsWith(said.stdout.trim())], [3, true], said.stderr);
@@ -178,9 +138,8 @@ describe('jobs on a real Kubernetes', function () {
   it('a pod that is evicted is the provider’s preemption: told, and then a new attempt on new pods', async () => {
     const id = await submit(SAVES);
     await prints(id, 'began after nothing');
-    const { namespace } = real;
     const name = await podOf(id);
-    await real.cluster.core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
+    await pods.evict(name);
     await prints(id, 'began after slices-lost', 2);
     assert.match(await log(id), /saved for \{"v":1,"cause":"preemption"/);
     assert.notEqual(await podOf(id), name);

@@ -1,0 +1,59 @@
+import type { JobSpec } from '../../domain/job-spec.js';
+import { rayOf } from '../../domain/modules/command.js';
+import type { HostEnd, HostPlace } from '../../domain/recovery/host-ends.js';
+import type { AttemptHost } from './attempt-hosts.js';
+import { isGood, isShutDown } from './run-end.js';
+
+/** The host whose command is the attempt's, where all others serve it: Ray's head. Undefined: all hosts count alike. */
+export function leadingHost(spec: JobSpec, hosts: readonly AttemptHost[]): AttemptHost | undefined {
+  return rayOf(spec) === undefined ? undefined : hosts[0];
+}
+
+/** The hosts of an attempt that one of them leads, as their ends are waited for. */
+export interface LedHosts {
+  readonly leader: Promise<HostEnd>;
+  readonly others: readonly Promise<HostEnd>[];
+  /** Tells all hosts to end. Resolves when they have, or when they had their time for it. */
+  stop(reason: string): Promise<void>;
+  /** The leader's end by the record that it put into the store, if there is one. */
+  storedEnd(): Promise<HostEnd | undefined>;
+  /** Ends of the slice of a host that shuts down, as far as they come. */
+  untilSaved(first: HostEnd & { readonly at: HostPlace }): Promise<readonly HostEnd[]>;
+  wait(ms: number): Promise<undefined>;
+}
+
+/** Of two hosts of which one ended because of the other, either may be heard of first: `ray start --block` looks once a second. */
+const CONSEQUENCE_MS = 5_000;
+/** For an end that a host was told to make. */
+const LATE_MS = 10_000;
+
+/**
+ * The ends that decide the attempt: the leader's, and before a failure of the leader that of a host which had left it. Code 0 of
+ * the leader counts, whatever became of the others: they serve it, and end when it is gone (docs/adr/0068).
+ */
+export async function untilLeaderEnded(led: LedHosts): Promise<readonly HostEnd[]> {
+  const { leader, others, stop, storedEnd, untilSaved, wait } = led;
+  const first = await Promise.race([leader, ...others]);
+  if (first.kind === 'fenced') return [first];
+  const end = await Promise.race([leader, wait(CONSEQUENCE_MS)]);
+  if (end !== undefined && isGood(end)) {
+    await stop('the command has ended on the first host');
+    return [end];
+  }
+  const cause =
+    end === undefined ? first : wasStopped(end) ? undefined : await Promise.race([...others, wait(CONSEQUENCE_MS)]);
+  for (const each of [first, end, cause]) if (each !== undefined && isShutDown(each)) return untilSaved(each);
+  await stop('the command, or what it needs on another host, has ended');
+  if (end !== undefined) return cause === undefined ? [end] : [asLoss(cause), end];
+  const late = (await Promise.race([leader, wait(LATE_MS)])) ?? (await storedEnd());
+  if (late !== undefined && isGood(late) && !wasStopped(late)) return [late];
+  return [asLoss(first), ...(late === undefined ? [] : [late])];
+}
+
+const wasStopped = (end: HostEnd): boolean => 'isStopped' in end && end.isStopped;
+
+/** A host that ended well, and by itself, no longer serves a command that runs. */
+function asLoss(end: HostEnd): HostEnd {
+  if (end.kind !== 'done' || end.isStopped) return end;
+  return { kind: 'run-lost', at: end.at, message: 'the host ended what the command on the first host needs (Ray)' };
+}
