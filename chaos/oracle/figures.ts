@@ -1,3 +1,4 @@
+import { sliceOfObject } from './cluster.js';
 import { processesOf } from './commands.js';
 import type { Evidence } from './evidence.js';
 
@@ -13,6 +14,9 @@ export interface Figures {
   readonly linesStored: number;
   readonly slicesMade: number;
   readonly slicesLost: number;
+  readonly podsRun: number;
+  /** Deeds that took a pod or its Job. */
+  readonly podsLost: number;
   readonly journal: number;
 }
 
@@ -22,6 +26,8 @@ export function figuresOf({ deeds, told, stored, results, cloud }: Evidence): Fi
   const processes = processesOf(told);
   const jobs: Record<string, number> = {};
   for (const { phase } of results) jobs[phase] = (jobs[phase] ?? 0) + 1;
+  const pods = cloud.filter(({ kind, subject }) => kind === 'kubernetes-state' && subject.includes('/pods/'));
+  const slices = new Set(pods.map(sliceOfObject));
   const nodes = cloud.filter(({ kind }) => kind === 'node-state');
   return {
     deeds: deeds.filter(({ kind }) => !NO_DEEDS.has(kind)).length,
@@ -33,6 +39,9 @@ export function figuresOf({ deeds, told, stored, results, cloud }: Evidence): Fi
     linesStored: stored.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0),
     slicesMade: nodes.filter(({ details }) => details.to === 'READY').length,
     slicesLost: nodes.filter(({ details }) => /PREEMPTED|TERMINATED/u.test(details.to ?? '')).length,
+    podsRun: pods.filter(({ details }) => details.to === 'Running').length,
+    podsLost: deeds.filter(({ kind, resource }) => kind === 'preempt' && resource !== undefined && slices.has(resource))
+      .length,
     journal: cloud.length,
   };
 }

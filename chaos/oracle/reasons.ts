@@ -51,6 +51,9 @@ const REFUSED =
   /refused slice \d+ in \S+: (?:the queued resource is FAILED: |the create failed: )?(?<words>.*?)(?:; \S+ is asked again in .*|; trying again \(\d+ of \d+\))?$/u;
 
 /** The cloud's own words, or those about a resource of that name which is somebody else's. */
+/** jobctl's words for Google's `Permission denied on 'locations/Z' (or it may not exist).` */
+const NO_ZONE = /^zone (?<zone>\S+) does not exist, or this project may not use it/u;
+
 const refused: Test = ({ at, text }, job, { cloud, deeds }) => {
   const words = REFUSED.exec(text)?.groups?.['words'];
   if (words === undefined) return undefined;
@@ -62,6 +65,13 @@ const refused: Test = ({ at, text }, job, { cloud, deeds }) => {
   if (words.startsWith('the Google login has expired')) {
     const isTrue = cloud.some(({ wall, details }) => details.code === 'UNAUTHENTICATED' && wall <= at + SLACK_MS);
     return isTrue ? undefined : 'the cloud accepted every login';
+  }
+  const zone = NO_ZONE.exec(words)?.groups?.['zone'];
+  if (zone !== undefined) {
+    const isTrue = cloud.some(({ wall, details }) => {
+      return wall <= at + SLACK_MS && String(details['message']).includes(`Permission denied on 'locations/${zone}'`);
+    });
+    return isTrue ? undefined : 'the cloud never denied that zone';
   }
   // The client library keeps no words of a 401; those are jobctl's.
   if (words.startsWith('Unauthorized: ') && cloud.some(({ details }) => Number(details.code) === 401)) return undefined;

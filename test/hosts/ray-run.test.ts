@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -80,9 +81,7 @@ describe('Ray beside a command, on its hosts', function () {
       files.filter((name) => ['ray-token', 'ray.env'].includes(name)),
       [],
     );
-    const id = spawnSync('sha256sum', { input: `train-${port}\n` })
-      .stdout.toString()
-      .slice(0, 12);
+    const id = createHash('sha256').update(`train-${port}\n`).digest('hex').slice(0, 12);
     assert.ok(!existsSync(`/tmp/jobctl-ray-${id}-1`));
   };
   /** Whatever the test says, nothing stays. */

@@ -3,6 +3,7 @@ import type { AskedJob } from '../../../chaos/oracle/evidence.js';
 import {
   type Forge,
   besideSecond,
+  deniedZone,
   doneJob,
   endedJob,
   foreign,
@@ -265,6 +266,7 @@ export const PLANTED: Readonly<Record<string, readonly [count: Count, forge: For
     'untrue reasons',
     (r) => saying(r, 'evicting: Cloud TPU refused slice 0 in z: the node of this name belongs to somebody else'),
   ],
+  'a zone that is said to be none, and another was': ['untrue reasons', (r) => deniedZone(r, 'y')],
   'a login that is said to have expired, and has not': ['untrue reasons', (r) => refusedLogin(r, 600)],
   'a pause that nobody asked for': ['untrue reasons', (r) => saying(r, 'paused: stopped by alice')],
   'an exit 0 that answered jobctl, before chaos signalled the command': [

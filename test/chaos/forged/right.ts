@@ -2,6 +2,7 @@ import type { AskedJob, StoredLog } from '../../../chaos/oracle/evidence.js';
 import {
   type Forge,
   besideSecond,
+  deniedZone,
   doneJob,
   endedJob,
   foreign,
@@ -16,6 +17,7 @@ import {
 
 /** What looks like a fault, and is none. */
 export const RIGHT: Readonly<Record<string, Forge>> = {
+  'a zone that the cloud denied': (r) => deniedZone(r, 'z'),
   'a login that the cloud refused': (r) => refusedLogin(r, 4),
   'a job that succeeds': (r) => r.success('a'),
   'a command that heard SIGTERM, went on and came to its end': (r) =>

@@ -62,6 +62,16 @@ export function refusedLogin(records: RecordSet, refusedAt: number): void {
   records.event('api-call', 'jc-a-g1', refusedAt, { method: 'GetNode', code: 'UNAUTHENTICATED' });
 }
 
+/** A job that was told of a zone that is none, and the cloud's own denial of one. */
+export function deniedZone(records: RecordSet, zone: string): void {
+  saying(
+    records,
+    "evicting: Cloud TPU refused slice 0 in z: zone z does not exist, or this project may not use it: see 'gcloud ..'",
+  );
+  const message = `Permission denied on 'locations/${zone}' (or it may not exist).`;
+  records.event('api-call', 'jc-a-g1', 4, { method: 'CreateNode', code: 'PERMISSION_DENIED', message });
+}
+
 export const THEIR_HOST = 'localhost:1';
 
 /** Job `t` of a second installation, which runs and succeeds beside job `a` of the first. @param deletes the host of whoever deletes the slice of which job */
