@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from '../../../cloud/machines/kubernetes/cluster.js';
@@ -28,17 +29,44 @@ interface Kwok {
   readonly stages: string;
 }
 
+/**
+ * kwok watches from resourceVersion 0, which an API server with WatchList asks of etcd as a stream. An etcd older than 3.4.31
+ * (Debian has 3.4.23) cannot, and the API server refuses each watch: kwok then lists with a back-off of up to 30 s, and its pods
+ * start and end that late. A kubelet's watch begins at the version that it has listed, and so does kwok's with this.
+ */
+const WATCH = {
+  file: 'pkg/utils/informer/informer.go',
+  from: `			opt.setup(&opts)
+			return listWatch.WatchWithContext(ctx, opts)`,
+  to: `			listed := opts.ResourceVersion
+			opt.setup(&opts)
+			opts.ResourceVersion = listed
+			return listWatch.WatchWithContext(ctx, opts)`,
+  times: 2,
+};
+
 /** Of Go's module proxy, built once (some minutes). */
 function buildKwok(): Kwok {
-  const folder = join(homedir(), '.cache/kwok', VERSION);
+  const folder = join(homedir(), '.cache/kwok', `${VERSION}-watch`);
   const kwok = { program: join(folder, 'kwok'), stages: join(folder, 'stages.yaml') };
   if (existsSync(kwok.program) && existsSync(kwok.stages)) return kwok;
+  const env = { ...process.env, GOFLAGS: '-mod=mod', GOSUMDB: 'off' };
+  const go = (cwd: string, ...words: string[]): string => execFileSync('go', words, { cwd, env, encoding: 'utf8' });
+  const source = join(folder, 'source');
+  rmSync(source, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const env = { ...process.env, GOBIN: folder, GOFLAGS: '-mod=mod', GOSUMDB: 'off' };
-  execFileSync('go', ['install', `sigs.k8s.io/kwok/cmd/kwok@v${VERSION}`], { env, stdio: 'pipe' });
-  const modules = execFileSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).trim();
-  const source = join(modules, `sigs.k8s.io/kwok@v${VERSION}`, 'kustomize/stage');
-  writeFileSync(kwok.stages, STAGES.map((file) => readFileSync(join(source, file), 'utf8')).join('\n---\n'));
+  const { Dir: module } = JSON.parse(go(folder, 'mod', 'download', '-json', `sigs.k8s.io/kwok@v${VERSION}`)) as {
+    readonly Dir: string;
+  };
+  // A module's folder is read-only, and copies of its folders would be too.
+  execFileSync('cp', ['-r', '--no-preserve=mode', module, source]);
+  const code = readFileSync(join(source, WATCH.file), 'utf8').split(WATCH.from);
+  assert.equal(code.length - 1, WATCH.times, `${WATCH.file} of kwok ${VERSION}`);
+  writeFileSync(join(source, WATCH.file), code.join(WATCH.to));
+  go(source, 'build', '-o', kwok.program, './cmd/kwok');
+  const stages = STAGES.map((file) => readFileSync(join(source, 'kustomize/stage', file), 'utf8'));
+  writeFileSync(kwok.stages, stages.join('\n---\n'));
+  rmSync(source, { recursive: true });
   return kwok;
 }
 
