@@ -4,15 +4,13 @@ import { shellQuote } from '../../domain/shell-quote.js';
 /** A command as it is executed in a pod. */
 interface PodCommand {
   readonly argv: readonly string[];
-  /** Printed on stderr behind the command's own output, before its exit code and a newline. Absent: Kubernetes tells the code. */
-  readonly endMark?: Buffer;
+  /** Printed on stderr behind the command's own output, before its exit code and a newline. */
+  readonly endMark: Buffer;
 }
 
 interface PodCommandOptions {
   /** Bytes of stdin, where that is known. Absent: stdin ends when the stream does. */
   readonly stdinBytes?: number;
-  /** A process that the command leaves behind may hold its output open, and an exec ends only with that: the end is marked. */
-  readonly marksEnd: boolean;
 }
 
 /**
@@ -20,20 +18,21 @@ interface PodCommandOptions {
  * holds (seen with containerd 1.6). So stdin stays open beyond the bytes of the command's: its end is then the connection's, and
  * the process group is told to end. A stream without a known length has no such sign; its command hears of the end itself.
  *
+ * The end is marked. A process that the command leaves behind may hold its output open, and an exec ends only with that. And an
+ * API server calls an exec whose kubelet was killed a success, with the output cut wherever it was (seen with 1.34).
+ *
  * `heard`: the agent counts for how long nobody has spoken to it (agent.ts).
  */
-export function podCommand(command: string, { stdinBytes, marksEnd }: PodCommandOptions): PodCommand {
-  const mark = marksEnd ? `jobctl-end-${randomBytes(12).toString('hex')} ` : undefined;
-  const told = mark === undefined ? '' : `printf '%s%s\\n' ${shellQuote(mark)} $code >&2; `;
+export function podCommand(command: string, { stdinBytes }: PodCommandOptions): PodCommand {
+  const mark = `jobctl-end-${randomBytes(12).toString('hex')} `;
+  const told = `printf '%s%s\\n' ${shellQuote(mark)} $code >&2; `;
   const script = stdinBytes === undefined ? streamed(told) : watched(stdinBytes, told);
-  const argv = ['/bin/sh', '-c', HEARD + script, 'jobctl', command];
-  return { argv, ...(mark !== undefined && { endMark: Buffer.from(mark) }) };
+  return { argv: ['/bin/sh', '-c', HEARD + script, 'jobctl', command], endMark: Buffer.from(mark) };
 }
 
 const HEARD = '[ ! -d "$HOME/.jobctl" ] || { echo $$ > "$HOME/.jobctl/heard"; } 2> /dev/null; ';
 
-const streamed = (told: string): string =>
-  told === '' ? 'exec /bin/sh -c "$1"' : `/bin/sh -c "$1"; code=$?; ${told}exit $code`;
+const streamed = (told: string): string => `/bin/sh -c "$1"; code=$?; ${told}exit $code`;
 
 /**
  * The left side says who it is, passes the command's bytes on, and then waits for the end of stdin. The right side tells it to end;

@@ -44,11 +44,8 @@ export async function podExec(
   options: ExecOptions = {},
 ): Promise<ExecResult> {
   options.signal?.throwIfAborted();
-  const { stdin = Buffer.alloc(0), lingerMs } = options;
-  const { argv, endMark } = podCommand(line, {
-    ...(Buffer.isBuffer(stdin) && { stdinBytes: stdin.length }),
-    marksEnd: lingerMs !== undefined,
-  });
+  const { stdin = Buffer.alloc(0) } = options;
+  const { argv, endMark } = podCommand(line, Buffer.isBuffer(stdin) ? { stdinBytes: stdin.length } : {});
   const query = new URLSearchParams({ container, stdin: '1', stdout: '1', stderr: '1' });
   for (const word of argv) query.append('command', word);
   const { server } = cluster.config.getCurrentCluster() ?? {};
@@ -69,7 +66,7 @@ class Exec {
   readonly #socket: WebSocket;
   readonly #options: ExecOptions;
   readonly #stdin: Buffer | AsyncIterable<Buffer>;
-  readonly #endMark: Buffer | undefined;
+  readonly #endMark: Buffer;
   readonly #stdout: Buffer[] = [];
   #stderr: Buffer = Buffer.alloc(0);
   /** What may be the beginning of the mark, held back. */
@@ -83,12 +80,7 @@ class Exec {
   #linger: NodeJS.Timeout | undefined;
   #settle!: { resolve(result: ExecResult): void; reject(error: unknown): void };
 
-  constructor(
-    socket: WebSocket,
-    options: ExecOptions,
-    stdin: Buffer | AsyncIterable<Buffer>,
-    endMark: Buffer | undefined,
-  ) {
+  constructor(socket: WebSocket, options: ExecOptions, stdin: Buffer | AsyncIterable<Buffer>, endMark: Buffer) {
     [this.#socket, this.#options, this.#stdin, this.#endMark] = [socket, options, stdin, endMark];
     this.result = new Promise<ExecResult>((resolve, reject) => (this.#settle = { resolve, reject })).finally(() => {
       clearInterval(this.#ping);
@@ -179,10 +171,7 @@ class Exec {
 
   async #takeStderr(bytes: Buffer): Promise<void> {
     const all = Buffer.concat([this.#held, bytes]);
-    const { own, held, code } =
-      this.#endMark === undefined
-        ? { own: all, held: Buffer.alloc(0), code: undefined }
-        : beforeMark(all, this.#endMark);
+    const { own, held, code } = beforeMark(all, this.#endMark);
     this.#held = held;
     if (own.length > 0) {
       if (this.#options.onStderr) await this.#options.onStderr(own);
@@ -190,12 +179,16 @@ class Exec {
     }
     if (code === undefined) return;
     this.#markedCode = code;
-    this.#linger ??= setTimeout(() => this.#afterAll(() => this.#done(code)), this.#options.lingerMs);
+    const { lingerMs } = this.#options;
+    if (lingerMs !== undefined) this.#linger ??= setTimeout(() => this.#afterAll(() => this.#done(code)), lingerMs);
   }
 
   #end(status: Status): void {
-    const code = exitCodeOf(status);
-    if (code !== undefined) return this.#done(this.#markedCode ?? code);
+    const code = this.#markedCode ?? exitCodeOf(status);
+    // Only a command whose end was seen has ended with 0 (pod-command.ts).
+    if (code === 0 && this.#markedCode === undefined)
+      return this.#fail(new ConnectionLost('the exec ended before its command did: its node may not answer'));
+    if (code !== undefined) return this.#done(code);
     this.#fail(new ExecRefused(status.code ?? 500, status.message ?? JSON.stringify(status)));
   }
 

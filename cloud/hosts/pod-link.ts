@@ -33,8 +33,6 @@ export class PodLink implements HostLink {
   readonly #underWay = new Set<AbortController>();
   #isClosed = false;
   #opened: Promise<void> | undefined;
-  /** Of these containers, which do not change: once is enough. */
-  #isFit = false;
 
   /** @param connecting shared by all links of a fleet: bounds the first looks under way */
   constructor(target: PodTarget, cluster: () => Promise<Cluster>, connecting: Semaphore) {
@@ -45,7 +43,10 @@ export class PodLink implements HostLink {
     return describePod(this.target);
   }
 
-  /** The pod is there, it is this one, its container runs, and its image has what is needed. */
+  /**
+   * The pod is there, it is this one, its container runs, its image has what is needed, and its node answers: the cluster calls a
+   * pod Running for most of a minute after its kubelet has died.
+   */
   open(): Promise<void> {
     if (this.#isClosed)
       return Promise.reject(new HostUnreachable(`${this.where} cannot be reached: its connection was released here`));
@@ -100,14 +101,12 @@ export class PodLink implements HostLink {
     const pod = await this.#read();
     const trouble = troubleOf(pod, this.target.podUid);
     if (trouble !== undefined) throw new HostUnreachable(`${this.where} cannot be reached: ${trouble}`);
-    if (this.#isFit) return;
     const image = pod.spec?.containers.find(({ name }) => name === CONTAINER)?.image ?? 'of the pod';
     const { code, stdout, stderr } = await answerWithin(CHECK_MS, (signal) => this.#exec(NEEDS_SCRIPT, { signal }));
     if (code !== 0)
       throw new HostUnreachable(`${this.where}: its image cannot be checked (code ${code}): ${stderr.trim()}`);
     const unfit = unfitImage(image, stdout.toString());
     if (unfit !== undefined) throw new HostUnfit(`${this.where}: ${unfit}`);
-    this.#isFit = true;
   }
 
   async #read(): Promise<V1Pod> {

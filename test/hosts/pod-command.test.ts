@@ -25,18 +25,18 @@ describe('a command as it is executed in a pod', () => {
   }
 
   it('has its exit code and its quotes, and an empty stdin that ends', async () => {
-    const child = start(`printf '%s|' "it's"; cat; exit 7`, { stdinBytes: 0, marksEnd: false });
+    const child = start(`printf '%s|' "it's"; cat; exit 7`, { stdinBytes: 0 });
     assert.deepEqual(await ended(child), { out: "it's|", code: 7 });
   });
 
   it('reads exactly its bytes, and ends although stdin does not', async () => {
-    const child = start('wc -c', { stdinBytes: 1_000_000, marksEnd: false });
+    const child = start('wc -c', { stdinBytes: 1_000_000 });
     child.stdin.write(Buffer.alloc(1_000_000));
     assert.deepEqual(await ended(child), { out: '1000000\n', code: 0 });
   });
 
   it('is told to end when the connection ends, even where nobody reads its output', async () => {
-    const child = start('echo $$; yes', { stdinBytes: 0, marksEnd: false });
+    const child = start('echo $$; yes', { stdinBytes: 0 });
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     child.stdout.pause();
     const pid = Number.parseInt(line.toString(), 10);
@@ -46,8 +46,7 @@ describe('a command as it is executed in a pod', () => {
   });
 
   it('marks its end where a process that it leaves behind holds its output', async () => {
-    const options = { stdinBytes: 0, marksEnd: true };
-    const { argv, endMark } = podCommand('sleep 1000 & exit 3', options);
+    const { argv, endMark } = podCommand('sleep 1000 & exit 3', { stdinBytes: 0 });
     const child = spawn(argv[0] ?? '', argv.slice(1), {
       detached: true,
       env: { PATH: process.env['PATH'], HOME: home },
@@ -55,14 +54,14 @@ describe('a command as it is executed in a pod', () => {
     try {
       let errors = '';
       child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-      await until('the mark', () => errors === `${endMark?.toString()}3\n`);
+      await until('the mark', () => errors === `${endMark.toString()}3\n`);
     } finally {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     }
   });
 
   it('leaves the end of a stream to the command', async () => {
-    const child = start('cat; exit 4', { marksEnd: false });
+    const child = start('cat; exit 4', {});
     child.stdin.end('to the end');
     assert.deepEqual(await ended(child), { out: 'to the end', code: 4 });
   });

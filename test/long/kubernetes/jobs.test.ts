@@ -6,10 +6,13 @@ import type { Outcome } from '../../../domain/job-state.js';
 import type { JobctlUser } from '../../end-to-end/jobctl-process.js';
 import type { TestStack } from '../../end-to-end/test-stack.js';
 import { until } from '../../until.js';
-import { killApiServer } from './kill-api-server.js';
+import { killPart } from './kill-part.js';
 import { debianImage } from './pod-images.js';
 import { POD_JOBS_START_MS, PodJobs, STEP_MS } from './pod-jobs.js';
 import type { RealCluster } from './real-cluster.js';
+
+/** Of its outage, at most. */
+const KUBELET_MS = 55_000;
 
 /** Ends when the test says so, by a file in the pod. */
 const AWAIT_GO = 'until [ -e ~/go ]; do sleep 0.2; done';
@@ -181,7 +184,7 @@ describe('jobs on a real Kubernetes', function () {
   it('an API server that is killed costs nothing', async () => {
     const id = await submit(`echo before; ${AWAIT_GO}; echo after`);
     await prints(id, 'before');
-    const start = killApiServer();
+    const start = killPart('kube-apiserver');
     const heard = (): Promise<boolean> =>
       real.cluster.core.listNode().then(
         () => true,
@@ -196,5 +199,42 @@ describe('jobs on a real Kubernetes', function () {
     await go(id);
     await endsAs(id, { result: 'succeeded', exitCode: 0, attempts: 1, preemptions: 0 });
     assert.equal(await log(id), 'before\nafter\n');
+  });
+
+  it('a kubelet that is killed is a host that does not answer: kept, shown, and its command goes on', async () => {
+    const ticks = 'n=0; until [ -e ~/go ]; do echo "$((n += 1)) $(date +%s%3N)"; sleep 0.2; done; echo after';
+    const id = await submit(ticks);
+    await prints(id, '\n');
+    const pod = await podOf(id);
+    const container = ['get', 'pod', pod, '-o', 'jsonpath={.status.containerStatuses[0].containerID}'] as const;
+    const before = real.kubectl(...container);
+    const row = async (): Promise<string> => JSON.stringify(await stack.jobs.row(id));
+    const killed = Date.now();
+    const start = killPart('kubelet');
+    let started = 0;
+    try {
+      // The node has other users: less than the 50 s after which the cluster calls it Unknown.
+      const isTold = async (): Promise<boolean> =>
+        /host 0 has not answered since .*; a slice is kept/.test(await row());
+      await until('the job says it', isTold, KUBELET_MS);
+    } finally {
+      start();
+      started = Date.now();
+    }
+    assert.equal((await stack.jobs.row(id)).phase, 'running');
+    await told('it answers', id, async () => !/not answered/.test(await row()));
+    assert.equal(real.kubectl(...container), before, 'in the same container');
+    await go(id);
+    await endsAs(id, { result: 'succeeded', exitCode: 0, attempts: 1, preemptions: 0 });
+    const lines = (await log(id)).trimEnd().split('\n');
+    assert.equal(lines.pop(), 'after');
+    assert.deepEqual(
+      lines.map((line) => Number(line.split(' ')[0])),
+      lines.map((_, index) => index + 1),
+    );
+    const meanwhile = lines.filter(
+      (line) => Number(line.split(' ')[1]) > killed && Number(line.split(' ')[1]) < started,
+    );
+    assert.ok(meanwhile.length > 10, `${meanwhile.length} lines in ${started - killed} ms without a kubelet`);
   });
 });

@@ -8,7 +8,7 @@ import { exercisePods, podOutput } from '../../hosts/pod-conformance.js';
 import { ended, request } from '../../hosts/run.js';
 import { never } from '../../hosts/session.js';
 import { until } from '../../until.js';
-import { killApiServer } from './kill-api-server.js';
+import { killPart } from './kill-part.js';
 import { PodsForTest } from './pod-cluster.js';
 import { busyboxImage, debianImage } from './pod-images.js';
 
@@ -39,7 +39,7 @@ describe('pods as hosts, on a real Kubernetes', function () {
       await connection.startRun(request('echo before; sleep 20; echo after; exit 6'));
       const following = connection.followOutput('train-x1-a1', 0, () => undefined, never);
       await until('the first line', async () => (await pods.logs(target)).includes('before'));
-      const startAgain = killApiServer();
+      const startAgain = killPart('kube-apiserver');
       await assert.rejects(following, HostUnreachable);
       await assert.rejects(connection.runStatus('train-x1-a1'), HostUnreachable);
       startAgain();
