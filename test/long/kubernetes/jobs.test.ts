@@ -213,7 +213,7 @@ describe('jobs on a real Kubernetes', function () {
     const start = killPart('kubelet');
     let started = 0;
     try {
-      // The node has other users: less than the 50 s after which the cluster calls it Unknown.
+      // The node has other users: not much longer than the 50 s after which the cluster calls it Unknown.
       const isTold = async (): Promise<boolean> =>
         /host 0 has not answered since .*; a slice is kept/.test(await row());
       await until('the job says it', isTold, KUBELET_MS);
@@ -222,7 +222,7 @@ describe('jobs on a real Kubernetes', function () {
       started = Date.now();
     }
     assert.equal((await stack.jobs.row(id)).phase, 'running');
-    await told('it answers', id, async () => !/not answered/.test(await row()));
+    await pods.told('it answers', id, async () => !/not answered/.test(await row()));
     assert.equal(real.kubectl(...container), before, 'in the same container');
     await go(id);
     await endsAs(id, { result: 'succeeded', exitCode: 0, attempts: 1, preemptions: 0 });
