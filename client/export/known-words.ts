@@ -156,16 +156,16 @@ login loginname loginprofile logins loginuser loglag loglevel logname logout log
 lookagainms looked looking looks lookup loop loops loss lost lostslices low lower lowercase ls lszfx lt mac machine
 machines machinesof machinetype machinetypes made madeat mail main maintained maintenance maintenanceevent major make
 makes making malformed malformedxml manage managed managedfolders management manager manages manifest manifests
-manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks marksend mask master_addr
-master_port match matched matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries
-max_unattended maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts
-maximuminterval maxlength maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready mb md me mean
-means meant meanwhile measure media medialink mediatype medium meet megabytes megascale megascale_coordinator_address
-megascale_num_slices megascale_slice_id member members membership memo memory mend mended mends merge message messages
-meta metadata metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch
-metagenerationnotmatch meter method methodnotallowed methodnotfound methods metric metrics mi mib migrating milliseconds
-min min_runtime mindepth mine miniconda miniconda3 minimum minor minruntimems minute minutes mirror mismatch misnumbered
-missing missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mode model modified
+manifesturl manifestwrong manualselector many map mapfile mark markdown marked marks mask master_addr master_port match
+matched matches matchglob matching matchlabels mawk max max_guarantee_delay max_retries max_tries max_unattended
+maxbytesrewrittenpercall maxconnecting maxdepth maxguaranteedelayms maximum maximumattempts maximuminterval maxlength
+maxresults maxretries maxunattended maxunattendedms may maybe maybecomeready mb md me mean means meant meanwhile measure
+media medialink mediatype medium meet megabytes megascale megascale_coordinator_address megascale_num_slices
+megascale_slice_id member members membership memo memory mend mended mends merge message messages meta metadata
+metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch
+meter method methodnotallowed methodnotfound methods metric metrics mi mib migrating milliseconds min min_runtime
+mindepth mine miniconda miniconda3 minimum minor minruntimems minute minutes mirror mismatch misnumbered missing
+missing_char missingclusterdns missingworker missingworkers mixed mkdir mkfifo mktemp mm mnt mode model modified
 modifiedat module modules moduluslength moment moments monitoring monotonic more most mount mount_dirs mount_path
 mounted mountfailure mountinfo mountpath mounts mountvolume move moves ms mtime mtu much multi multiline_implicit_key
 multipart multipartuploads multiple multiple_anchors multiple_docs multiple_tags multiples multiplied multiply
