@@ -120,7 +120,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     wants: [
       "FILE:7:13: modules[0]: 'dockr' is not one of the allowed words",
       '  did you mean docker?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, command',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command',
     ].join('\n'),
   },
   'a reference to nothing': {

@@ -146,7 +146,7 @@ setup: {modules: [empty, odd, emtpy]}
       '  known here: check, setup, files',
       "train.yaml:7:31: modules[2]: 'emtpy' is not one of the allowed words",
       '  did you mean empty?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, command, venv, Mine, empty, odd',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command, venv, Mine, empty, odd',
     ],
   },
   'two environment modules': {
@@ -174,7 +174,7 @@ conda: {name: b}
     want: [
       "train.yaml:2:19: modules[0]: 'comand' is not one of the allowed words",
       '  did you mean command?',
-      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, command',
+      '  allowed: ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, command',
     ],
   },
   'a module named twice': {
