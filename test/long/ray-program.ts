@@ -44,6 +44,7 @@ export async function tokenIsAsked(
     return stdout + stderr;
   };
   assert.match(await asked(''), /^2 nodes$/m);
+  assert.match(await asked('ray status; '), /^Active:\n(?: .*\n)* 1 node_/m);
   for (const token of ['export RAY_AUTH_TOKEN=another; ', 'unset RAY_AUTH_MODE RAY_AUTH_TOKEN_PATH; ']) {
     const said = await asked(token);
     assert.match(said, /authentication/i, token);
