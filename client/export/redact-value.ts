@@ -18,6 +18,8 @@ const SECRET =
 const VARIABLES = keys('env metadata');
 const MAPS = keys('labels secrets files identityKeys');
 const DURATION = /^(?:\d{1,4}(?:\.\d+)?(?:ms|s|m|h|d))+$/;
+/** Of CPUs and memory, as Kubernetes writes it: what is asked for. */
+const QUANTITY = /^\d{1,6}(?:\.\d+)?(?:m|[kMGT]i?)?$/;
 const RUN_ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const ONE_WORD = /^[a-z]+$/;
 const REFERENCE = /(\$\{[\w.]+\})/;
@@ -62,7 +64,7 @@ function redactKey(key: string, names: Pseudonyms, mode: Mode): string {
 function redactText(text: string, names: Pseudonyms, mode: Mode): string {
   if (mode === 'secret' || mode === 'variables') return names.text(text);
   if (mode === 'words' || mode === 'times') return names.words(text);
-  if (DURATION.test(text) || text === '') return text;
+  if (DURATION.test(text) || QUANTITY.test(text) || text === '') return text;
   if (text.includes('\n')) return names.text(text);
   if (ONE_WORD.test(text)) return names.words(text);
   // A reference to another value of the file is resolved again.

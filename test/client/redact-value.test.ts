@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { Pseudonyms } from '../../client/export/pseudonyms.js';
 import { redactValue } from '../../client/export/redact-value.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
-import { tpuJob } from '../tpu-job.js';
+import { askedMachines } from '../../domain/machines.js';
 
 /** A workflow checks its job file again as it replays: what was refused or accepted must be so again. */
 describe('a redacted job file', () => {
@@ -55,8 +55,8 @@ describe('a redacted job file', () => {
       assert.ok(after.ok, JSON.stringify({ after, job }));
       assert.deepEqual(shape(after.spec), shape(before.spec));
       assert.deepEqual(
-        [tpuJob(after.spec).tpu.accelerator, tpuJob(after.spec).tpu.zones, after.spec.retries, after.spec.timeouts],
-        [tpuJob(before.spec).tpu.accelerator, tpuJob(before.spec).tpu.zones, before.spec.retries, before.spec.timeouts],
+        [askedMachines(after.spec), after.spec.retries, after.spec.timeouts],
+        [askedMachines(before.spec), before.spec.retries, before.spec.timeouts],
       );
     });
   }

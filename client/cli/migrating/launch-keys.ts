@@ -42,8 +42,7 @@ function putExecution(value: unknown, draft: Draft): Partial<Told> {
       'ray = {}: Ray on all hosts, the command on the first one; venv, conda or the bundle has to install Ray';
     return { fate: 'changed', text };
   }
-  const pods =
-    'jobctl submit --tpu runs on Cloud TPU VMs; pods are a section of a job file (kubernetes: {image: .., workers: 4})';
+  const pods = '--tpu is for Cloud TPU VMs; pods are a section of a job file (kubernetes: {image: .., workers: 4})';
   return { fate: 'lost', text: value === 'kubernetes' ? pods : `${showValue(value)} is no --execution of launch` };
 }
 
