@@ -1,13 +1,12 @@
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { exerciseMachines, type MachinesUnderTest } from './machines-conformance.js';
 import { rehearsedPlan, startRehearsedKubernetes } from './rehearsed-kubernetes.js';
 
 /** The suite of every adapter, as on a real cluster (test/long/kubernetes/machines.test.ts). */
 describe('the port of machines, on the rehearsed Kubernetes', function () {
   this.timeout(60_000);
-  // Its pods need namespaces of the kernel.
   before(function () {
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
   });
   for (const hosts of [1, 4]) {
     exerciseMachines('the rehearsed Kubernetes', [`pods: ${hosts}`], async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { KubernetesPlan } from '../../domain/machine-kinds/kubernetes/words.js';
 import type { Condition } from '../../domain/slice.js';
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { eventually } from './eventually.js';
 import { isGone, makeGone, makeReady, observed } from './machines-conformance.js';
+import { ConditionsOfPods, type ConditionsPlace, exerciseRefusals, podOf } from './pod-conditions.js';
 import { rehearsedPlan, type RehearsedKubernetes, startRehearsedKubernetes } from './rehearsed-kubernetes.js';
 
 const DEADLINE_MS = 20_000;
@@ -13,30 +14,18 @@ const namespace = 'default';
 describe('conditions of pods, on the rehearsed Kubernetes', function () {
   this.timeout(60_000);
   let rehearsed: RehearsedKubernetes;
-  let under: { readonly port: RehearsedKubernetes['port']; readonly deadlineMs: number };
+  let under: ConditionsPlace;
+  const pods = new ConditionsOfPods(() => under);
   before(async function () {
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     rehearsed = await startRehearsedKubernetes(119);
-    under = { port: rehearsed.port, deadlineMs: DEADLINE_MS };
+    const { cluster, port } = rehearsed;
+    under = { cluster, port, namespace, deadlineMs: DEADLINE_MS };
   });
   after(() => rehearsed?.stop());
 
   const small = (name: string, section: object = {}): KubernetesPlan =>
     rehearsedPlan(`jc-${name}-g1`, { cpus: '10m', workers: 2, ...section });
-  async function created(plan: KubernetesPlan): Promise<KubernetesPlan> {
-    const answer = await rehearsed.port.create(plan);
-    assert.equal(answer.kind, 'accepted', JSON.stringify(answer));
-    return plan;
-  }
-  const seenAs = (plan: KubernetesPlan, what: string, isSo: (seen: Condition) => boolean): Promise<Condition> =>
-    eventually(`${plan.ref.name}: ${what}`, () => observed(under, plan), isSo, DEADLINE_MS);
-  const becomes = (plan: KubernetesPlan, words: RegExp): Promise<Condition> =>
-    seenAs(plan, String(words), (seen) => words.test(JSON.stringify(seen)));
-  const podOf = (seen: Condition, index: number): string => {
-    const host = seen.kind === 'ready' ? seen.hosts[index] : undefined;
-    assert.ok(host?.reach === 'pod');
-    return host.pod;
-  };
   const lost = (seen: Condition, cause: string): void =>
     assert.ok(seen.kind === 'lost' && seen.cause === cause, JSON.stringify(seen));
 
@@ -45,9 +34,9 @@ describe('conditions of pods, on the rehearsed Kubernetes', function () {
     const name = podOf(await makeReady(under, plan), 1);
     const { core } = rehearsed.cluster;
     await core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
-    lost(await seenAs(plan, 'lost', ({ kind }) => kind === 'lost'), 'preempted');
-    const pods = async (): Promise<number> => (await core.listNamespacedPod({ namespace })).items.length;
-    await eventually('its pods are gone', pods, (count) => count === 0, DEADLINE_MS);
+    lost(await pods.seenAs(plan, 'lost', ({ kind }) => kind === 'lost'), 'preempted');
+    const left = async (): Promise<number> => (await core.listNamespacedPod({ namespace })).items.length;
+    await eventually('its pods are gone', left, (count) => count === 0, DEADLINE_MS);
     const later = await observed(under, plan);
     lost(later, 'preempted');
     assert.match(JSON.stringify(later), /has condition DisruptionTarget matching FailJob rule/);
@@ -58,7 +47,7 @@ describe('conditions of pods, on the rehearsed Kubernetes', function () {
     const plan = small('deleted');
     const name = podOf(await makeReady(under, plan), 0);
     await rehearsed.cluster.core.deleteNamespacedPod({ name, namespace, gracePeriodSeconds: 0 });
-    lost(await seenAs(plan, 'lost', ({ kind }) => kind === 'lost'), 'failed');
+    lost(await pods.seenAs(plan, 'lost', ({ kind }) => kind === 'lost'), 'failed');
     await makeGone(under, plan);
   });
 
@@ -67,72 +56,25 @@ describe('conditions of pods, on the rehearsed Kubernetes', function () {
     await makeReady(under, plan);
     const { batch } = rehearsed.cluster;
     await batch.deleteNamespacedJob({ name: plan.ref.name, namespace, propagationPolicy: 'Orphan' });
-    await seenAs(plan, 'left behind', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
+    await pods.seenAs(plan, 'left behind', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
     await makeGone(under, plan);
   });
 
-  const wrong: Record<string, [object, RegExp, RegExp]> = {
-    'GPUs that no node has': [
-      { gpus: 9, gpu_type: 'h100', gang_timeout: 10 },
-      /"waiting".*0 of 2 pods run; 2 cannot be scheduled: Unschedulable: 0\/4 nodes are available: .*Insufficient nvidia/,
-      /"refused","scope":"zone".*not all pods run after 10 s.*Insufficient nvidia/,
-    ],
-    'a secret that is not there': [
-      { secrets: [{ name: 'hf-token', mount_path: '/secrets' }] },
-      /./,
-      /"scope":"request".*FailedMount.*secret \\"hf-token\\" not found/,
-    ],
-    'a claim that is not there': [
-      { volumes: [{ claim: 'corpus', mount_path: '/data' }] },
-      /./,
-      /"scope":"request".*persistentvolumeclaim \\"corpus\\" not found/,
-    ],
-    'a service account that is not there': [
-      { service_account: 'trainer' },
-      /./,
-      /"scope":"request".*FailedCreate.*serviceaccount \\"trainer\\" not found/,
-    ],
-    'a priority class that is not there': [
-      { priority_class: 'urgent' },
-      /./,
-      /"scope":"request".*no PriorityClass with name urgent/,
-    ],
-  };
-  for (const [name, [section, first, last]] of Object.entries(wrong))
-    it(`${name}: refused in Kubernetes' own words`, async () => {
-      const plan = await created(small(`wrong-${Object.keys(wrong).indexOf(name)}`, section));
-      await becomes(plan, first);
-      await becomes(plan, last);
-      await makeGone(under, plan);
-    });
-
-  it('an image name that is none is refused', async () => {
-    const plan = small('image');
-    await created({ ...plan, pods: { ...plan.pods, image: 'Train:1' } });
-    await becomes(plan, /"scope":"request".*InvalidImageName/);
-    await makeGone(under, plan);
-  });
-
-  it('a quota of the namespace is refused for the zone, and takes nothing', async function () {
-    this.timeout(120_000);
-    const body = { metadata: { name: 'few' }, spec: { hard: { pods: '1' } } };
-    await rehearsed.cluster.core.createNamespacedResourceQuota({ namespace, body });
-    const plan = await created(small('quota'));
-    await becomes(plan, /"scope":"zone".*exceeded quota: few/);
-    // The one pod that fits is starting: until its agent has a trap the kernel drops SIGTERM, and its grace of 60 s is waited for.
-    await makeGone({ ...under, deadlineMs: 90_000 }, plan);
-    await rehearsed.cluster.core.deleteNamespacedResourceQuota({ name: 'few', namespace });
-  });
+  // Its four nodes have eight GPUs each.
+  exerciseRefusals(pods, { small, gpus: 9, nodes: '4' });
 
   it('a slice waits for the room that another one has, and gets it', async () => {
     await rehearsed.setNodes([{ name: 'one', cpus: 4, gpus: 8 }]);
     const [first, second] = ['first', 'second'].map((name) => small(name, { gpus: 4, gpu_type: 'h100' }));
     assert.ok(first && second);
     await makeReady(under, first);
-    await created(second);
-    await becomes(second, /0 of 2 pods run; 2 cannot be scheduled: .*0\/1 nodes are available: 1 Insufficient nvidia/);
+    await pods.created(second);
+    await pods.becomes(
+      second,
+      /0 of 2 pods run; 2 cannot be scheduled: .*0\/1 nodes are available: 1 Insufficient nvidia/,
+    );
     await makeGone(under, first);
-    await seenAs(second, 'ready', ({ kind }) => kind === 'ready');
+    await pods.seenAs(second, 'ready', ({ kind }) => kind === 'ready');
     await makeGone(under, second);
   });
 

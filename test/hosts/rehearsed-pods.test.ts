@@ -1,4 +1,4 @@
-import { detectConfinement } from '../../rehearsal/vm/confinement.js';
+import { needsConfinement } from '../../rehearsal/test/needs-confinement.js';
 import { type RehearsedKubernetes, startRehearsedKubernetes } from '../cloud/rehearsed-kubernetes.js';
 import { PodsForTest } from '../long/kubernetes/pod-cluster.js';
 import { exercisePods } from './pod-conformance.js';
@@ -7,7 +7,7 @@ describe('pods as hosts, on the rehearsed Kubernetes', function () {
   this.timeout(120_000);
   let rehearsed: RehearsedKubernetes;
   before(async function () {
-    if (detectConfinement().kind === 'none') this.skip();
+    needsConfinement(this);
     rehearsed = await startRehearsedKubernetes(118);
   });
   after(() => rehearsed?.stop());

@@ -35,6 +35,16 @@ function runsAgain(records: RecordSet): void {
   records.ended('a', 'succeeded');
 }
 
+/** Pods of two jobs, the second made beside the first, until both are gone. */
+function twoPods(records: RecordSet, ...pods: readonly (readonly [to: string, cpus: number])[]): void {
+  const slices = pods.map(([to, cpus], index) => {
+    const slice = `jc-${'ab'[index]}-g1`;
+    pod(records, index, to, slice, cpus);
+    return slice;
+  });
+  for (const slice of slices) pod(records, 9, 'gone', slice);
+}
+
 function foreignMap(records: RecordSet): void {
   records.deed(0, 'foreign', { resource: `configmaps/${SLICE}` });
   object(records, 'configmaps', SLICE, 0, 'Active');
@@ -43,21 +53,10 @@ function foreignMap(records: RecordSet): void {
 export const PLANTED_OF_PODS: Readonly<Record<string, readonly [count: Count, forge: Forge]>> = {
   'a ConfigMap that nobody deleted': ['leaked resources', (r) => object(r, 'configmaps', 'jc-a-g7', 0, 'Active')],
   'a pod that is Failed and stays': ['leaked resources', (r) => pod(r, 0, 'Failed')],
-  'pods that are more than the pool has': [
-    'chips overcommitted',
-    (r) => {
-      pod(r, 0, 'Running', 'jc-a-g1', 12);
-      pod(r, 1, 'Pending', 'jc-b-g1', 5);
-      for (const slice of ['jc-a-g1', 'jc-b-g1']) pod(r, 9, 'gone', slice);
-    },
-  ],
+  'pods that are more than the pool has': ['chips overcommitted', (r) => twoPods(r, ['Running', 12], ['Pending', 5])],
   'pods that are counted until their processes have ended': [
     'chips overcommitted',
-    (r) => {
-      pod(r, 0, 'Terminating', 'jc-a-g1', 12);
-      pod(r, 1, 'Pending', 'jc-b-g1', 5);
-      for (const slice of ['jc-a-g1', 'jc-b-g1']) pod(r, 9, 'gone', slice);
-    },
+    (r) => twoPods(r, ['Terminating', 12], ['Pending', 5]),
   ],
   'a foreign ConfigMap that jobctl asked to delete': [
     'foreign resources touched',
@@ -125,11 +124,7 @@ export const RIGHT_OF_PODS: Readonly<Record<string, Forge>> = {
     runsAgain(r);
   },
   'a foreign ConfigMap that is left alone': (r) => foreignMap(r),
-  'pods that have ended, and hold nothing': (r) => {
-    pod(r, 0, 'Failed', 'jc-a-g1', 12);
-    pod(r, 1, 'Running', 'jc-b-g1', 16);
-    for (const slice of ['jc-a-g1', 'jc-b-g1']) pod(r, 9, 'gone', slice);
-  },
+  'pods that have ended, and hold nothing': (r) => twoPods(r, ['Failed', 12], ['Running', 16]),
   'a credential that the API server refused': (r) => {
     saying(r, 'provisioning: Kubernetes refused slice 0 in c: Unauthorized: it is so; c is asked again in 1 s');
     r.event('kubernetes-call', '/api/v1/namespaces/default/pods', 4, { method: 'GET', code: '401' });

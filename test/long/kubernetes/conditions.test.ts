@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
-import type { Condition } from '../../../domain/slice.js';
 import { eventually } from '../../cloud/eventually.js';
+import { ConditionsOfPods, type ConditionsPlace, exerciseRefusals, podOf } from '../../cloud/pod-conditions.js';
 import { isGone, makeGone, makeReady, observed } from '../../cloud/machines-conformance.js';
 import { openRealCluster, type RealCluster } from './real-cluster.js';
 
@@ -11,29 +11,16 @@ const DEADLINE_MS = 120_000;
 describe('conditions of pods, on a real cluster', function () {
   this.timeout(240_000);
   let real: RealCluster;
-  let under: { readonly port: RealCluster['port']; readonly deadlineMs: number };
+  let under: ConditionsPlace;
+  const pods = new ConditionsOfPods(() => under);
   before(async () => {
     real = await openRealCluster('conditions');
-    under = { port: real.port, deadlineMs: DEADLINE_MS };
+    under = { ...real, deadlineMs: DEADLINE_MS };
   });
   after(() => real.close());
 
   const small = (name: string, section: object = {}): KubernetesPlan =>
     real.plan(`jc-${name}-g1`, { cpus: '10m', workers: 2, ...section });
-  async function created(plan: KubernetesPlan): Promise<KubernetesPlan> {
-    const answer = await real.port.create(plan);
-    assert.equal(answer.kind, 'accepted', JSON.stringify(answer));
-    return plan;
-  }
-  const seenAs = (plan: KubernetesPlan, what: string, isSo: (seen: Condition) => boolean): Promise<Condition> =>
-    eventually(`${plan.ref.name}: ${what}`, () => observed(under, plan), isSo, DEADLINE_MS);
-  const becomes = (plan: KubernetesPlan, words: RegExp): Promise<Condition> =>
-    seenAs(plan, String(words), (seen) => words.test(JSON.stringify(seen)));
-  const podOf = (seen: Condition, index: number): string => {
-    const host = seen.kind === 'ready' ? seen.hosts[index] : undefined;
-    assert.ok(host?.reach === 'pod');
-    return host.pod;
-  };
 
   // Lost ---------------------------------------------------------------------------------------------------------------
 
@@ -42,7 +29,7 @@ describe('conditions of pods, on a real cluster', function () {
     const name = podOf(await makeReady(under, plan), 1);
     const { namespace } = real;
     await real.cluster.core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace } } });
-    const seen = await seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
+    const seen = await pods.seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
     assert.ok(seen.kind === 'lost' && seen.cause === 'preempted', JSON.stringify(seen));
     await eventually(
       'its pods are gone',
@@ -60,7 +47,7 @@ describe('conditions of pods, on a real cluster', function () {
     const plan = small('deleted');
     const name = podOf(await makeReady(under, plan), 0);
     real.kubectl('delete', 'pod', name, '--grace-period=0', '--force');
-    const seen = await seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
+    const seen = await pods.seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
     assert.ok(seen.kind === 'lost' && seen.cause === 'failed', JSON.stringify(seen));
     await makeGone(under, plan);
   });
@@ -71,7 +58,7 @@ describe('conditions of pods, on a real cluster', function () {
     // What sends the signal is told to end too, and may hear it first.
     const command = 'trap "" TERM; kill -TERM 1';
     real.kubectl('exec', name, '--', 'sh', '-c', command);
-    const seen = await seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
+    const seen = await pods.seenAs(plan, 'lost', ({ kind }) => kind === 'lost');
     assert.ok(seen.kind === 'lost' && seen.cause === 'failed', JSON.stringify(seen));
     assert.match(seen.message, /first process has ended by itself: exit code 143/);
     await makeGone(under, plan);
@@ -81,7 +68,7 @@ describe('conditions of pods, on a real cluster', function () {
     const plan = small('orphaned');
     await makeReady(under, plan);
     real.kubectl('delete', 'job', plan.ref.name, '--cascade=orphan');
-    await seenAs(plan, 'left behind', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
+    await pods.seenAs(plan, 'left behind', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
     const owned = async (): Promise<readonly string[]> =>
       (await real.port.listOwned(`/${real.namespace}`, 'own-1')).map(({ ref }) => ref.name);
     assert.ok((await owned()).includes(plan.ref.name));
@@ -91,57 +78,7 @@ describe('conditions of pods, on a real cluster', function () {
 
   // Refused ------------------------------------------------------------------------------------------------------------
 
-  const wrong: Record<string, [object, RegExp, RegExp]> = {
-    'GPUs that no node has': [
-      { gpus: 1, gpu_type: 'h100', gang_timeout: 10 },
-      /"waiting".*0 of 2 pods run; 2 cannot be scheduled: Unschedulable: 0\/\d+ nodes are available: .*Insufficient nvidia/,
-      /"refused","scope":"zone".*not all pods run after 10 s.*Insufficient nvidia/,
-    ],
-    'a secret that is not there': [
-      { secrets: [{ name: 'hf-token', mount_path: '/secrets' }] },
-      /./,
-      /"scope":"request".*FailedMount.*secret \\"hf-token\\" not found/,
-    ],
-    'a claim that is not there': [
-      { volumes: [{ claim: 'corpus', mount_path: '/data' }] },
-      /./,
-      /"scope":"request".*persistentvolumeclaim \\"corpus\\" not found/,
-    ],
-    'a service account that is not there': [
-      { service_account: 'trainer' },
-      /./,
-      /"scope":"request".*FailedCreate.*serviceaccount \\"trainer\\" not found/,
-    ],
-    'a priority class that is not there': [
-      { priority_class: 'urgent' },
-      /./,
-      /"scope":"request".*no PriorityClass with name urgent/,
-    ],
-  };
-  for (const [name, [section, first, last]] of Object.entries(wrong))
-    it(`${name}: refused in Kubernetes' own words`, async () => {
-      const plan = await created(small(`wrong-${Object.keys(wrong).indexOf(name)}`, section));
-      await becomes(plan, first);
-      await becomes(plan, last);
-      await makeGone(under, plan);
-    });
-
-  it('an image name that is none is refused', async () => {
-    const plan = small('image');
-    await created({ ...plan, pods: { ...plan.pods, image: 'Train:1' } });
-    await becomes(plan, /"scope":"request".*InvalidImageName/);
-    await makeGone(under, plan);
-  });
-
-  it('a quota of the namespace is refused for the zone, and takes nothing', async () => {
-    const { namespace } = real;
-    const body = { metadata: { name: 'few' }, spec: { hard: { pods: '1' } } };
-    await real.cluster.core.createNamespacedResourceQuota({ namespace, body });
-    const plan = await created(small('quota'));
-    await becomes(plan, /"scope":"zone".*exceeded quota: few/);
-    await makeGone(under, plan);
-    await real.cluster.core.deleteNamespacedResourceQuota({ name: 'few', namespace });
-  });
+  exerciseRefusals(pods, { small, gpus: 1, nodes: String.raw`\d+` });
 
   it('a namespace that does not exist is refused, with what to do', async () => {
     const plan = small('nowhere');
@@ -154,7 +91,7 @@ describe('conditions of pods, on a real cluster', function () {
     const plan = small('suspended');
     await makeReady(under, plan);
     real.kubectl('patch', 'job', plan.ref.name, '-p', '{"spec":{"suspend":true}}');
-    await becomes(plan, /"scope":"request".*something has suspended the Job/);
+    await pods.becomes(plan, /"scope":"request".*something has suspended the Job/);
     await makeGone(under, plan);
   });
 
@@ -192,9 +129,9 @@ describe('conditions of pods, on a real cluster', function () {
     const plan = small('half');
     await makeReady(under, plan);
     real.kubectl('delete', 'job', plan.ref.name, '--wait=true');
-    await seenAs(plan, 'half', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
-    await created(plan);
-    await seenAs(plan, 'ready', ({ kind }) => kind === 'ready');
+    await pods.seenAs(plan, 'half', (seen) => seen.kind === 'missing' && seen.isRequestLeft === true);
+    await pods.created(plan);
+    await pods.seenAs(plan, 'ready', ({ kind }) => kind === 'ready');
     await makeGone(under, plan);
     assert.equal(real.kubectl('get', 'jobs,pods,services,configmaps', '-l', 'jobctl-owner', '-o', 'name'), '');
   });
