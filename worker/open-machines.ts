@@ -1,5 +1,6 @@
 import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
+import { createRayClusters } from '../cloud/machines/ray-cluster/kuberay.js';
 import type { ClusterConfig } from '../cloud/machines/kubernetes/cluster.js';
 import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
@@ -10,6 +11,10 @@ export function openMachines(
   { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,
 ): MachineAdapters & { readonly 'cloud-tpu': CloudTpuMachines } {
+  const pods = {
+    cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
+    ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
+  };
   return {
     'cloud-tpu': createCloudTpu({
       onCall: meter.cloudCalls('tpu'),
@@ -17,13 +22,8 @@ export function openMachines(
       ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
       ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
     }),
-    kubernetes: createKubernetes({
-      cluster: {
-        onCall: meter.cloudCalls('kubernetes'),
-        ...clusterConfig(kubernetes),
-      },
-      ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
-    }),
+    kubernetes: createKubernetes(pods),
+    'ray-cluster': createRayClusters(pods),
   };
 }
 

@@ -12,6 +12,7 @@ import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
 import { startRehearsal } from '../../rehearsal/index.js';
@@ -63,7 +64,11 @@ export async function withPoolWorker<T>(
       ...quotaActivities({
         installation: INSTALLATION,
         quota,
-        machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes() }),
+        machinesOf: machinesOf({
+          'cloud-tpu': tpu,
+          kubernetes: createKubernetes(),
+          'ray-cluster': createRayClusters(),
+        }),
         store,
         meter: NO_METER,
       } as never),

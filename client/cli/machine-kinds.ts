@@ -15,11 +15,20 @@ interface CliKind {
    * @throws CloudUnavailable also if only a part could be read
    */
   readonly audit: (account: string, context: CliContext) => Promise<readonly AuditedResource[]>;
-  readonly doctor: {
+  /** Absent: another kind's looks at the same provider. */
+  readonly doctor?: {
     /** The flag of `jobctl doctor` that asks for it, and what it looks at. */
     readonly flag: 'gcp' | 'kubernetes';
     readonly looksAt: string;
     readonly diagnose: (file: string | undefined, flags: DoctorFlags, env: Environment) => Promise<Diagnosis>;
+  };
+}
+
+/** In the namespaces where jobs of this kind ran. */
+function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'] {
+  return async (account, { kubeconfig }) => {
+    const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
+    return listNamespaceForAudit(await kubernetesLibrary(), account, machines, kubeconfig);
   };
 }
 
@@ -34,16 +43,15 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
     },
   },
   kubernetes: {
-    audit: async (account, { kubeconfig }) => {
-      const { listNamespaceForAudit } = await import('../../cloud/machines/kubernetes/audit.js');
-      return listNamespaceForAudit(await kubernetesLibrary(), account, kubeconfig);
-    },
+    audit: auditNamespace('kubernetes'),
     doctor: {
       flag: 'kubernetes',
       looksAt: 'a Kubernetes cluster: reach, rights, namespace, quota, GPUs',
       diagnose: diagnoseKubernetes,
     },
   },
+  // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
+  'ray-cluster': { audit: auditNamespace('ray-cluster') },
 };
 
 export const cliKind = (kind: MachineKindName): CliKind => CLI_KINDS[kind];

@@ -45,4 +45,4 @@ export function createPodHosts(openCluster: OpenCluster, options: PodHostsOption
 
 /** Of the kubeconfig, as the job's file names it. */
 export const contextOf = ({ ref }: PodTarget): string | undefined =>
-  ref?.kind === 'kubernetes' ? ref.context : undefined;
+  ref?.kind === 'kubernetes' || ref?.kind === 'ray-cluster' ? ref.context : undefined;

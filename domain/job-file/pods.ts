@@ -15,8 +15,17 @@ export function refuseForPods(form: JobFile, report: Report): void {
       report.problem(['setup', 'modules', named.indexOf(name)], name, `the module ${message}`, hint);
     }
   }
+  refuseSecondRay(form, report);
   const user = given(form.job?.remote_user);
   if (user === undefined) return;
   const hint = 'leave it out: commands run as the user of the image, or of a security context of its own';
   report.problem(['job', 'remote_user'], user, 'is for VMs: nobody logs in to a pod', hint);
+}
+
+/** KubeRay starts Ray, and the module would start another. */
+function refuseSecondRay(form: JobFile, report: Report): void {
+  const module = given(form.ray);
+  if (given(form.ray_cluster) === undefined || module === undefined) return;
+  const hint = 'leave ray out: RAY_ADDRESS is set for the command';
+  report.problem(['ray'], module, 'the hosts of ray_cluster run Ray already', hint);
 }

@@ -3,6 +3,8 @@ import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/wor
 import type { MachineKind } from './kind.js';
 import { kubernetes } from './kubernetes/index.js';
 import type { KubernetesPlan, KubernetesRef, KubernetesSection } from './kubernetes/words.js';
+import { rayCluster } from './ray-cluster/index.js';
+import type { RayClusterPlan, RayClusterRef, RayClusterSection } from './ray-cluster/words.js';
 
 /**
  * The kinds of machines that a slice can be made of (docs/adr/0036). A new kind is a line here and a line in `KINDS`; the
@@ -15,6 +17,11 @@ export interface MachineTypes {
     readonly plan: KubernetesPlan;
     readonly request: KubernetesSection;
   };
+  readonly 'ray-cluster': {
+    readonly ref: RayClusterRef;
+    readonly plan: RayClusterPlan;
+    readonly request: RayClusterSection;
+  };
 }
 
 type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
@@ -26,6 +33,7 @@ type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
 export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]> } = {
   'cloud-tpu': cloudTpu,
   kubernetes,
+  'ray-cluster': rayCluster,
 };
 
 /** The machines that a job asks for, under the section of the job file of their kind. */

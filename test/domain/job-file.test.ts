@@ -343,7 +343,11 @@ describe('job file: as JSON', () => {
   it('the JSON Schema knows every section and forbids others', () => {
     const schema = jobFileJsonSchema() as { properties: object; oneOf: object[]; additionalProperties: boolean };
     assert.ok(['tpu', 'kubernetes', 'command', 'venv', 'setup', 'job', 'env'].every((key) => key in schema.properties));
-    assert.deepEqual(schema.oneOf, [{ required: ['tpu'] }, { required: ['kubernetes'] }]);
+    assert.deepEqual(schema.oneOf, [
+      { required: ['tpu'] },
+      { required: ['kubernetes'] },
+      { required: ['ray_cluster'] },
+    ]);
     assert.equal(schema.additionalProperties, false);
   });
 });

@@ -13,6 +13,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -213,7 +214,7 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes() }),
+      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes(), 'ray-cluster': createRayClusters() }),
       store: this.store,
       meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
     } as never);

@@ -21,6 +21,7 @@ export function kubernetesChecks(facts: ClusterFacts, wanted: WantedPods): reado
     first,
     namespaceCheck(facts.namespace, rest.labels),
     ...rightsChecks(facts.namespace, rest.missing),
+    ...(rest.knowsRay ? [rayCheck(rest.knowsRay)] : []),
     objectsCheck(facts.namespace, rest.absent),
     quotaCheck(facts.namespace, rest.quotas),
     nodesCheck(rest.nodes, wanted),
@@ -71,6 +72,14 @@ function rightsChecks(namespace: string, missing: NonNullable<ClusterFacts['rest
 
 const nameOf = ({ resource, subresource }: NeededRight): string =>
   subresource === undefined ? resource : `${resource}/${subresource}`;
+
+function rayCheck(knows: Asked<boolean>): Finding {
+  const check = 'KubeRay';
+  if (!knows.known) return unknown(check, knows);
+  if (knows.value) return ok(check, 'the cluster knows RayClusters (ray.io/v1)');
+  const remedy = 'an administrator installs KubeRay v1.5 or later, its operator and its resource definitions';
+  return failed(check, 'the cluster knows no RayClusters (ray.io/v1)', remedy);
+}
 
 function objectsCheck(namespace: string, absent: NonNullable<ClusterFacts['rest']>['absent']): Finding {
   const check = 'objects';

@@ -1,6 +1,7 @@
 import type { WantedObjects } from '../../../cloud/machines/kubernetes/inspect.js';
 import { CloudRefused } from '../../../cloud/machines/port.js';
 import type { KubernetesRequest } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { RayClusterRequest } from '../../../domain/machine-kinds/ray-cluster/words.js';
 import { readJobFile } from '../job-file.js';
 import { openCluster } from '../kubernetes-cluster.js';
 import type { Diagnosis, DoctorFlags } from './diagnosis.js';
@@ -28,20 +29,31 @@ export async function diagnoseKubernetes(file: string | undefined, flags: Doctor
   }
 }
 
+type PodsRequest = KubernetesRequest | RayClusterRequest;
+
 /** A job for other machines says nothing about Kubernetes. */
-async function requestOf(file: string): Promise<KubernetesRequest | undefined> {
+async function requestOf(file: string): Promise<PodsRequest | undefined> {
   const { spec } = await readJobFile(file, { set: [], isDry: true });
+  if ('ray_cluster' in spec) return spec.ray_cluster;
   return 'kubernetes' in spec ? spec.kubernetes : undefined;
 }
 
-const objectsOf = (request: KubernetesRequest | undefined): WantedObjects => ({
+const isRay = (request: PodsRequest): request is RayClusterRequest => 'rayVersion' in request;
+
+const objectsOf = (request: PodsRequest | undefined): WantedObjects => ({
   ...(request?.serviceAccount !== undefined && { serviceAccount: request.serviceAccount }),
   secrets: request?.secrets.map(({ name }) => name) ?? [],
   claims: request?.volumes.flatMap(({ claim }) => claim ?? []) ?? [],
+  ...(request && isRay(request) && { isForRay: true }),
 });
 
-const podsOf = (request: KubernetesRequest | undefined): WantedPods => ({
-  workers: request?.workers ?? 1,
-  ...(request?.gpus && { gpus: request.gpus.count }),
-  ...(request?.tpu && { tpu: { ...request.tpu } }),
-});
+/** Of a RayCluster the least that it starts with. */
+function podsOf(request: PodsRequest | undefined): WantedPods {
+  if (request === undefined) return { workers: 1 };
+  const { gpus } = isRay(request) ? request.workers : request;
+  return {
+    workers: isRay(request) ? request.workers.min : request.workers,
+    ...(gpus && { gpus: gpus.count }),
+    ...(!isRay(request) && request.tpu && { tpu: { ...request.tpu } }),
+  };
+}

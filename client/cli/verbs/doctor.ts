@@ -13,18 +13,20 @@ export async function doctor(
   flags: DoctorFlags,
   env: Environment = process.env,
 ): Promise<number> {
-  const kind = cliKinds().find(({ doctor }) => flags[doctor.flag] === true);
-  if (kind === undefined) throw nothingToLookAt();
-  const diagnosis = await kind.doctor.diagnose(file, flags, env);
+  const asked = doctors().find(({ flag }) => flags[flag] === true);
+  if (asked === undefined) throw nothingToLookAt();
+  const diagnosis = await asked.diagnose(file, flags, env);
   print(diagnosis, flags.output);
   return isOk(diagnosis) ? ExitCode.Done : ExitCode.Failed;
 }
+
+const doctors = () => cliKinds().flatMap(({ doctor: own }) => own ?? []);
 
 function nothingToLookAt(): CliError {
   return new CliError(
     ExitCode.Usage,
     'jobctl doctor: what is to be looked at?',
-    ...cliKinds().map(({ doctor }) => `--${doctor.flag}: ${doctor.looksAt}`),
+    ...doctors().map(({ flag, looksAt }) => `--${flag}: ${looksAt}`),
   );
 }
 

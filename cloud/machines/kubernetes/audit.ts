@@ -5,17 +5,33 @@ import type { AuditedResource } from '../audited-resource.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { KubernetesLibrary } from './cluster.js';
 
-const KINDS = [
-  { kind: 'Job', path: 'apis/batch/v1', plural: 'jobs' },
+interface ResourceKind {
+  readonly kind: string;
+  readonly path: string;
+  readonly plural: string;
+}
+const PARTS = [
   { kind: 'Pod', path: 'api/v1', plural: 'pods' },
   { kind: 'ConfigMap', path: 'api/v1', plural: 'configmaps' },
   { kind: 'Service', path: 'api/v1', plural: 'services' },
 ] as const;
+/** The owner of pods of each kind of machines, and the label of its pods that has its name. */
+const OWNERS = {
+  kubernetes: {
+    owner: { kind: 'Job', path: 'apis/batch/v1', plural: 'jobs' },
+    podLabel: 'batch.kubernetes.io/job-name',
+  },
+  'ray-cluster': {
+    owner: { kind: 'RayCluster', path: 'apis/ray.io/v1', plural: 'rayclusters' },
+    podLabel: 'ray.io/cluster',
+  },
+} as const;
 const PAGE_SIZE = 200;
 const TIMEOUT_MS = 30_000;
 
 /**
- * Every Job, pod, ConfigMap and Service of a namespace, anybody's. The auditor's own reader: its own requests, paging and reading
+ * Every Job or RayCluster, pod, ConfigMap and Service of a namespace, anybody's. What jobctl labels as of the other kind of
+ * machines is left out, since its account is another one. The auditor's own reader: its own requests, paging and reading
  * of the answers; with the adapter it shares the library that reads a kubeconfig.
  * @param account `CONTEXT/NAMESPACE`, the context percent-encoded; without one the current context of this computer's kubeconfig
  * @param kubeconfig absent: this computer's
@@ -24,15 +40,19 @@ const TIMEOUT_MS = 30_000;
 export async function listNamespaceForAudit(
   library: KubernetesLibrary,
   account: string,
+  machines: keyof typeof OWNERS,
   kubeconfig?: string,
 ): Promise<readonly AuditedResource[]> {
   const slash = account.lastIndexOf('/');
   const context = decodeURIComponent(account.slice(0, slash));
   const namespace = account.slice(slash + 1);
   const config = configFor(library, context, kubeconfig);
-  const lists = KINDS.map(async ({ kind, path, plural }) => {
+  const { owner, podLabel } = OWNERS[machines];
+  const lists = [owner, ...PARTS].map(async ({ kind, path, plural }: ResourceKind) => {
     const items = await readAll(config, `/${path}/namespaces/${encodeURIComponent(namespace)}/${plural}`);
-    return items.map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }));
+    return items
+      .filter(({ metadata }) => (metadata?.labels?.['jobctl-machines'] ?? 'kubernetes') === machines)
+      .map((item) => audited(item, { kind, account, zone: context || config.getCurrentContext() }, podLabel));
   });
   return (await Promise.all(lists)).flat();
 }
@@ -117,10 +137,14 @@ function answerOf(url: URL, options: object): Promise<{ readonly status: number;
   }) as Promise<{ readonly status: number; readonly text: string }>;
 }
 
-function audited(item: Item, place: Pick<AuditedResource, 'kind' | 'account' | 'zone'>): AuditedResource {
+function audited(
+  item: Item,
+  place: Pick<AuditedResource, 'kind' | 'account' | 'zone'>,
+  podLabel: string,
+): AuditedResource {
   const { metadata = {} } = item;
   const chips = chipsOf(item);
-  const job = metadata.labels?.['batch.kubernetes.io/job-name'];
+  const job = metadata.labels?.[podLabel];
   return {
     ...place,
     name: metadata.name ?? '',

@@ -5,6 +5,7 @@ import type {
   AuthorizationV1Api,
   BatchV1Api,
   CoreV1Api,
+  CustomObjectsApi,
   KubeConfig,
   RequestContext,
   ResponseContext,
@@ -38,6 +39,7 @@ export interface Cluster {
   readonly config: KubeConfig;
   readonly core: CoreV1Api;
   readonly batch: BatchV1Api;
+  readonly custom: CustomObjectsApi;
   readonly authorization: AuthorizationV1Api;
   readonly version: VersionApi;
 }
@@ -64,6 +66,7 @@ export function openCluster(library: KubernetesLibrary, wanted: ClusterConfig = 
     config,
     core: new library.CoreV1Api(settings),
     batch: new library.BatchV1Api(settings),
+    custom: new library.CustomObjectsApi(settings),
     authorization: new library.AuthorizationV1Api(settings),
     version: new library.VersionApi(settings),
   };

@@ -10,21 +10,29 @@ import { startRefusal, waitingWords } from './pod-start.js';
  * @param namespace of the slice, for its hosts
  */
 export function conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
-  const { job, parts, pods } = seen;
-  const foreign = foreignPart(seen, ownership);
+  const { job, pods } = seen;
+  const foreign = foreignPart(seen, ownership, 'Job');
   if (foreign !== undefined) return foreign;
-  if (job === 'not-found') {
-    if (pods.some(({ isDeleting }) => !isDeleting)) return { kind: 'missing', isRequestLeft: true };
-    if (pods.length > 0) return { kind: 'deleting' };
-    return parts.length > 0 ? { kind: 'missing', isRequestLeft: true } : { kind: 'missing' };
-  }
+  if (job === 'not-found') return withoutOwner(seen);
   if (job.isDeleting) return { kind: 'deleting' };
   const own = pods.filter(({ jobUid }) => jobUid === undefined || jobUid === job.uid);
   return lossOf(job, own) ?? readyOf(job, own, namespace) ?? pendingOf({ ...seen, pods: own }, job);
 }
 
-function foreignPart({ job, parts }: Observation, wanted: Owner | Ownership): Condition | undefined {
-  const all = [...(job === 'not-found' ? [] : [{ what: 'Job', ...job }]), ...parts];
+/** What is left of a slice whose Job, or other owner of its pods, does not exist. */
+export function withoutOwner({ pods, parts }: Observation): Condition {
+  if (pods.some(({ isDeleting }) => !isDeleting)) return { kind: 'missing', isRequestLeft: true };
+  if (pods.length > 0) return { kind: 'deleting' };
+  return parts.length > 0 ? { kind: 'missing', isRequestLeft: true } : { kind: 'missing' };
+}
+
+/** @param owner what `job` of the observation is */
+export function foreignPart(
+  { job, parts }: Observation,
+  wanted: Owner | Ownership,
+  owner: 'Job' | 'RayCluster',
+): Condition | undefined {
+  const all = [...(job === 'not-found' ? [] : [{ what: owner, ...job }]), ...parts];
   const foreign = all.find(({ ownership }) => !ownership || !isOf(ownership, wanted));
   if (foreign === undefined) return undefined;
   const { what, ownership } = foreign;
@@ -39,7 +47,7 @@ export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
 // Lost -----------------------------------------------------------------------------------------------------------------
 
 function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
-  if (job.isSuspended || job.kueue.length > 0) return { kind: 'lost', ...held(job) };
+  if (job.isSuspended || job.kueue.length > 0) return { kind: 'lost', ...held(job, 'Job') };
   const disrupted = pods.find(({ disruption }) => disruption);
   if (disrupted?.disruption) return lost('preempted', wordsOf(disrupted, disrupted.disruption));
   // This rule names the pod and its condition, also when the pod is gone.
@@ -58,31 +66,36 @@ function lossOf(job: SeenJob, pods: readonly SeenPod[]): Condition | undefined {
   return undefined;
 }
 
-const lost = (cause: 'preempted' | 'failed', message: string): Condition => ({ kind: 'lost', cause, message });
-const refused = (message: string): Condition => ({ kind: 'lost', cause: 'refused', scope: 'request', message });
+export const lost = (cause: 'preempted' | 'failed', message: string): Condition => ({ kind: 'lost', cause, message });
+export const refused = (message: string): Condition => ({ kind: 'lost', cause: 'refused', scope: 'request', message });
 
 /** jobctl's quota is the only authority over what it starts. */
-const held = ({ kueue }: SeenJob) => {
-  const by = kueue.length > 0 ? `Kueue manages the Job (${kueue.join(', ')})` : 'something has suspended the Job';
+export const held = ({ kueue }: SeenJob, owner: 'Job' | 'RayCluster') => {
+  const by =
+    kueue.length > 0 ? `Kueue manages the ${owner} (${kueue.join(', ')})` : `something has suspended the ${owner}`;
   const message = `${by}: jobctl's quota decides when its pods run. Use a namespace that Kueue does not manage`;
   return { cause: 'refused', scope: 'request', message } as const;
 };
 
-const wordsOf = ({ name }: SeenPod, { reason, message }: { readonly reason: string; readonly message: string }) =>
-  `pod ${name}: ${[reason, message].filter((text) => text !== '').join(': ')}`;
+export const wordsOf = (
+  { name }: SeenPod,
+  { reason, message }: { readonly reason: string; readonly message: string },
+) => `pod ${name}: ${[reason, message].filter((text) => text !== '').join(': ')}`;
 
 /** The agent's own word for an image that lacks a tool (EX_CONFIG of sysexits.h); it says which in its message. */
 const NO_TOOL = 78;
 /** The container runtime could not start PID 1: no /bin/sh. */
 const NOT_STARTED: ReadonlySet<string> = new Set(['StartError', 'ContainerCannotRun']);
 
-function endOf(pod: SeenPod, { reason, message, exitCode }: NonNullable<SeenPod['ended']>): Condition {
+/** @param memoryKey of the job file, for a pod that was killed for memory */
+export function endOf(
+  pod: SeenPod,
+  { reason, message, exitCode }: NonNullable<SeenPod['ended']>,
+  memoryKey = 'kubernetes.memory',
+): Condition {
   if (NOT_STARTED.has(reason) || exitCode === NO_TOOL) return refused(wordsOf(pod, { reason, message }));
   if (reason === 'OOMKilled')
-    return lost(
-      'failed',
-      `pod ${pod.name}: OOMKilled: its first process was killed for memory; raise kubernetes.memory`,
-    );
+    return lost('failed', `pod ${pod.name}: OOMKilled: its first process was killed for memory; raise ${memoryKey}`);
   const how = [exitCode === undefined ? '' : `exit code ${exitCode}`, reason, message].filter((text) => text !== '');
   return lost('failed', `pod ${pod.name}: its first process has ended by itself: ${how.join(', ')}`);
 }
@@ -101,12 +114,12 @@ function readyOf({ uid, workers }: SeenJob, pods: readonly SeenPod[], namespace:
 /** `Unknown` is what a pod's phase was called when its node did not answer. */
 const STARTED: ReadonlySet<string> = new Set(['Running', 'Unknown']);
 
-function hostOf({ name, uid, index, phase, ip }: SeenPod, namespace: string): readonly PodHost[] {
+export function hostOf({ name, uid, index, phase, ip }: SeenPod, namespace: string): readonly PodHost[] {
   if (index === undefined || ip === undefined || !STARTED.has(phase)) return [];
   return [{ reach: 'pod', index, internalIp: ip, namespace, pod: name, uid }];
 }
 
-function pendingOf(seen: Observation, job: SeenJob): Condition {
+export function pendingOf(seen: Observation, job: SeenJob): Condition {
   const refusal = startRefusal(seen, job);
   if (refusal !== undefined) return { kind: 'lost', cause: 'refused', ...refusal };
   const detail = waitingWords(seen, job);
@@ -115,3 +128,7 @@ function pendingOf(seen: Observation, job: SeenJob): Condition {
   const message = `${why}, so the slice gives back the pods that do run: ${detail}`;
   return { kind: 'lost', cause: 'refused', scope: 'zone', message };
 }
+
+/** A pod whose deletion waits for a container beside the main one, which has ended. */
+export const isHeldBySidecar = ({ isDeleting, ended, isSidecarLeft }: SeenPod): boolean =>
+  isDeleting && ended !== undefined && isSidecarLeft === true;

@@ -1,51 +1,93 @@
+import type { V1ObjectMeta } from '@kubernetes/client-node';
 import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import type { KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
-import type { CreateAnswer } from '../../../domain/slice.js';
+import type { KubernetesPlan, PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { CreateAnswer, Ownership } from '../../../domain/slice.js';
 import { createAnswerOf, read } from './api-failure.js';
 import type { Cluster } from './cluster.js';
 import { isOf } from './condition.js';
-import { type Manifest, manifestOf } from './manifest.js';
+import { manifestOf } from './manifest.js';
 import { deleteOnly } from './namespace-api.js';
 import { kueueKeys, seenPart, type SeenPart } from './observation.js';
 
 /** OpenShift's build of Kueue, beside Kueue's own `kueue.x-k8s.io/..`. */
 const KUEUE_LABELS = ['kueue.openshift.io/managed'];
 
+/** An object that is made before the one that costs, and that a lost answer may leave behind. */
+export interface Part {
+  readonly what: SeenPart['what'];
+  readonly create: () => Promise<{ readonly metadata?: V1ObjectMeta }>;
+}
+
+/** What a slice is made of. */
+export interface SliceObjects {
+  readonly parts: readonly Part[];
+  /** The owner of the pods. */
+  readonly owner: { readonly name: string; readonly create: () => Promise<unknown> };
+}
+
+/** The ConfigMap and the Service, and then the Job. */
+export const createPods = (cluster: Cluster, plan: KubernetesPlan): Promise<CreateAnswer> =>
+  createObjects(cluster, plan, () => {
+    const { core, batch } = cluster;
+    const { namespace } = plan.ref;
+    const manifest = manifestOf(plan);
+    return {
+      parts: [
+        { what: 'ConfigMap', create: () => core.createNamespacedConfigMap({ namespace, body: manifest.configMap }) },
+        { what: 'Service', create: () => core.createNamespacedService({ namespace, body: manifest.service }) },
+      ],
+      owner: {
+        name: objectName(plan.ref.name),
+        create: () => batch.createNamespacedJob({ namespace, body: manifest.job }),
+      },
+    };
+  });
+
 /**
- * Makes the ConfigMap and the Service, which cost nothing, and then the Job. After a lost answer what is there is kept by the next
+ * Makes the parts, which cost nothing, and then the owner of the pods. After a lost answer what is there is kept by the next
  * call, if it is of the same ownership; after a refusal nothing is left.
+ * @param objects may throw a RangeError for a plan that has no manifest
  */
-export async function createPods(cluster: Cluster, plan: KubernetesPlan): Promise<CreateAnswer> {
-  let manifest: Manifest;
+export async function createObjects(
+  cluster: Cluster,
+  plan: PodsPlan,
+  objects: () => SliceObjects,
+): Promise<CreateAnswer> {
+  let slice: SliceObjects;
   try {
-    manifest = manifestOf(plan);
+    slice = objects();
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'refused', scope: 'request', message: error.message };
     throw error;
   }
-  const { core, batch } = cluster;
   const { namespace } = plan.ref;
+  const place = { namespace, name: slice.owner.name };
   const barred = await whatBars(cluster, namespace);
   if (barred !== undefined) return barred;
   const made: SeenPart[] = [];
-  const parts = [
-    { what: 'ConfigMap', create: () => core.createNamespacedConfigMap({ namespace, body: manifest.configMap }) },
-    { what: 'Service', create: () => core.createNamespacedService({ namespace, body: manifest.service }) },
-  ] as const;
-  for (const { what, create } of parts) {
+  for (const { what, create } of slice.parts) {
     const answer = await create().then(
       ({ metadata }) => seenPart(what, metadata),
       (error: unknown) => createAnswerOf(error),
     );
     if ('what' in answer) made.push(answer);
-    else if (answer.kind !== 'exists' || !(await isOwnPart(cluster, what, plan)))
-      return undo(cluster, plan, made, answer);
+    else if (answer.kind !== 'exists' || !(await isOwnPart(cluster, what, place, plan.ownership)))
+      return undo(cluster, place, made, answer);
   }
-  const answer = await batch.createNamespacedJob({ namespace, body: manifest.job }).then(
+  const answer = await slice.owner.create().then(
     (): CreateAnswer => ({ kind: 'accepted' }),
     (error: unknown) => createAnswerOf(error),
   );
-  return answer.kind === 'refused' ? undo(cluster, plan, made, answer) : answer;
+  return answer.kind === 'refused' ? undo(cluster, place, made, answer) : answer;
+}
+
+interface PodsPlan {
+  readonly ref: PodsRef;
+  readonly ownership: Ownership;
+}
+interface ObjectPlace {
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** A namespace that does not exist, or whose Jobs somebody else would hold back. */
@@ -65,27 +107,29 @@ async function whatBars({ core }: Cluster, name: string): Promise<CreateAnswer |
 }
 
 /** Of an earlier call for the same plan, whose answer was lost. */
-async function isOwnPart({ core }: Cluster, what: SeenPart['what'], plan: KubernetesPlan): Promise<boolean> {
-  const { namespace } = plan.ref;
-  const name = objectName(plan.ref.name);
+async function isOwnPart(
+  { core }: Cluster,
+  what: SeenPart['what'],
+  { namespace, name }: ObjectPlace,
+  ownership: Ownership,
+): Promise<boolean> {
   const found = await read((): Promise<{ metadata?: { labels?: Record<string, string> } }> =>
     what === 'ConfigMap'
       ? core.readNamespacedConfigMap({ namespace, name })
       : core.readNamespacedService({ namespace, name }),
   ).catch(() => undefined);
   const part = found && seenPart(what, found.metadata ?? {});
-  return part?.ownership !== undefined && !part.isDeleting && isOf(part.ownership, plan.ownership);
+  return part?.ownership !== undefined && !part.isDeleting && isOf(part.ownership, ownership);
 }
 
 /** Takes back what this call has made. What cannot be taken back is removed with the slice, by its owner. */
 async function undo(
   cluster: Cluster,
-  { ref }: KubernetesPlan,
+  place: ObjectPlace,
   made: readonly SeenPart[],
   answer: CreateAnswer,
 ): Promise<CreateAnswer> {
   if (answer.kind === 'unanswered') return answer;
-  const place = { namespace: ref.namespace, name: objectName(ref.name) };
   await Promise.all(made.map(({ what, uid }) => deleteOnly(cluster, what, { ...place, uid })));
   return answer;
 }

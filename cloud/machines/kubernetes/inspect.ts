@@ -1,5 +1,6 @@
 import { apiFailureOf, isNotFound } from './api-failure.js';
 import type { Cluster } from './cluster.js';
+import { RAY_CLUSTERS } from './namespace-api.js';
 import { kueueKeys } from './observation.js';
 import { NEEDED_RIGHTS, type NeededRight } from './rights.js';
 
@@ -24,6 +25,8 @@ export interface ClusterFacts {
     readonly nodes: Asked<readonly NodeFact[]>;
     /** Of the names that were asked about, those that do not exist, as `Secret x`. */
     readonly absent: Asked<readonly string[]>;
+    /** Whether it knows RayClusters (`ray.io/v1`). Absent: nobody wants one. */
+    readonly knowsRay?: Asked<boolean>;
   };
 }
 
@@ -46,6 +49,8 @@ export interface NodeFact {
 }
 
 export interface WantedObjects {
+  /** The job is on a RayCluster of KubeRay. */
+  readonly isForRay?: boolean;
   readonly serviceAccount?: string;
   readonly secrets: readonly string[];
   readonly claims: readonly string[];
@@ -68,14 +73,15 @@ export async function inspectCluster(
   const version = await asked(async () => (await cluster.version.getCode()).gitVersion);
   const first = { context, server, namespace, version };
   if (!version.known) return first;
-  const [labels, missing, quotas, nodes, absent] = await Promise.all([
+  const [labels, missing, quotas, nodes, absent, knowsRay] = await Promise.all([
     asked(() => namespaceLabels(cluster, namespace)),
-    asked(() => missingRights(cluster, namespace)),
+    asked(() => missingRights(cluster, namespace, wanted)),
     asked(() => quotasOf(cluster, namespace)),
     asked(() => nodesOf(cluster)),
     asked(() => absentOf(cluster, namespace, wanted)),
+    wanted.isForRay ? asked(() => knowsRayClusters(cluster)) : undefined,
   ]);
-  return { ...first, rest: { labels, missing, quotas, nodes, absent } };
+  return { ...first, rest: { labels, missing, quotas, nodes, absent, ...(knowsRay && { knowsRay }) } };
 }
 
 /** The object, or undefined if the API server says that it does not exist. */
@@ -93,8 +99,21 @@ async function namespaceLabels({ core }: Cluster, name: string) {
   return namespace && { kueue: kueueKeys({ labels: namespace.metadata?.labels ?? {} }) };
 }
 
-async function missingRights({ authorization }: Cluster, namespace: string) {
-  const looked = NEEDED_RIGHTS.map(async (right) => {
+async function knowsRayClusters({ custom }: Cluster): Promise<boolean> {
+  try {
+    const { group, version, plural } = RAY_CLUSTERS;
+    const { resources } = await custom.getAPIResources({ group, version });
+    return resources.some(({ name }) => name === plural);
+  } catch (error) {
+    // Of a group that it does not have, the API server's 404 is no Status.
+    if (apiFailureOf(error).status === 404) return false;
+    throw error;
+  }
+}
+
+async function missingRights({ authorization }: Cluster, namespace: string, { isForRay = false }: WantedObjects) {
+  const needed = NEEDED_RIGHTS.filter((right) => isForRay || !right.isForRay);
+  const looked = needed.map(async (right) => {
     const { group, resource, subresource } = right;
     const answers = right.verbs.map(async (verb) => {
       const resourceAttributes = { namespace, group, resource, verb, ...(subresource && { subresource }) };

@@ -1,199 +1,35 @@
-import { ownershipFrom } from '../../../domain/identity.js';
 import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import { placeOfAccount, refIn, zoneOf } from '../../../domain/machine-kinds/kubernetes/plan.js';
-import type { KubernetesPlan, KubernetesRef } from '../../../domain/machine-kinds/kubernetes/words.js';
-import type { Condition, CreateAnswer, Owner } from '../../../domain/slice.js';
-import {
-  type Claim,
-  CloudRefused,
-  CloudUnavailable,
-  type Machines,
-  type OwnedResource,
-  type RemoveAnswer,
-  type WatchOptions,
-} from '../port.js';
-import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
-import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
-import * as library from './library.js';
+import { refIn } from '../../../domain/machine-kinds/kubernetes/plan.js';
+import type { Machines } from '../port.js';
+import { read } from './api-failure.js';
 import { conditionOf } from './condition.js';
 import { createPods } from './create-pods.js';
-import { JOB_NAME_LABEL, NAME_LABEL } from './manifest.js';
-import { allOf, deleteOnly, jobsOf, lookAt, warningsOf } from './namespace-api.js';
-import { listNamespace, type NamespaceListing, sliceIn } from './namespace-listing.js';
-import type { Observation, SeenEvent, SeenJob } from './observation.js';
-
-export interface KubernetesOptions {
-  /** The default cluster; other contexts are of the same kubeconfig. */
-  readonly cluster?: ClusterConfig;
-  readonly periods?: ListingPeriods;
-}
+import { JOB_NAME_LABEL } from './manifest.js';
+import { allOf } from './namespace-api.js';
+import { seenJob, seenPod } from './observation.js';
+import type { PodOwner } from './pod-owner.js';
+import { MACHINES_LABEL } from './pod-template.js';
+import { type KubernetesOptions, SlicesOfPods } from './slices-of-pods.js';
 
 /** Pods as machines: one Indexed Job a slice (docs/adr/0065). Connects at the first call. */
 export const createKubernetes = (options: KubernetesOptions = {}): Machines<'kubernetes'> =>
-  new KubernetesPods(options);
+  new SlicesOfPods(INDEXED_JOB, options);
 
-class KubernetesPods implements Machines<'kubernetes'> {
-  readonly #options: KubernetesOptions;
-  /** By context; '' is the default one. */
-  readonly #clusters = new Map<string, Cluster>();
-  /** By context and namespace. */
-  readonly #listers = new Map<string, SharedLister<WatchOptions, NamespaceListing>>();
-  #isClosed = false;
-
-  constructor(options: KubernetesOptions) {
-    this.#options = options;
-  }
-
-  async create(plan: KubernetesPlan): Promise<CreateAnswer> {
-    let cluster: Cluster;
-    try {
-      cluster = this.#clusterOf(plan.ref);
-    } catch (error) {
-      return { kind: 'refused', scope: 'installation', message: messageOf(error) };
-    }
-    return createPods(cluster, plan);
-  }
-
-  async observe({ ref, ownership }: Claim<KubernetesRef>): Promise<Condition> {
-    const cluster = this.#clusterOf(ref);
-    return explained(await lookAt(cluster, ref), { ref, ownership }, asked(cluster, ref.namespace));
-  }
-
-  async watch({ ref, ownership }: Claim<KubernetesRef>, options: WatchOptions): Promise<Condition> {
-    const listing = await this.#listerOf(ref).next(options);
-    return explained(sliceIn(listing, ref), { ref, ownership }, listing);
-  }
-
-  #clusterOf({ context }: Pick<KubernetesRef, 'context'>): Cluster {
-    const known = this.#clusters.get(context ?? '');
-    if (known) return known;
-    const cluster = openCluster(library, { ...this.#options.cluster, ...(context !== undefined && { context }) });
-    this.#clusters.set(context ?? '', cluster);
-    return cluster;
-  }
-
-  #listerOf(ref: KubernetesRef): SharedLister<WatchOptions, NamespaceListing> {
-    if (this.#isClosed) throw new CloudUnavailable('the Kubernetes client was closed');
-    const cluster = this.#clusterOf(ref);
-    const { namespace } = ref;
-    const key = `${zoneOf(ref.context)}/${namespace}`;
-    const lister =
-      this.#listers.get(key) ??
-      new SharedLister(
-        () => listNamespace(cluster, namespace, asked(cluster, namespace)),
-        this.#options.periods ?? DEFAULT_LISTING_PERIODS,
-      );
-    this.#listers.set(key, lister);
-    return lister;
-  }
-
-  /** Each object by its uid, so that one made anew under the name since the look stays. */
-  async remove(ref: KubernetesRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
-    const wanted: Owner = { owner, job, run };
-    try {
-      const cluster = this.#clusterOf(ref);
-      return await this.#removeSeen(cluster, ref, wanted, await lookAt(cluster, ref));
-    } catch (error) {
-      return { kind: error instanceof CloudUnavailable ? 'unanswered' : 'refused', message: messageOf(error) };
-    }
-  }
-
-  async #removeSeen(cluster: Cluster, ref: KubernetesRef, owner: Owner, seen: Observation): Promise<RemoveAnswer> {
-    const condition = conditionOf(seen, owner, ref.namespace);
-    if (condition.kind === 'foreign') {
-      const message = `${ref.name}: ${condition.message}, not to owner ${owner.owner}, job ${owner.job}, run ${owner.run}`;
-      return { kind: 'refused', message };
-    }
-    const { namespace } = ref;
-    const name = objectName(ref.name);
-    const { job, parts, pods } = seen;
-    const answers = await Promise.all([
-      ...(job !== 'not-found' && !job.isDeleting
-        ? [deleteOnly(cluster, 'Job', { namespace, name, uid: job.uid })]
-        : []),
-      ...parts.map(({ what, uid }) => deleteOnly(cluster, what, { namespace, name, uid })),
-      // A Job that was deleted without its pods (`kubectl delete --cascade=orphan`) leaves them behind.
-      ...(job === 'not-found' ? pods.filter(({ isDeleting }) => !isDeleting) : []).map((pod) =>
-        deleteOnly(cluster, 'Pod', { namespace, name: pod.name, uid: pod.uid }),
-      ),
-    ]);
-    const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
-    if (undone) return undone;
-    const isThere = job !== 'not-found' || answers.some(({ kind }) => kind === 'accepted') || pods.length > 0;
-    return isThere ? { kind: 'accepted', operation: removalOf(ref, job) } : { kind: 'gone' };
-  }
-
-  /** A read by name is of the latest state, so one look without the Job and its pods proves that they are gone. */
-  async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
-    const { ref, uid } = JSON.parse(operation) as Removal;
-    const { job, pods, parts } = await lookAt(this.#clusterOf(ref), ref);
-    if (job !== 'not-found') return job.uid === uid ? 'under way' : 'unknown';
-    return pods.length + parts.length > 0 ? 'under way' : 'done';
-  }
-
-  async listOwned(account: string, owner: string): Promise<readonly OwnedResource<KubernetesRef>[]> {
-    const place = placeOfAccount(account);
-    const { core, batch } = this.#clusterOf(place);
-    const ours = { namespace: place.namespace, labelSelector: `jobctl-owner=${owner}` };
-    const lists = await Promise.all([
-      allOf((page) => batch.listNamespacedJob({ ...ours, ...page })),
-      allOf((page) => core.listNamespacedPod({ ...ours, ...page })),
-      allOf((page) => core.listNamespacedConfigMap({ ...ours, ...page })),
-      allOf((page) => core.listNamespacedService({ ...ours, ...page })),
-    ]);
-    return lists.flat().flatMap(({ metadata }) => {
-      const labels = metadata?.labels ?? {};
-      const ownership = ownershipFrom(labels);
-      const name = labels[NAME_LABEL] ?? labels[JOB_NAME_LABEL] ?? metadata?.name;
-      return ownership && name ? [{ ref: refIn(place, name), ownership }] : [];
-    });
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    for (const lister of this.#listers.values()) lister.close('the Kubernetes client');
-  }
-}
-
-interface Removal {
-  readonly ref: KubernetesRef;
-  readonly uid: string;
-}
-const removalOf = (ref: KubernetesRef, job: Observation['job']): string =>
-  JSON.stringify({ ref, uid: job === 'not-found' ? '' : job.uid } satisfies Removal);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** What is asked only of slices that do not start. */
-interface Asked {
-  readonly warnings: () => Promise<readonly SeenEvent[]>;
-  readonly jobs: () => Promise<readonly SeenJob[]>;
-}
-
-const asked = (cluster: Cluster, namespace: string): Asked => ({
-  warnings: () => warningsOf(cluster, namespace),
-  jobs: () => jobsOf(cluster, namespace),
-});
-
-/** While pods are missing, the condition with what the namespace says of it: warnings, and who else waits there. */
-async function explained(
-  seen: Observation,
-  { ref, ownership }: Claim<KubernetesRef>,
-  { warnings, jobs }: Asked,
-): Promise<Condition> {
-  const condition = conditionOf(seen, ownership, ref.namespace);
-  const isPending = condition.kind === 'waiting' || (condition.kind === 'lost' && condition.cause === 'refused');
-  const { job, pods } = seen;
-  if (!isPending || job === 'not-found' || !('owner' in ownership)) return condition;
-  const uids = new Set([job.uid, ...pods.map(({ uid }) => uid)]);
-  const [events, neighbours] = await Promise.all([
-    // Who may not read events still sees the pods: only the reason is missing.
-    warnings().catch((error: unknown) => {
-      if (error instanceof CloudRefused) return [];
-      throw error;
-    }),
-    jobs(),
-  ]);
-  const told = { ...seen, events: events.filter(({ uid }) => uids.has(uid)), neighbours };
-  return conditionOf(told, ownership, ref.namespace);
-}
+const INDEXED_JOB: PodOwner<'kubernetes'> = {
+  resource: 'Job',
+  podLabel: JOB_NAME_LABEL,
+  selector: `!${MACHINES_LABEL}`,
+  nameOf: ({ name }) => objectName(name),
+  refIn: (place, name) => refIn('kubernetes', place, name),
+  create: createPods,
+  read: async ({ batch }, place) => {
+    const job = await read(() => batch.readNamespacedJob(place));
+    return job && seenJob(job);
+  },
+  list: async ({ batch }, place) => {
+    const jobs = await allOf((page) => batch.listNamespacedJob({ ...place, ...page }));
+    return jobs.map((job) => ({ ...(job.metadata && { metadata: job.metadata }), seen: seenJob(job) }));
+  },
+  seenPod,
+  conditionOf,
+};

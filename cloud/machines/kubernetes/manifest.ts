@@ -1,23 +1,21 @@
-import type { V1ConfigMap, V1Container, V1Job, V1PodSpec, V1Service, V1Volume } from '@kubernetes/client-node';
-import { labelsOf } from '../../../domain/identity.js';
+import type { V1ConfigMap, V1Job, V1PodSpec, V1Service } from '@kubernetes/client-node';
 import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/mounts.js';
 import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
 import { CONTAINER, type KubernetesPlan } from '../../../domain/machine-kinds/kubernetes/words.js';
-import { AGENT } from './agent.js';
+import {
+  agentConfigMap,
+  agentEnv,
+  GANG_ANNOTATION,
+  GRACE_SECONDS,
+  mountsOf,
+  ownLabels,
+  podSpecOf,
+  resourcesOf,
+  UNREACHABLE,
+} from './pod-template.js';
 
-/** What every object of ours carries, whichever installation made it. */
-export const MANAGED_BY = 'app.kubernetes.io/managed-by';
-export const JOBCTL = 'jobctl';
-export const OURS = `${MANAGED_BY}=${JOBCTL}`;
-/** The slice's name, which may be longer than the names of its objects. */
-export const NAME_LABEL = 'jobctl-name';
-/** `gangSeconds` of the request, for whoever looks at the Job. */
-export const GANG_ANNOTATION = 'jobctl/gang-seconds';
 export const JOB_NAME_LABEL = 'batch.kubernetes.io/job-name';
 export const INDEX_LABEL = 'batch.kubernetes.io/job-completion-index';
-
-/** The kubelet's time between TERM and KILL: the command's usual grace, and time to store what is left. */
-const GRACE_SECONDS = 60;
 
 export interface Manifest {
   readonly configMap: V1ConfigMap;
@@ -29,10 +27,10 @@ export interface Manifest {
 export function manifestOf(plan: KubernetesPlan): Manifest {
   const { ref, ownership, pods, agentHours } = plan;
   const name = objectName(ref.name);
-  const own = { [MANAGED_BY]: JOBCTL, ...labelsOf(ownership), [NAME_LABEL]: ref.name };
+  const own = ownLabels(ref, ownership);
   const metadata = { name, namespace: ref.namespace, labels: own };
   return {
-    configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, immutable: true, data: { agent: AGENT } },
+    configMap: agentConfigMap(metadata),
     service: {
       apiVersion: 'v1',
       kind: 'Service',
@@ -68,11 +66,11 @@ export function manifestOf(plan: KubernetesPlan): Manifest {
 type Pods = KubernetesPlan['pods'];
 
 function podSpec(name: string, pods: Pods, agentHours: number): V1PodSpec {
-  const { nodeSelector, tpu, serviceAccount, priorityClass } = pods;
+  const { tpu } = pods;
+  const { nodeSelector, tolerations, ...spec } = podSpecOf(name, pods);
   return {
-    restartPolicy: 'Never',
+    ...spec,
     subdomain: name,
-    enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     nodeSelector: {
       ...(tpu && {
@@ -81,69 +79,16 @@ function podSpec(name: string, pods: Pods, agentHours: number): V1PodSpec {
       }),
       ...nodeSelector,
     },
-    tolerations: [...pods.tolerations, ...UNREACHABLE],
-    ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
-    ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
-    containers: [container(pods, agentHours)],
-    volumes: [
-      { name: AGENT_VOLUME, configMap: { name, defaultMode: 0o555 } },
-      ...pods.secrets.map((secret, index) => ({
-        name: `secret-${index}`,
-        secret: { secretName: secret.name, defaultMode: 0o400 },
-      })),
-      ...pods.volumes.map(volume),
+    tolerations: [...(tolerations ?? []), ...UNREACHABLE],
+    containers: [
+      {
+        name: CONTAINER,
+        image: pods.image,
+        command: ['/bin/sh', `${AGENT_FOLDER}/agent`],
+        env: agentEnv(agentHours),
+        resources: resourcesOf(pods, tpu && { 'google.com/tpu': String(tpu.chips) }),
+        volumeMounts: mountsOf(pods),
+      },
     ],
-  };
-}
-
-const AGENT_VOLUME = 'jobctl-agent';
-
-/**
- * Without these, Kubernetes deletes the pods of a node that does not answer for 5 min. Unknown is not dead: such a node may come
- * back with its command running; when its object is deleted, its pods are too.
- */
-const UNREACHABLE = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
-  key,
-  operator: 'Exists',
-  effect: 'NoExecute',
-}));
-
-function container(pods: Pods, agentHours: number): V1Container {
-  const { cpus, memory, gpus, tpu } = pods;
-  const resources = {
-    ...(cpus !== undefined && { cpu: cpus }),
-    ...(memory !== undefined && { memory }),
-    ...(gpus && { [gpus.resource]: String(gpus.count) }),
-    ...(tpu && { 'google.com/tpu': String(tpu.chips) }),
-  };
-  return {
-    name: CONTAINER,
-    image: pods.image,
-    command: ['/bin/sh', `${AGENT_FOLDER}/agent`],
-    env: [
-      { name: 'JOBCTL_AGENT_GRACE_SECONDS', value: String(GRACE_SECONDS) },
-      { name: 'JOBCTL_AGENT_HOURS', value: String(agentHours) },
-    ],
-    resources: { requests: resources, limits: resources },
-    volumeMounts: [
-      { name: AGENT_VOLUME, mountPath: AGENT_FOLDER, readOnly: true },
-      ...pods.secrets.map(({ mountPath }, index) => ({ name: `secret-${index}`, mountPath, readOnly: true })),
-      ...pods.volumes.map(({ mountPath, readOnly }, index) => ({
-        name: `volume-${index}`,
-        mountPath,
-        ...(readOnly && { readOnly }),
-      })),
-    ],
-  };
-}
-
-function volume({ claim, emptyDir, hostPath, readOnly }: Pods['volumes'][number], index: number): V1Volume {
-  const name = `volume-${index}`;
-  if (claim !== undefined) return { name, persistentVolumeClaim: { claimName: claim, ...(readOnly && { readOnly }) } };
-  if (hostPath !== undefined) return { name, hostPath: { path: hostPath } };
-  const { medium, size } = emptyDir ?? {};
-  return {
-    name,
-    emptyDir: { ...(medium === 'memory' && { medium: 'Memory' }), ...(size !== undefined && { sizeLimit: size }) },
   };
 }

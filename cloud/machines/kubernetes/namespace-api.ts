@@ -1,20 +1,11 @@
 import type { V1DeleteOptions, V1Status } from '@kubernetes/client-node';
-import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import type { KubernetesRef } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
 import type { RemoveAnswer } from '../port.js';
 import { listed, read, removeAnswerOf } from './api-failure.js';
 import type { Cluster } from './cluster.js';
-import { JOB_NAME_LABEL, OURS } from './manifest.js';
-import {
-  type Observation,
-  type SeenEvent,
-  seenEvent,
-  seenJob,
-  type SeenJob,
-  seenPart,
-  type SeenPart,
-  seenPod,
-} from './observation.js';
+import { OURS } from './pod-template.js';
+import { type Observation, type SeenEvent, seenEvent, type SeenJob, seenPart, type SeenPart } from './observation.js';
+import type { PodOwner } from './pod-owner.js';
 
 /** What jobctl asks the API server about one namespace. Reads reject as the port's `Machines` does. */
 
@@ -46,33 +37,43 @@ export async function allOf<Item>(call: (page: PageOf) => Promise<Page<Item>>): 
 }
 
 /** Everything of one slice, each by its name; pods by their label. */
-export async function lookAt({ core, batch }: Cluster, ref: KubernetesRef): Promise<Observation> {
+export async function lookAt(
+  cluster: Cluster,
+  owner: Pick<PodOwner, 'nameOf' | 'podLabel' | 'read' | 'seenPod'>,
+  ref: Pick<PodsRef, 'namespace' | 'name'>,
+): Promise<Observation> {
   const at = Date.now();
+  const { core } = cluster;
   const { namespace } = ref;
-  const name = objectName(ref.name);
-  const labelSelector = `${OURS},${JOB_NAME_LABEL}=${name}`;
+  const name = owner.nameOf(ref);
+  const labelSelector = `${OURS},${owner.podLabel}=${name}`;
   const [job, configMap, service, pods] = await Promise.all([
-    read(() => batch.readNamespacedJob({ namespace, name })),
+    owner.read(cluster, { namespace, name }),
     read(() => core.readNamespacedConfigMap({ namespace, name })),
     read(() => core.readNamespacedService({ namespace, name })),
     allOf((page) => core.listNamespacedPod({ namespace, labelSelector, ...page })),
   ]);
   return {
     at,
-    job: job ? seenJob(job) : 'not-found',
+    job: job ?? 'not-found',
     parts: [
       ...(configMap ? [seenPart('ConfigMap', configMap.metadata)] : []),
       ...(service ? [seenPart('Service', service.metadata)] : []),
     ],
-    pods: pods.map(seenPod),
+    pods: pods.map((pod) => owner.seenPod(pod)),
     events: [],
     neighbours: [],
   };
 }
 
-export async function jobsOf({ batch }: Cluster, namespace: string): Promise<readonly SeenJob[]> {
-  const jobs = await allOf((page) => batch.listNamespacedJob({ namespace, labelSelector: OURS, ...page }));
-  return jobs.map(seenJob);
+/** All owners of one sort in a namespace that jobctl has made. */
+export async function ownersOf(
+  cluster: Cluster,
+  owner: Pick<PodOwner, 'list'>,
+  namespace: string,
+): Promise<readonly SeenJob[]> {
+  const listed = await owner.list(cluster, { namespace, labelSelector: OURS });
+  return listed.map(({ seen }) => seen);
 }
 
 /** The warnings of a namespace: one call for all pods of a gang. */
@@ -82,20 +83,22 @@ export async function warningsOf({ core }: Cluster, namespace: string): Promise<
   return events.map(seenEvent);
 }
 
-export type Deletable = SeenPart['what'] | 'Job' | 'Pod';
+export type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
 
-/** Deletes this very object: another of its name is left alone. A Job goes when its pods are gone. */
+/** Deletes this very object: another of its name is left alone. A Job and a RayCluster go when their pods are gone. */
 export async function deleteOnly(
-  { core, batch }: Cluster,
+  { core, batch, custom }: Cluster,
   what: Deletable,
-  { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid: string },
+  { namespace, name, uid, graceSeconds }: DeletedObject,
 ): Promise<RemoveAnswer> {
   const body: V1DeleteOptions = {
     preconditions: { uid },
-    ...(what === 'Job' && { propagationPolicy: 'Foreground' }),
+    ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
+    ...((what === 'Job' || what === 'RayCluster') && { propagationPolicy: 'Foreground' }),
   };
   const calls: Record<Deletable, () => Promise<unknown>> = {
     Job: (): Promise<V1Status> => batch.deleteNamespacedJob({ namespace, name, body }),
+    RayCluster: () => custom.deleteNamespacedCustomObject({ ...RAY_CLUSTERS, namespace, name, body }),
     Pod: () => core.deleteNamespacedPod({ namespace, name, body }),
     ConfigMap: () => core.deleteNamespacedConfigMap({ namespace, name, body }),
     Service: () => core.deleteNamespacedService({ namespace, name, body }),
@@ -107,3 +110,14 @@ export async function deleteOnly(
     return removeAnswerOf(error);
   }
 }
+
+interface DeletedObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Between TERM and KILL of a pod. Absent: as the pod says. It may shorten a deletion that is under way. */
+  readonly graceSeconds?: number;
+}
+
+/** KubeRay's resource. */
+export const RAY_CLUSTERS = { group: 'ray.io', version: 'v1', plural: 'rayclusters' } as const;

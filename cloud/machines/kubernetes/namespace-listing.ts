@@ -1,17 +1,16 @@
-import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
-import type { KubernetesRef } from '../../../domain/machine-kinds/kubernetes/words.js';
 import type { Cluster } from './cluster.js';
-import { JOB_NAME_LABEL, OURS } from './manifest.js';
+import { OURS } from './pod-template.js';
 import { allOf } from './namespace-api.js';
-import { type Observation, type SeenEvent, seenJob, type SeenJob, seenPod, type SeenPod } from './observation.js';
+import type { Observation, SeenEvent, SeenJob, SeenPod } from './observation.js';
+import type { PodOwner } from './pod-owner.js';
 
-/** The Jobs and pods of jobctl in one namespace, for all who watch slices there. */
+/** The owners of one sort and the pods of jobctl in one namespace, for all who watch slices there. */
 export interface NamespaceListing {
   /** When the listing began. */
   readonly at: number;
   /** By name. */
   readonly byName: ReadonlyMap<string, SeenJob>;
-  /** By the name of their Job. */
+  /** By the name of their owner. */
   readonly pods: ReadonlyMap<string, readonly SeenPod[]>;
   /** Asked once for a listing, by the first slice that does not start. */
   readonly warnings: () => Promise<readonly SeenEvent[]>;
@@ -19,20 +18,22 @@ export interface NamespaceListing {
 }
 
 export async function listNamespace(
-  { core, batch }: Cluster,
+  cluster: Cluster,
+  owner: Pick<PodOwner, 'list' | 'podLabel' | 'seenPod'>,
   namespace: string,
   { warnings }: Pick<NamespaceListing, 'warnings'>,
 ): Promise<NamespaceListing> {
   const at = Date.now();
-  const ours = { namespace, labelSelector: OURS };
-  // Pods first: a Job without its pods is one that waits, and pods without their Job would look left behind.
+  const { core } = cluster;
+  const ours = { namespace, labelSelector: `${OURS},${owner.podLabel}` };
+  // Pods first: an owner without its pods is one that waits, and pods without their owner would look left behind.
   const pods = await allOf((page) => core.listNamespacedPod({ ...ours, ...page }));
-  const jobs = await allOf((page) => batch.listNamespacedJob({ ...ours, ...page }));
-  const byName = new Map(jobs.map((job) => [job.metadata?.name ?? '', seenJob(job)]));
+  const owners = await owner.list(cluster, { namespace, labelSelector: OURS });
+  const byName = new Map(owners.map(({ metadata, seen }) => [metadata?.name ?? '', seen]));
   const podsOf = new Map<string, SeenPod[]>();
   for (const pod of pods) {
-    const name = pod.metadata?.labels?.[JOB_NAME_LABEL] ?? '';
-    podsOf.set(name, [...(podsOf.get(name) ?? []), seenPod(pod)]);
+    const name = pod.metadata?.labels?.[owner.podLabel] ?? '';
+    podsOf.set(name, [...(podsOf.get(name) ?? []), owner.seenPod(pod)]);
   }
   let asked: Promise<readonly SeenEvent[]> | undefined;
   return {
@@ -44,9 +45,8 @@ export async function listNamespace(
   };
 }
 
-/** One slice of a listing. Its ConfigMap and Service are not listed: who acts on `missing` looks directly before. */
-export function sliceIn({ at, byName, pods }: NamespaceListing, ref: KubernetesRef): Observation {
-  const name = objectName(ref.name);
+/** One slice of a listing, by its owner's name. Its ConfigMap and Service are not listed: who acts on `missing` looks directly before. */
+export function sliceIn({ at, byName, pods }: NamespaceListing, name: string): Observation {
   return {
     at,
     job: byName.get(name) ?? 'not-found',

@@ -1,9 +1,10 @@
-import type { CoreV1Event, V1Job, V1ObjectMeta, V1Pod } from '@kubernetes/client-node';
+import type { CoreV1Event, V1Job, V1ObjectMeta, V1Pod, V1PodSpec } from '@kubernetes/client-node';
 import { ownershipFrom } from '../../../domain/identity.js';
 import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
 import type { Ownership } from '../../../domain/slice.js';
 import type { EpochMs } from '../../../domain/units.js';
-import { GANG_ANNOTATION, INDEX_LABEL } from './manifest.js';
+import { INDEX_LABEL } from './manifest.js';
+import { GANG_ANNOTATION } from './pod-template.js';
 
 /** A word of Kubernetes' and its own sentence. */
 export interface Said {
@@ -11,6 +12,7 @@ export interface Said {
   readonly message: string;
 }
 
+/** What owns the pods of a slice: an Indexed Job, or another object (pod-owner.ts) as far as it has the same. */
 export interface SeenJob {
   readonly uid: string;
   readonly ownership?: Ownership;
@@ -29,6 +31,10 @@ export interface SeenJob {
   /** The condition Failed, or FailureTarget, which comes before its pods are gone. */
   readonly failure?: Said;
   readonly isComplete: boolean;
+  /** Of an owner that makes its pods anew: when all that it began with were ready for the first time. */
+  readonly provisionedAt?: EpochMs;
+  /** Why it could make more pods than the lease counts. */
+  readonly excess?: string;
   /** Pods whose first process has ended with code 0. They are not made again, and may be gone. */
   readonly succeeded: number;
 }
@@ -37,7 +43,9 @@ export interface SeenPod {
   readonly name: string;
   readonly uid: string;
   readonly jobUid?: string;
+  /** Absent: no host of the slice. */
   readonly index?: number;
+  readonly createdAt?: EpochMs;
   readonly phase: string;
   readonly ip?: string;
   readonly node?: string;
@@ -52,6 +60,10 @@ export interface SeenPod {
   readonly waiting?: Said;
   /** How PID 1, or the pod as a whole, has ended. */
   readonly ended?: Said & { readonly exitCode?: number };
+  /** Another container has not ended. */
+  readonly isSidecarLeft?: true;
+  /** How another container has ended. */
+  readonly sidecarEnded?: Said;
 }
 
 export interface SeenEvent extends Said {
@@ -81,7 +93,7 @@ export interface Observation {
   readonly neighbours: readonly SeenJob[];
 }
 
-const timeOf = (date: Date | string | undefined): EpochMs => (date === undefined ? 0 : new Date(date).getTime());
+export const timeOf = (date: Date | string | undefined): EpochMs => (date === undefined ? 0 : new Date(date).getTime());
 
 const KUEUE = 'kueue.x-k8s.io/';
 
@@ -98,7 +110,7 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
     createdAt: timeOf(metadata.creationTimestamp),
     workers,
     gangSeconds: Number(metadata.annotations?.[GANG_ANNOTATION]) || Infinity,
-    ...deviceOf(spec),
+    ...deviceOf(spec?.template.spec),
     isDeleting: metadata.deletionTimestamp !== undefined,
     isSuspended: spec?.suspend === true,
     kueue: [...kueueKeys(metadata), ...(spec?.managedBy?.startsWith(KUEUE) ? [spec.managedBy] : [])],
@@ -109,8 +121,9 @@ export function seenJob({ metadata = {}, spec, status }: V1Job): SeenJob {
   };
 }
 
-function deviceOf(spec: V1Job['spec']): Pick<SeenJob, 'device'> {
-  const limits = spec?.template.spec?.containers[0]?.resources?.limits ?? {};
+/** @param spec of the pods */
+export function deviceOf(spec: V1PodSpec | undefined): Pick<SeenJob, 'device'> {
+  const limits = spec?.containers[0]?.resources?.limits ?? {};
   const device = Object.keys(limits).find((resource) => resource !== 'cpu' && resource !== 'memory');
   return device === undefined ? {} : { device };
 }
@@ -118,12 +131,14 @@ function deviceOf(spec: V1Job['spec']): Pick<SeenJob, 'device'> {
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'FailureTarget']);
 const COMPLETE: ReadonlySet<string> = new Set(['Complete', 'SuccessCriteriaMet']);
 
+const OWNERS: ReadonlySet<string> = new Set(['Job', 'RayCluster']);
+
 export function seenPod({ metadata = {}, spec, status }: V1Pod): SeenPod {
   const condition = (wanted: string) => status?.conditions?.find(({ type }) => type === wanted);
   const disruption = condition('DisruptionTarget');
   const scheduled = condition('PodScheduled');
   const index = metadata.labels?.[INDEX_LABEL] ?? metadata.annotations?.[INDEX_LABEL];
-  const jobUid = metadata.ownerReferences?.find(({ kind }) => kind === 'Job')?.uid;
+  const jobUid = metadata.ownerReferences?.find(({ kind }) => OWNERS.has(kind))?.uid;
   const main = status?.containerStatuses?.find(({ name }) => name === CONTAINER)?.state;
   const ended = endOf(status, main);
   return {
@@ -147,7 +162,7 @@ interface Sayer {
   readonly reason?: string;
   readonly message?: string;
 }
-const saidBy = ({ reason = '', message = '' }: Sayer): Said => ({ reason, message: message.trim() });
+export const saidBy = ({ reason = '', message = '' }: Sayer): Said => ({ reason, message: message.trim() });
 
 type State = NonNullable<NonNullable<NonNullable<V1Pod['status']>['containerStatuses']>[number]['state']>;
 
@@ -160,7 +175,7 @@ function endOf(status: V1Pod['status'], main: State | undefined): SeenPod['ended
 
 export function seenEvent({ involvedObject, reason, message }: CoreV1Event): SeenEvent {
   return {
-    of: involvedObject.kind === 'Job' ? 'job' : 'pod',
+    of: OWNERS.has(involvedObject.kind ?? '') ? 'job' : 'pod',
     uid: involvedObject.uid ?? '',
     ...saidBy({ ...(reason && { reason }), ...(message && { message }) }),
   };

@@ -25,6 +25,8 @@ const TEXTS: readonly { readonly text: RegExp; readonly scope: RefusalScope }[] 
   { text: /service ?account "?[^"\s]*"? not found|no PriorityClass with name/i, scope: 'request' },
   { text: /(secret|configmap|persistentvolumeclaim) "[^"]*" not found/i, scope: 'request' },
   { text: /violates PodSecurity|admission webhook "[^"]*" denied/i, scope: 'request' },
+  // KubeRay's events.
+  { text: /The RayCluster (spec|metadata|status) is invalid|: Pod "[^"]*" is invalid/, scope: 'request' },
   { text: /User "[^"]*" cannot /i, scope: 'installation' },
 ];
 

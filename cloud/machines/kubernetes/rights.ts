@@ -1,12 +1,14 @@
 /** What a worker's account may do in each namespace of jobs: deploy/kubernetes/rbac.yaml grants it, `jobctl doctor` looks. */
 export interface NeededRight {
   /** '' is the core group. */
-  readonly group: '' | 'batch';
+  readonly group: '' | 'batch' | 'ray.io';
   readonly resource: string;
   readonly subresource?: string;
   readonly verbs: readonly string[];
   /** What it is for, as a verb: `create and remove slices`. */
   readonly use: string;
+  /** Only jobs with the section `ray_cluster` need it. */
+  readonly isForRay?: true;
   /** jobctl works without it, and says less. */
   readonly isOptional?: true;
 }
@@ -15,6 +17,13 @@ const MADE = ['create', 'get', 'list', 'delete'];
 
 export const NEEDED_RIGHTS: readonly NeededRight[] = [
   { group: 'batch', resource: 'jobs', verbs: MADE, use: 'create, watch and remove slices' },
+  {
+    group: 'ray.io',
+    resource: 'rayclusters',
+    verbs: MADE,
+    use: 'create, watch and remove RayClusters',
+    isForRay: true,
+  },
   { group: '', resource: 'configmaps', verbs: MADE, use: "bring the agent into a slice's pods" },
   { group: '', resource: 'services', verbs: MADE, use: "name a slice's pods" },
   { group: '', resource: 'pods', verbs: ['get', 'list', 'delete'], use: 'see how pods start and end' },

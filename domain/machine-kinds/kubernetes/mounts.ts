@@ -2,15 +2,21 @@ import { given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
 import type { Path } from '../../problem.js';
 import { isQuantity, OBJECT_NAME, OBJECT_NAME_RULE, QUANTITY_RULE } from './names.js';
-import type { KubernetesForm } from './section-form.js';
+import type { PodForm } from './pod-form.js';
 import type { MountedSecret, MountedVolume } from './words.js';
+
+/** Of a job file: the section that is being resolved, for the paths of problems. */
+export interface Place {
+  readonly section: string;
+  readonly report: Report;
+}
 
 /** Where the agent lies. */
 export const AGENT_FOLDER = '/jobctl';
 
-export function resolveSecrets({ secrets }: KubernetesForm, report: Report): readonly MountedSecret[] {
+export function resolveSecrets({ secrets }: PodForm, { section, report }: Place): readonly MountedSecret[] {
   return (secrets ?? []).map(({ name, mount_path }, index) => {
-    const path = ['kubernetes', 'secrets', index];
+    const path = [section, 'secrets', index];
     return {
       name: nameOf(name, [...path, 'name'], report),
       mountPath: mountPath(mount_path, [...path, 'mount_path'], report),
@@ -18,13 +24,13 @@ export function resolveSecrets({ secrets }: KubernetesForm, report: Report): rea
   });
 }
 
-export function resolveVolumes(form: KubernetesForm, report: Report): readonly MountedVolume[] {
-  const volumes = (form.volumes ?? []).map((volume, index) => resolveVolume(volume, index, report));
+export function resolveVolumes(form: PodForm, place: Place): readonly MountedVolume[] {
+  const volumes = (form.volumes ?? []).map((volume, index) => resolveVolume(volume, index, place));
   const seen = new Set((form.secrets ?? []).map(({ mount_path }) => mount_path));
   volumes.forEach(({ mountPath: folder }, index) => {
     if (seen.has(folder))
-      report.wrong(
-        ['kubernetes', 'volumes', index, 'mount_path'],
+      place.report.wrong(
+        [place.section, 'volumes', index, 'mount_path'],
         folder,
         'mounted twice',
         'each needs a folder alone',
@@ -35,11 +41,11 @@ export function resolveVolumes(form: KubernetesForm, report: Report): readonly M
 }
 
 function resolveVolume(
-  form: NonNullable<KubernetesForm['volumes']>[number],
+  form: NonNullable<PodForm['volumes']>[number],
   index: number,
-  report: Report,
+  { section, report }: Place,
 ): MountedVolume {
-  const path = ['kubernetes', 'volumes', index];
+  const path = [section, 'volumes', index];
   const folder = mountPath(form.mount_path, [...path, 'mount_path'], report);
   const emptyDir = form.empty_dir === false ? undefined : given(form.empty_dir);
   const sources = [given(form.claim), emptyDir, given(form.host_path)].filter((source) => source !== undefined);

@@ -26,8 +26,8 @@ export function cpusOf(quantity: string): number {
 const MOST_CHARACTERS = 58;
 
 /** What the objects of a slice are called: its own name, or if that is too long, its front and a hash of it. */
-export function objectName(name: string): string {
-  if (name.length <= MOST_CHARACTERS) return name;
+export function objectName(name: string, mostCharacters = MOST_CHARACTERS): string {
+  if (name.length <= mostCharacters) return name;
   const hash = shortHash(name);
-  return `${name.slice(0, MOST_CHARACTERS - hash.length - 1).replace(/-+$/, '')}-${hash}`;
+  return `${name.slice(0, mostCharacters - hash.length - 1).replace(/-+$/, '')}-${hash}`;
 }

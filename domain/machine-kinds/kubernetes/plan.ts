@@ -1,23 +1,24 @@
 import { contentHash } from '../../content-hash.js';
+import type { Ownership } from '../../slice.js';
 import type { Holding, SlicePlace } from '../kind.js';
-import { DEFAULT_CLUSTER, type KubernetesPlan, type KubernetesRef, type KubernetesSection } from './words.js';
+import { DEFAULT_CLUSTER, type KubernetesPlan, type KubernetesSection, type PodsRef } from './words.js';
 
 /** The Indexed Job of one generation of one slice. */
 export function podsPlan(spec: KubernetesSection & Holding, place: SlicePlace): KubernetesPlan {
   const { context, namespace, ...pods } = spec.kubernetes;
   return {
-    ref: refIn({ ...(context === undefined ? {} : { context }), namespace }, place.name),
-    ownership: {
-      owner: place.owner,
-      job: place.job,
-      run: place.run,
-      generation: place.generation,
-      spec: contentHash(pods).slice(0, 16),
-    },
+    ref: refIn('kubernetes', { ...(context === undefined ? {} : { context }), namespace }, place.name),
+    ownership: ownershipOf(place, pods),
     pods,
     agentHours: agentHours(spec),
   };
 }
+
+/** @param pods what makes a slice another one if it changes */
+export const ownershipOf = ({ owner, job, run, generation }: SlicePlace, pods: object): Ownership => ({
+  ...{ owner, job, run, generation },
+  spec: contentHash(pods).slice(0, 16),
+});
 
 /** A week: longer than `keep` and `timeouts.stop` without a time. Where all workers are gone, nobody else gives back what the pods hold. */
 const LEAST_AGENT_HOURS = 168;
@@ -27,7 +28,7 @@ const HELD_HOURS = 365 * 24;
 const SPARE_HOURS = 24;
 
 /** Longer than jobctl itself lets the job's pods be with nothing running on them. */
-function agentHours({ command, keep, timeouts }: Holding): number {
+export function agentHours({ command, keep, timeouts }: Holding): number {
   if (command === undefined) return HELD_HOURS;
   const idleSeconds = Math.max(keep?.seconds ?? 0, timeouts?.stop ?? 0);
   return Math.max(LEAST_AGENT_HOURS, Math.ceil(idleSeconds / 3600) + SPARE_HOURS);
@@ -38,8 +39,12 @@ export interface KubernetesPlace {
   readonly namespace: string;
 }
 
-export const refIn = ({ context, namespace }: KubernetesPlace, name: string): KubernetesRef => ({
-  kind: 'kubernetes',
+export const refIn = <Kind extends string>(
+  kind: Kind,
+  { context, namespace }: KubernetesPlace,
+  name: string,
+): PodsRef & { readonly kind: Kind } => ({
+  kind,
   ...(context === undefined ? {} : { context }),
   namespace,
   zone: zoneOf(context),

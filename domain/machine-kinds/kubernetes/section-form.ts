@@ -1,34 +1,12 @@
-import { z } from 'zod';
-import { duration, flag, oneOf, scalarText, section, text, textMap, wholeNumber } from '../../job-file/fields.js';
-import { TOLERATION_EFFECTS } from './words.js';
+import type { z } from 'zod';
+import { section, text, textMap, wholeNumber } from '../../job-file/fields.js';
+import { podKeys, sizeKeys } from './pod-form.js';
 
 /** More pods than one Indexed Job should be waited for as a gang. */
 export const MOST_WORKERS = 1024;
 
-const secret = section({
-  name: text().nullish().describe('Of a Secret in the namespace.'),
-  mount_path: text().nullish().describe('Folder in the container; its files have mode 0400.'),
-});
-
-const emptyDir = section({
-  medium: oneOf(['disk', 'memory']).nullish().describe('memory: a tmpfs, such as /dev/shm; disk without it.'),
-  size: text().nullish().describe('Its limit, such as 16Gi.'),
-});
-
-const volume = section({
-  mount_path: text().nullish().describe('Folder in the container.'),
-  claim: text().nullish().describe('Name of a PersistentVolumeClaim in the namespace.'),
-  empty_dir: z.union([flag(), emptyDir], { error: 'true, or a section {medium, size}' }).nullish(),
-  host_path: text().nullish().describe('Folder of the node.'),
-  read_only: flag().nullish(),
-});
-
-const toleration = section({
-  key: text().nullish(),
-  operator: oneOf(['Equal', 'Exists']).nullish().describe('Equal where there is a value, else Exists.'),
-  value: scalarText().nullish(),
-  effect: oneOf(TOLERATION_EFFECTS).nullish().describe('Every effect without it.'),
-});
+const pods = podKeys();
+const size = sizeKeys();
 
 const tpu = section({
   accelerator: text()
@@ -38,32 +16,24 @@ const tpu = section({
 });
 
 const schema = section({
-  context: text().nullish().describe("Of the worker's kubeconfig; the worker's default cluster without it."),
-  namespace: text().nullish().describe('default without it.'),
+  context: pods.context,
+  namespace: pods.namespace,
   image: text()
     .nullish()
     .describe('Of the container. It needs bash, coreutils, findutils, grep, sed, awk and util-linux.'),
   workers: wholeNumber(1, MOST_WORKERS)
     .nullish()
     .describe('Pods of one slice, one host each; 1 without it, with tpu as many as its topology has hosts.'),
-  gpus: wholeNumber(0, 64).nullish().describe('Per pod.'),
-  gpu_type: text().nullish().describe('What quota calls them, such as h100. Needed with gpus.'),
-  cpus: z
-    .union([z.number().positive(), text()], { error: 'a number of CPUs such as 4, or 500m' })
-    .nullish()
-    .describe('Per pod.'),
-  memory: text().nullish().describe('Per pod, such as 64Gi.'),
+  ...size,
   tpu: tpu.nullish().describe('A TPU slice of a GKE node pool.'),
-  node_selector: textMap().nullish().describe('Labels that a node must have.'),
-  tolerations: z.array(toleration, { error: 'a list of {key, operator, value, effect}' }).nullish(),
-  service_account: text().nullish().describe("Of the pods; the namespace's default one without it."),
-  priority_class: text().nullish(),
-  secrets: z.array(secret, { error: 'a list of {name, mount_path}' }).nullish(),
-  volumes: z.array(volume, { error: 'a list of {mount_path, claim | empty_dir | host_path, read_only}' }).nullish(),
+  node_selector: pods.node_selector,
+  tolerations: pods.tolerations,
+  service_account: pods.service_account,
+  priority_class: pods.priority_class,
+  secrets: pods.secrets,
+  volumes: pods.volumes,
   labels: textMap().nullish().describe('Of the Job and its pods.'),
-  gang_timeout: duration()
-    .nullish()
-    .describe('If not all pods run after this time, the slice gives back those that do and asks again later; 15m.'),
+  gang_timeout: pods.gang_timeout,
 });
 
 /** The form of `kubernetes` in a job file. */

@@ -5,7 +5,7 @@ import { tpuTypeOf } from './tpu.js';
 import type { KubernetesRequest } from './words.js';
 
 /** What quota calls a pod's CPUs if it has no accelerator. */
-const CPU = 'cpu';
+export const CPU = 'cpu';
 
 /**
  * What a job counts for. Quota's types are names: of its GPUs (`h100`), of a TPU's generation (`v5litepod`), or `cpu`, in whole
@@ -30,7 +30,8 @@ export function slicePodsType(request: KubernetesRequest): string {
   return `${CPU}-${wholeCpus(request) * workers}`;
 }
 
-const wholeCpus = ({ cpus = '1' }: KubernetesRequest): number => {
+/** At least 1: quota counts no less for a pod. */
+export const wholeCpus = ({ cpus = '1' }: Pick<KubernetesRequest, 'cpus'>): number => {
   try {
     return Math.max(1, Math.ceil(cpusOf(cpus)));
   } catch {

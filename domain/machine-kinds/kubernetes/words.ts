@@ -30,27 +30,12 @@ export interface Toleration {
   readonly effect?: (typeof TOLERATION_EFFECTS)[number];
 }
 
-/** The `kubernetes` section of a job file after defaults and checks: the pods of one slice. */
-export interface KubernetesRequest {
+/** What all pods of a slice share, whichever kind of machines they are. */
+export interface PodFields {
   /** Of the kubeconfig. Absent: the worker's default cluster. */
   readonly context?: string;
   readonly namespace: string;
   readonly image: string;
-  /** Pods of one slice, one host each. */
-  readonly workers: number;
-  /** Per pod. */
-  readonly gpus?: { readonly count: number; readonly type: string; readonly resource: string };
-  /** Kubernetes quantities, per pod; both request and limit. */
-  readonly cpus?: string;
-  readonly memory?: string;
-  /** GKE's labels of a TPU node pool, and what one pod takes of it. */
-  readonly tpu?: {
-    /** jobctl's name, such as `v5litepod-16`. */
-    readonly type: string;
-    readonly accelerator: string;
-    readonly topology: string;
-    readonly chips: number;
-  };
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
   readonly serviceAccount?: string;
@@ -62,14 +47,35 @@ export interface KubernetesRequest {
   readonly gangSeconds: number;
 }
 
+/** What one pod takes. */
+export interface PodSize {
+  readonly gpus?: { readonly count: number; readonly type: string; readonly resource: string };
+  /** Kubernetes quantities; both request and limit. */
+  readonly cpus?: string;
+  readonly memory?: string;
+}
+
+/** The `kubernetes` section of a job file after defaults and checks: the pods of one slice. */
+export interface KubernetesRequest extends PodFields, PodSize {
+  /** Pods of one slice, one host each. */
+  readonly workers: number;
+  /** GKE's labels of a TPU node pool, and what one pod takes of it. */
+  readonly tpu?: {
+    /** jobctl's name, such as `v5litepod-16`. */
+    readonly type: string;
+    readonly accelerator: string;
+    readonly topology: string;
+    readonly chips: number;
+  };
+}
+
 /** The section itself, as a job's spec has it. */
 export interface KubernetesSection {
   readonly kubernetes: KubernetesRequest;
 }
 
-/** An Indexed Job, its headless Service and its ConfigMap, all three called `objectName(name)`. */
-export interface KubernetesRef {
-  readonly kind: 'kubernetes';
+/** A slice of pods, in a namespace of a cluster. */
+export interface PodsRef {
   /** Absent: the worker's default cluster. */
   readonly context?: string;
   readonly namespace: string;
@@ -80,6 +86,11 @@ export interface KubernetesRef {
   /** Never given: each slice is asked for alone. */
   readonly slices?: number;
   readonly request?: string;
+}
+
+/** An Indexed Job, its headless Service and its ConfigMap, all three called `objectName(name)`. */
+export interface KubernetesRef extends PodsRef {
+  readonly kind: 'kubernetes';
 }
 
 /** One Indexed Job, complete: the same plan always makes the same manifest. */

@@ -90,7 +90,7 @@ describe('rights of a worker, on a real cluster', function () {
     await makeReady({ port, deadlineMs: 120_000 }, plan);
     const before = process.env['KUBECONFIG'];
     process.env['KUBECONFIG'] = kubeconfig;
-    const all = await listNamespaceForAudit(library, `/${real.namespace}`).finally(() => {
+    const all = await listNamespaceForAudit(library, `/${real.namespace}`, 'kubernetes').finally(() => {
       if (before === undefined) delete process.env['KUBECONFIG'];
       else process.env['KUBECONFIG'] = before;
     });

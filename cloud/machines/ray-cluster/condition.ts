@@ -1,0 +1,93 @@
+import type { Condition, Owner, Ownership } from '../../../domain/slice.js';
+import {
+  endOf,
+  foreignPart,
+  held,
+  hostOf,
+  isHeldBySidecar,
+  lost,
+  pendingOf,
+  refused,
+  withoutOwner,
+  wordsOf,
+} from '../kubernetes/condition.js';
+import type { Observation, Said, SeenJob, SeenPod } from '../kubernetes/observation.js';
+import { RAY_ENDED } from './head-scripts.js';
+
+/**
+ * Reads what a cluster held of a RayCluster as evidence. Its slice is its first head: KubeRay makes another one if that is lost, which has
+ * nothing of the job. A worker's end is Ray's to mend, and no loss.
+ */
+export function rayClusterCondition(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition {
+  const { job, pods } = seen;
+  const foreign = foreignPart(seen, ownership, 'RayCluster');
+  if (foreign !== undefined) return foreign;
+  if (job === 'not-found') return withoutOwner(seen);
+  if (job.isDeleting) {
+    // The autoscaler does not end when it is told to: whoever removes the slice ends it, once the agent has ended.
+    const isStuck = pods.length > 0 && pods.every(isHeldBySidecar);
+    return isStuck ? { kind: 'missing', isRequestLeft: true } : { kind: 'deleting' };
+  }
+  const own = pods.filter(({ jobUid }) => jobUid === undefined || jobUid === job.uid);
+  const heads = own.filter(({ index }) => index !== undefined);
+  return (
+    lossOf(job, heads) ??
+    readyOf(job, own, namespace) ??
+    startLoss({ ...seen, pods: heads }) ??
+    pendingOf({ ...seen, pods: own }, job)
+  );
+}
+
+function lossOf(job: SeenJob, heads: readonly SeenPod[]): Condition | undefined {
+  if (job.isSuspended || job.kueue.length > 0) return { kind: 'lost', ...held(job, 'RayCluster') };
+  if (job.excess !== undefined) return refused(job.excess);
+  const disrupted = heads.find(({ disruption }) => disruption);
+  if (disrupted?.disruption) return lost('preempted', wordsOf(disrupted, disrupted.disruption));
+  const ended = heads.find((pod) => pod.ended);
+  if (ended?.ended) return endOf(ended, ended.ended, 'ray_cluster.head.memory');
+  const { provisionedAt } = job;
+  if (provisionedAt === undefined) return undefined;
+  const deleted = heads.find(({ isDeleting }) => isDeleting);
+  if (deleted) return lost('failed', `the head, pod ${deleted.name}, is being deleted`);
+  if (heads.length === 0) return lost('failed', 'the head is gone, and why is not known');
+  const anew = heads.find(({ createdAt = 0 }) => createdAt > provisionedAt);
+  return anew && lost('failed', `the head is gone, and KubeRay has made another one, pod ${anew.name}`);
+}
+
+/**
+ * Ray, or its autoscaler, that has ended on a head that was never ready: nobody starts it again. Both give up after half a minute
+ * on a node that is too slow (Ray 2.60), so that the next slice may have more luck.
+ */
+function startLoss({ pods, events }: Observation): Condition | undefined {
+  const ray = events.find(({ message }) => message.includes(RAY_ENDED));
+  const text = `${ray?.reason}: ${ray?.message}`;
+  if (ray?.message.includes(`${RAY_ENDED} with code ${NO_COMMAND}`)) return refused(`${text}: is ray in the image?`);
+  if (ray !== undefined) return lost('failed', text);
+  const head = pods.find(({ sidecarEnded }) => sidecarEnded);
+  return (
+    head?.sidecarEnded &&
+    lost('failed', wordsOf(head, { ...head.sidecarEnded, reason: autoscalerEnded(head.sidecarEnded) }))
+  );
+}
+
+/** Of a shell. */
+const NO_COMMAND = 127;
+
+const autoscalerEnded = ({ reason }: Said): string => `Ray's autoscaler has ended (${reason})`;
+
+function readyOf(
+  { provisionedAt, workers }: SeenJob,
+  pods: readonly SeenPod[],
+  namespace: string,
+): Condition | undefined {
+  const head = pods.find(({ index }) => index !== undefined);
+  const hosts = head === undefined ? [] : hostOf(head, namespace);
+  if (provisionedAt === undefined || head === undefined || hosts.length === 0) return undefined;
+  const running = pods.filter(({ phase, isDeleting }) => phase === 'Running' && !isDeleting).length;
+  const warning = head.sidecarEnded
+    ? `${autoscalerEnded(head.sidecarEnded)}: no workers are added or ended any more`
+    : !head.isReady
+      ? `the head, pod ${head.name}, is not Ready: Ray has ended on it, or its node ${head.node ?? ''} may not answer`
+      : running < workers && `${running - 1} of at least ${workers - 1} workers run`;
+  return { kind: 'ready', uid: head.uid, hosts, ...(warning && { warning }) };
+}

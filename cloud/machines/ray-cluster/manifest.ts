@@ -1,0 +1,157 @@
+import type { V1ConfigMap, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
+import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/mounts.js';
+import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
+import { rayClusterName } from '../../../domain/machine-kinds/ray-cluster/index.js';
+import { isScaling, type RayClusterPlan } from '../../../domain/machine-kinds/ray-cluster/words.js';
+import {
+  agentConfigMap,
+  agentEnv,
+  GANG_ANNOTATION,
+  GRACE_SECONDS,
+  MACHINES_LABEL,
+  mountsOf,
+  ownLabels,
+  podSpecOf,
+  resourcesOf,
+  UNREACHABLE,
+} from '../kubernetes/pod-template.js';
+import { HEAD, HEAD_READY } from './head-scripts.js';
+
+/** Of KubeRay. */
+export const CLUSTER_LABEL = 'ray.io/cluster';
+export const NODE_TYPE_LABEL = 'ray.io/node-type';
+/** `maxReplicas` as the lease counts it. */
+export const MAX_ANNOTATION = 'jobctl/max-workers';
+
+export const MACHINES = 'ray-cluster';
+
+/**
+ * A worker that Ray ends has nothing to do. Until its pod is gone KubeRay may have made the next one already, beside `maxReplicas`
+ * (seen with v1.5.1): so it has less than the usual 30 s.
+ */
+const WORKER_GRACE_SECONDS = 10;
+
+/** What jobctl writes and reads of `ray.io/v1` (KubeRay v1.5). */
+export interface RayCluster {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: V1ObjectMeta;
+  readonly spec?: {
+    readonly rayVersion?: string;
+    readonly suspend?: boolean;
+    readonly managedBy?: string;
+    readonly authOptions?: { readonly mode: 'token' };
+    readonly enableInTreeAutoscaling?: boolean;
+    readonly autoscalerOptions?: { readonly version: 'v2'; readonly idleTimeoutSeconds: number };
+    readonly headGroupSpec?: {
+      readonly rayStartParams: Readonly<Record<string, string>>;
+      readonly template: V1PodTemplateSpec;
+    };
+    readonly workerGroupSpecs?: readonly {
+      readonly groupName: string;
+      readonly replicas?: number;
+      readonly minReplicas?: number;
+      readonly maxReplicas?: number;
+      readonly rayStartParams: Readonly<Record<string, string>>;
+      readonly template: V1PodTemplateSpec;
+    }[];
+  };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastTransitionTime?: string;
+    }[];
+  };
+}
+
+export interface RayClusterManifest {
+  readonly configMap: V1ConfigMap;
+  readonly cluster: RayCluster;
+}
+
+/** The objects of one slice. @throws RangeError for ownership that labels cannot hold */
+export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
+  const { ref, ownership, pods } = plan;
+  const { min, max, idleSeconds } = pods.workers;
+  const own = { ...ownLabels(ref, ownership), [MACHINES_LABEL]: MACHINES };
+  const metadata = { name: rayClusterName(ref.name), namespace: ref.namespace, labels: own };
+  const labels = { ...pods.labels, ...own };
+  return {
+    configMap: agentConfigMap(metadata, { head: HEAD, 'head-ready': HEAD_READY }),
+    cluster: {
+      apiVersion: 'ray.io/v1',
+      kind: 'RayCluster',
+      metadata: {
+        ...metadata,
+        labels,
+        annotations: { [GANG_ANNOTATION]: String(pods.gangSeconds), [MAX_ANNOTATION]: String(max) },
+      },
+      spec: {
+        rayVersion: pods.rayVersion,
+        authOptions: { mode: 'token' },
+        ...(isScaling(pods) && {
+          enableInTreeAutoscaling: true,
+          autoscalerOptions: { version: 'v2', idleTimeoutSeconds: idleSeconds },
+        }),
+        headGroupSpec: {
+          rayStartParams: { 'num-cpus': '0', ...(pods.dashboard === false && { 'include-dashboard': 'false' }) },
+          template: headTemplate(plan, labels),
+        },
+        workerGroupSpecs: [
+          {
+            ...{ groupName: 'workers', replicas: min, minReplicas: min, maxReplicas: max },
+            rayStartParams: {},
+            template: workerTemplate(plan, labels),
+          },
+        ],
+      },
+    },
+  };
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+function headTemplate({ ref, pods, agentHours }: RayClusterPlan, labels: Labels): V1PodTemplateSpec {
+  const spec = podSpecOf(rayClusterName(ref.name), pods);
+  return {
+    // Otherwise `ray start` becomes the first process.
+    metadata: { labels: { ...labels }, annotations: { 'ray.io/overwrite-container-cmd': 'true' } },
+    spec: {
+      ...spec,
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      tolerations: [...(spec.tolerations ?? []), ...UNREACHABLE],
+      containers: [
+        {
+          name: CONTAINER,
+          image: pods.image,
+          command: ['/bin/sh', `${AGENT_FOLDER}/head`],
+          env: agentEnv(agentHours),
+          resources: resourcesOf(pods.head),
+          volumeMounts: mountsOf(pods),
+          readinessProbe: {
+            exec: { command: ['/bin/sh', `${AGENT_FOLDER}/head-ready`] },
+            periodSeconds: 2,
+            timeoutSeconds: 5,
+          },
+          // KubeRay's own would kill the container, and the command with it, as soon as Ray or its dashboard is slow.
+          livenessProbe: { exec: { command: ['/bin/sh', '-c', ':'] }, periodSeconds: 3600, failureThreshold: 100 },
+        },
+      ],
+    },
+  };
+}
+
+/** All that runs in it is KubeRay's and Ray's own: command, probes, and how it finds the head. */
+function workerTemplate({ ref, pods }: RayClusterPlan, labels: Labels): V1PodTemplateSpec {
+  return {
+    metadata: { labels: { ...labels } },
+    spec: {
+      ...podSpecOf(rayClusterName(ref.name), pods),
+      terminationGracePeriodSeconds: WORKER_GRACE_SECONDS,
+      containers: [
+        { name: CONTAINER, image: pods.image, resources: resourcesOf(pods.workers), volumeMounts: mountsOf(pods) },
+      ],
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { V1Pod } from '@kubernetes/client-node';
+import { ownershipFrom } from '../../../domain/identity.js';
+import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
+import type { EpochMs } from '../../../domain/units.js';
+import { deviceOf, kueueKeys, saidBy, type SeenJob, seenPod, type SeenPod, timeOf } from '../kubernetes/observation.js';
+import { GANG_ANNOTATION } from '../kubernetes/pod-template.js';
+import { MAX_ANNOTATION, NODE_TYPE_LABEL, type RayCluster } from './manifest.js';
+
+/** A RayCluster as the owner of its pods: the gang is the head and `min` workers. */
+export function seenCluster({ metadata = {}, spec, status }: RayCluster): SeenJob {
+  const ownership = ownershipFrom(metadata.labels);
+  const group = spec?.workerGroupSpecs?.[0];
+  const provisionedAt = provisionTime(status);
+  const excess = excessOf({ metadata, ...(spec && { spec }) });
+  return {
+    uid: metadata.uid ?? '',
+    ...(ownership && { ownership }),
+    createdAt: timeOf(metadata.creationTimestamp),
+    workers: 1 + (group?.minReplicas ?? 0),
+    gangSeconds: Number(metadata.annotations?.[GANG_ANNOTATION]) || Infinity,
+    ...deviceOf(group?.template.spec),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isSuspended: spec?.suspend === true,
+    kueue: [...kueueKeys(metadata), ...(spec?.managedBy?.startsWith('kueue.') ? [spec.managedBy] : [])],
+    isWhole: provisionedAt !== undefined,
+    ...(provisionedAt !== undefined && { provisionedAt }),
+    ...(excess !== undefined && { excess }),
+    isComplete: false,
+    succeeded: 0,
+  };
+}
+
+/** KubeRay's condition becomes true once, when all pods that it began with were ready, and stays so. */
+function provisionTime(status: RayCluster['status']): EpochMs | undefined {
+  const found = status?.conditions?.find(({ type }) => type === 'RayClusterProvisioned');
+  return found?.status === 'True' ? timeOf(found.lastTransitionTime) : undefined;
+}
+
+function excessOf({ metadata, spec }: RayCluster): string | undefined {
+  const leased = Number(metadata?.annotations?.[MAX_ANNOTATION]);
+  const groups = spec?.workerGroupSpecs ?? [];
+  const most = groups.reduce((sum, { maxReplicas = Infinity }) => sum + maxReplicas, 0);
+  if (!(most > leased)) return undefined;
+  return `its worker groups may have ${most} workers, and the lease counts ${leased}: somebody has changed the RayCluster`;
+}
+
+/** The head is the one host of the slice. */
+export function seenRayPod(pod: V1Pod): SeenPod {
+  const { index: _, ...seen } = seenPod(pod);
+  const { metadata, status } = pod;
+  const others = status?.containerStatuses?.filter(({ name }) => name !== CONTAINER) ?? [];
+  const ended = others.find(({ state }) => state?.terminated)?.state?.terminated;
+  return {
+    ...seen,
+    ...(metadata?.labels?.[NODE_TYPE_LABEL] === 'head' && { index: 0 }),
+    createdAt: timeOf(metadata?.creationTimestamp),
+    ...(others.some(({ state }) => state?.running) && { isSidecarLeft: true as const }),
+    ...(ended && { sidecarEnded: saidBy(ended) }),
+  };
+}
