@@ -104,7 +104,7 @@ const worker: SeenPod = {
   ...{ name: 'w', uid: 'w', jobUid: 'c', phase: 'Running', ip: '10.0.0.2', isDeleting: false, isReady: true },
   createdAt: AT - 50_000,
 };
-const head: SeenPod = { ...worker, name: 'h', uid: 'h-uid', index: 0, ip: '10.0.0.1', isSidecarLeft: true };
+const head: SeenPod = { ...worker, name: 'h', uid: 'h-uid', index: 0, ip: '10.0.0.1' };
 const probe = (message: string) => ({ of: 'pod' as const, uid: 'h-uid', reason: 'Unhealthy', message });
 
 describe('what a RayCluster is seen as', () => {
@@ -170,13 +170,6 @@ describe('what a RayCluster is seen as', () => {
       /no workers are added/,
     ],
     'it is being deleted': [{ job: { ...WHOLE, isDeleting: true } }, { kind: 'deleting' }],
-    'only the autoscaler holds it up': [
-      {
-        job: { ...WHOLE, isDeleting: true },
-        pods: [{ ...head, isDeleting: true, ended: { reason: 'Error', message: '', exitCode: 143 } }],
-      },
-      { kind: 'missing', isRequestLeft: true },
-    ],
     'its workers are left': [{ job: 'not-found', pods: [{ ...worker, isDeleting: true }] }, { kind: 'deleting' }],
     'nothing is left': [{ job: 'not-found', pods: [] }, { kind: 'missing' }],
     'another’s': [

@@ -128,7 +128,3 @@ export function pendingOf(seen: Observation, job: SeenJob): Condition {
   const message = `${why}, so the slice gives back the pods that do run: ${detail}`;
   return { kind: 'lost', cause: 'refused', scope: 'zone', message };
 }
-
-/** A pod whose deletion waits for a container beside the main one, which has ended. */
-export const isHeldBySidecar = ({ isDeleting, ended, isSidecarLeft }: SeenPod): boolean =>
-  isDeleting && ended !== undefined && isSidecarLeft === true;

@@ -89,11 +89,10 @@ export type Deletable = SeenPart['what'] | 'Job' | 'RayCluster' | 'Pod';
 export async function deleteOnly(
   { core, batch, custom }: Cluster,
   what: Deletable,
-  { namespace, name, uid, graceSeconds }: DeletedObject,
+  { namespace, name, uid }: DeletedObject,
 ): Promise<RemoveAnswer> {
   const body: V1DeleteOptions = {
     preconditions: { uid },
-    ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
     ...((what === 'Job' || what === 'RayCluster') && { propagationPolicy: 'Foreground' }),
   };
   const calls: Record<Deletable, () => Promise<unknown>> = {
@@ -115,8 +114,6 @@ interface DeletedObject {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Between TERM and KILL of a pod. Absent: as the pod says. It may shorten a deletion that is under way. */
-  readonly graceSeconds?: number;
 }
 
 /** KubeRay's resource. */

@@ -60,8 +60,6 @@ export interface SeenPod {
   readonly waiting?: Said;
   /** How PID 1, or the pod as a whole, has ended. */
   readonly ended?: Said & { readonly exitCode?: number };
-  /** Another container has not ended. */
-  readonly isSidecarLeft?: true;
   /** How another container has ended. */
   readonly sidecarEnded?: Said;
 }

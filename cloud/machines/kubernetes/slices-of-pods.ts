@@ -14,7 +14,6 @@ import {
 } from '../port.js';
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
 import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
-import { isHeldBySidecar } from './condition.js';
 import * as library from './library.js';
 import { NAME_LABEL } from './pod-template.js';
 import { allOf, deleteOnly, lookAt, ownersOf, warningsOf } from './namespace-api.js';
@@ -115,9 +114,6 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
       ...(job === 'not-found' ? pods.filter(({ isDeleting }) => !isDeleting) : []).map((pod) =>
         deleteOnly(cluster, 'Pod', { namespace, name: pod.name, uid: pod.uid }),
       ),
-      ...pods
-        .filter(isHeldBySidecar)
-        .map((pod) => deleteOnly(cluster, 'Pod', { namespace, name: pod.name, uid: pod.uid, graceSeconds: 1 })),
     ]);
     const undone = answers.find(({ kind }) => kind === 'refused' || kind === 'unanswered');
     if (undone) return undone;

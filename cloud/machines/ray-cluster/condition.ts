@@ -4,7 +4,6 @@ import {
   foreignPart,
   held,
   hostOf,
-  isHeldBySidecar,
   lost,
   pendingOf,
   refused,
@@ -23,11 +22,7 @@ export function rayClusterCondition(seen: Observation, ownership: Owner | Owners
   const foreign = foreignPart(seen, ownership, 'RayCluster');
   if (foreign !== undefined) return foreign;
   if (job === 'not-found') return withoutOwner(seen);
-  if (job.isDeleting) {
-    // The autoscaler does not end when it is told to: whoever removes the slice ends it, once the agent has ended.
-    const isStuck = pods.length > 0 && pods.every(isHeldBySidecar);
-    return isStuck ? { kind: 'missing', isRequestLeft: true } : { kind: 'deleting' };
-  }
+  if (job.isDeleting) return { kind: 'deleting' };
   const own = pods.filter(({ jobUid }) => jobUid === undefined || jobUid === job.uid);
   const heads = own.filter(({ index }) => index !== undefined);
   return (

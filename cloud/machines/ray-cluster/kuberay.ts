@@ -26,7 +26,7 @@ const RAY_CLUSTER: PodOwner<'ray-cluster'> = {
   refIn: (place, name) => refIn('ray-cluster', place, name),
   create,
   read: async ({ custom }, place) => {
-    const found = await read(() => custom.getNamespacedCustomObject({ ...RAY_CLUSTERS, ...place }));
+    const found: unknown = await read(() => custom.getNamespacedCustomObject({ ...RAY_CLUSTERS, ...place }));
     return found === undefined ? undefined : seenCluster(found as RayCluster);
   },
   list: async ({ custom }, place) => {

@@ -54,7 +54,6 @@ export function seenRayPod(pod: V1Pod): SeenPod {
     ...seen,
     ...(metadata?.labels?.[NODE_TYPE_LABEL] === 'head' && { index: 0 }),
     createdAt: timeOf(metadata?.creationTimestamp),
-    ...(others.some(({ state }) => state?.running) && { isSidecarLeft: true as const }),
     ...(ended && { sidecarEnded: saidBy(ended) }),
   };
 }

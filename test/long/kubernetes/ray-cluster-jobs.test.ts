@@ -129,7 +129,11 @@ describe('a job on a RayCluster of the real operator', function () {
     await prints('3 workers');
 
     await kuberay.kill();
-    const other = { name: 'owner', pool: 'kube', kubernetes: { namespace, image: kuberay.image, workers: 2, gpus: 1, gpu_type: 'h100' } };
+    const other = {
+      name: 'owner',
+      pool: 'kube',
+      kubernetes: { namespace, image: kuberay.image, workers: 2, gpus: 1, gpu_type: 'h100' },
+    };
     const owner = await jobs.stack.jobs.submit({
       job: { ...other, command: { run: 'echo mine; sleep 3' } },
       user: 'bob',
