@@ -77,6 +77,7 @@ describe('the objects of a RayCluster', () => {
     assert.deepEqual(spec?.autoscalerOptions, { version: 'v2', idleTimeoutSeconds: 300 });
     const [group] = spec?.workerGroupSpecs ?? [];
     assert.deepEqual([group?.replicas, group?.minReplicas, group?.maxReplicas], [2, 2, 8]);
+    assert.deepEqual(group?.rayStartParams, { 'num-cpus': '1' }, 'without CPUs Ray scales nothing');
     const fixed = manifest({ workers: { min: 8, max: 8 } }).cluster.spec;
     assert.equal(fixed?.enableInTreeAutoscaling, undefined);
     assert.deepEqual([spec?.authOptions, fixed?.authOptions], [{ mode: 'token' }, { mode: 'token' }]);

@@ -1,5 +1,6 @@
 import type { V1ConfigMap, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { AGENT_FOLDER } from '../../../domain/machine-kinds/kubernetes/mounts.js';
+import { wholeCpus } from '../../../domain/machine-kinds/kubernetes/size.js';
 import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
 import { rayClusterName } from '../../../domain/machine-kinds/ray-cluster/index.js';
 import { isScaling, type RayClusterPlan } from '../../../domain/machine-kinds/ray-cluster/words.js';
@@ -101,7 +102,8 @@ export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
         workerGroupSpecs: [
           {
             ...{ groupName: 'workers', replicas: min, minReplicas: min, maxReplicas: max },
-            rayStartParams: {},
+            // Ray's autoscaler does without neither this nor a limit of CPUs (Ray 2.60); quota counts as many.
+            rayStartParams: { 'num-cpus': String(wholeCpus(pods.workers)) },
             template: workerTemplate(plan, labels),
           },
         ],
