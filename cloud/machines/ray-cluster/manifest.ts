@@ -102,7 +102,7 @@ export function rayClusterManifest(plan: RayClusterPlan): RayClusterManifest {
         workerGroupSpecs: [
           {
             ...{ groupName: 'workers', replicas: min, minReplicas: min, maxReplicas: max },
-            // Ray's autoscaler does without neither this nor a limit of CPUs (Ray 2.60); quota counts as many.
+            // Ray's autoscaler needs this or a limit of CPUs (Ray 2.60); quota counts as many.
             rayStartParams: { 'num-cpus': String(wholeCpus(pods.workers)) },
             template: workerTemplate(plan, labels),
           },
