@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { AGENT } from '../../cloud/machines/kubernetes/agent.js';
 import type { Observation, SeenJob, SeenPod } from '../../cloud/machines/kubernetes/observation.js';
 import { rayClusterCondition } from '../../cloud/machines/ray-cluster/condition.js';
+import { workersWithPlace } from '../../cloud/machines/ray-cluster/lease-gate.js';
 import { rayClusterManifest } from '../../cloud/machines/ray-cluster/manifest.js';
 import { seenCluster, seenRayPod } from '../../cloud/machines/ray-cluster/observation.js';
 import { askedSize } from '../../domain/machines.js';
@@ -198,8 +199,72 @@ describe('what a RayCluster is seen as', () => {
     assert.match(seenCluster(raised).excess ?? '', /9 workers, and the lease counts 4/);
   });
 
+  it('a pod that could not be let in is told', () => {
+    const notLetIn = 'worker w waits: pods is forbidden';
+    const waiting = condition({ job: STARTING, pods: [head, { ...worker, gate: 0 }], notLetIn });
+    assert.match(waiting.kind === 'waiting' ? waiting.detail : '', /worker w waits: pods is forbidden/);
+    const ready = condition({ notLetIn });
+    assert.equal(ready.kind === 'ready' ? ready.warning : '', notLetIn);
+  });
+
   it('the head is the one host', () => {
     const typed = (type: string) => seenRayPod({ metadata: { labels: { 'ray.io/node-type': type } } }).index;
     assert.deepEqual([typed('head'), typed('worker')], [0, undefined]);
+  });
+});
+
+describe('workers that the lease has a place for', () => {
+  const look = (pods: readonly SeenPod[], job: Partial<SeenJob> = {}): readonly string[] =>
+    workersWithPlace({
+      ...{ at: AT, job: { ...WHOLE, mostWorkers: 3, ...job }, parts: [], events: [], neighbours: [] },
+      pods: [head, ...pods],
+    }).map(({ name }) => name);
+  const placed = (name: string, over: Partial<SeenPod> = {}): SeenPod => ({ ...worker, name, ...over });
+  const gated = (name: string, createdAt: number, over: Partial<SeenPod> = {}): SeenPod => ({
+    ...{ ...worker, name, createdAt, phase: 'Pending', gate: 0 },
+    ...over,
+  });
+
+  it('are let in oldest first, up to what the lease counts; the head takes no place', () => {
+    const four = [gated('d', 4), gated('b', 2), gated('a', 2), gated('c', 3)];
+    assert.deepEqual(look(four), ['a', 'b', 'c']);
+    assert.deepEqual(look([placed('x'), ...four]), ['a', 'b']);
+    assert.deepEqual(look([placed('x'), placed('y'), placed('z'), ...four]), []);
+    assert.deepEqual(look([...'vwxyz'].map((name) => placed(name))), []);
+  });
+
+  it('a worker that is ending has its place until it is gone, one whose containers have ended has none', () => {
+    const three = ['x', 'y', 'z'].map((name) => placed(name, { isDeleting: true }));
+    assert.deepEqual(look([...three, gated('a', 1)]), []);
+    assert.deepEqual(look([...three.slice(1), gated('a', 1)]), ['a']);
+    assert.deepEqual(look([...three.map((pod) => ({ ...pod, phase: 'Succeeded' })), gated('a', 1)]), ['a']);
+    assert.deepEqual(look([...three.map((pod) => ({ ...pod, phase: 'Failed' })), gated('a', 1)]), ['a']);
+  });
+
+  it('a worker that is deleted before it was let in, or is of another RayCluster, gets and takes none', () => {
+    assert.deepEqual(look([gated('a', 1, { isDeleting: true }), gated('b', 2)]), ['b']);
+    assert.deepEqual(look([gated('a', 1, { jobUid: 'older' })]), []);
+    const older = ['x', 'y', 'z'].map((name) => placed(name, { jobUid: 'older' }));
+    assert.deepEqual(look([...older, gated('a', 1)]), ['a']);
+  });
+
+  it('nobody is let into a RayCluster that is being deleted, or of which the lease counts nothing', () => {
+    assert.deepEqual(look([gated('a', 1)], { isDeleting: true }), []);
+    assert.deepEqual(look([gated('a', 1)], { mostWorkers: 0 }), []);
+  });
+
+  it('every worker that is made has the gate, beside others, and is seen with it', () => {
+    const { cluster } = manifest();
+    const [group] = cluster.spec?.workerGroupSpecs ?? [];
+    const spec = group?.template.spec ?? assert.fail();
+    assert.deepEqual(spec.schedulingGates, [{ name: 'jobctl/lease' }]);
+    assert.equal(cluster.spec?.headGroupSpec?.template.spec?.schedulingGates, undefined);
+    assert.equal(seenCluster(cluster).mostWorkers, 4);
+    assert.equal(seenRayPod({ spec }).gate, 0);
+    assert.equal(
+      seenRayPod({ spec: { ...spec, schedulingGates: [{ name: 'a/b' }, { name: 'jobctl/lease' }] } }).gate,
+      1,
+    );
+    assert.equal(seenRayPod({ spec: { ...spec, schedulingGates: [{ name: 'a/b' }] } }).gate, undefined);
   });
 });

@@ -33,6 +33,8 @@ export interface SeenJob {
   readonly isComplete: boolean;
   /** Of an owner that makes its pods anew: when all that it began with were ready for the first time. */
   readonly provisionedAt?: EpochMs;
+  /** How many pods the lease counts, where its owner makes them with a gate. */
+  readonly mostWorkers?: number;
   /** Why it could make more pods than the lease counts. */
   readonly excess?: string;
   /** Pods whose first process has ended with code 0. They are not made again, and may be gone. */
@@ -50,6 +52,8 @@ export interface SeenPod {
   readonly ip?: string;
   readonly node?: string;
   readonly isDeleting: boolean;
+  /** Which of its scheduling gates is jobctl's: no node is looked for until it is taken off. */
+  readonly gate?: number;
   /** Running, and its node still says so. */
   readonly isReady: boolean;
   /** The condition DisruptionTarget: an eviction, a preemption, or the end of its node takes it. */
@@ -89,6 +93,8 @@ export interface Observation {
   readonly events: readonly SeenEvent[];
   /** All Jobs of jobctl in the namespace; asked for only while something does not start. */
   readonly neighbours: readonly SeenJob[];
+  /** Why a pod that has a place in the lease could not be let in. */
+  readonly notLetIn?: string;
 }
 
 export const timeOf = (date: Date | string | undefined): EpochMs => (date === undefined ? 0 : new Date(date).getTime());

@@ -34,5 +34,7 @@ export interface PodOwner<K extends PodKind = PodKind> {
     place: { readonly namespace: string; readonly labelSelector: string },
   ): Promise<readonly ListedOwner[]>;
   seenPod(pod: V1Pod): SeenPod;
+  /** Lets pods in that were made with a gate, as far as the lease goes. Resolves with why one could not be. */
+  letIn?(cluster: Cluster, namespace: string, seen: Observation): Promise<string | undefined>;
   conditionOf(seen: Observation, ownership: Owner | Ownership, namespace: string): Condition;
 }

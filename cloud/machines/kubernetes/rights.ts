@@ -27,6 +27,7 @@ export const NEEDED_RIGHTS: readonly NeededRight[] = [
   { group: '', resource: 'configmaps', verbs: MADE, use: "bring the agent into a slice's pods" },
   { group: '', resource: 'services', verbs: MADE, use: "name a slice's pods" },
   { group: '', resource: 'pods', verbs: ['get', 'list', 'delete'], use: 'see how pods start and end' },
+  { group: '', resource: 'pods', verbs: ['patch'], use: 'let in the workers that the lease counts', isForRay: true },
   // A WebSocket begins with GET; a server of 1.35 asks for create too.
   { group: '', resource: 'pods', subresource: 'exec', verbs: ['create', 'get'], use: 'set pods up and run commands' },
   { group: '', resource: 'events', verbs: ['list'], use: 'say why pods do not start', isOptional: true },

@@ -15,6 +15,7 @@ import {
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
 import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
 import * as library from './library.js';
+import { isOf } from './condition.js';
 import { NAME_LABEL } from './pod-template.js';
 import { allOf, deleteOnly, lookAt, ownersOf, warningsOf } from './namespace-api.js';
 import { listNamespace, type NamespaceListing, sliceIn } from './namespace-listing.js';
@@ -54,12 +55,25 @@ export class SlicesOfPods<K extends PodKind> implements Machines<K> {
 
   async observe({ ref, ownership }: Claim<RefOf<K>>): Promise<Condition> {
     const cluster = this.#clusterOf(ref);
-    return this.#explained(await lookAt(cluster, this.#owner, ref), { ref, ownership }, this.#asked(cluster, ref));
+    const seen = await lookAt(cluster, this.#owner, ref);
+    return this.#explained(
+      await this.#withLetIn(seen, { ref, ownership }),
+      { ref, ownership },
+      this.#asked(cluster, ref),
+    );
   }
 
   async watch({ ref, ownership }: Claim<RefOf<K>>, options: WatchOptions): Promise<Condition> {
     const listing = await this.#listerOf(ref).next(options);
-    return this.#explained(sliceIn(listing, this.#owner.nameOf(ref)), { ref, ownership }, listing);
+    const seen = sliceIn(listing, this.#owner.nameOf(ref));
+    return this.#explained(await this.#withLetIn(seen, { ref, ownership }), { ref, ownership }, listing);
+  }
+
+  /** Who looks at a slice of its own lets its pods in. */
+  async #withLetIn(seen: Observation, { ref, ownership }: Claim<RefOf<K>>): Promise<Observation> {
+    const isOwn = seen.job !== 'not-found' && seen.job.ownership !== undefined && isOf(seen.job.ownership, ownership);
+    const notLetIn = isOwn ? await this.#owner.letIn?.(this.#clusterOf(ref), ref.namespace, seen) : undefined;
+    return { ...seen, ...(notLetIn !== undefined && { notLetIn }) };
   }
 
   #clusterOf({ context }: Pick<PodsRef, 'context'>): Cluster {

@@ -27,10 +27,16 @@ export function rayClusterCondition(seen: Observation, ownership: Owner | Owners
   const heads = own.filter(({ index }) => index !== undefined);
   return (
     lossOf(job, heads) ??
-    readyOf(job, own, namespace) ??
+    readyOf(job, { ...seen, pods: own }, namespace) ??
     startLoss({ ...seen, pods: heads }) ??
-    pendingOf({ ...seen, pods: own }, job)
+    pending({ ...seen, pods: own }, job)
   );
+}
+
+function pending(seen: Observation, job: SeenJob): Condition {
+  const condition = pendingOf(seen, job);
+  const isTold = condition.kind === 'waiting' && seen.notLetIn !== undefined;
+  return isTold ? { ...condition, detail: [condition.detail, seen.notLetIn].join('; ') } : condition;
 }
 
 function lossOf(job: SeenJob, heads: readonly SeenPod[]): Condition | undefined {
@@ -72,7 +78,7 @@ const autoscalerEnded = ({ reason }: Said): string => `Ray's autoscaler has ende
 
 function readyOf(
   { provisionedAt, workers }: SeenJob,
-  pods: readonly SeenPod[],
+  { pods, notLetIn }: Observation,
   namespace: string,
 ): Condition | undefined {
   const head = pods.find(({ index }) => index !== undefined);
@@ -83,6 +89,6 @@ function readyOf(
     ? `${autoscalerEnded(head.sidecarEnded)}: no workers are added or ended any more`
     : !head.isReady
       ? `the head, pod ${head.name}, is not Ready: Ray has ended on it, or its node ${head.node ?? ''} may not answer`
-      : running < workers && `${running - 1} of at least ${workers - 1} workers run`;
+      : (notLetIn ?? (running < workers && `${running - 1} of at least ${workers - 1} workers run`));
   return { kind: 'ready', uid: head.uid, hosts, ...(warning && { warning }) };
 }

@@ -11,6 +11,7 @@ import { MACHINES_LABEL } from '../kubernetes/pod-template.js';
 import { type KubernetesOptions, SlicesOfPods } from '../kubernetes/slices-of-pods.js';
 import type { Machines } from '../port.js';
 import { rayClusterCondition } from './condition.js';
+import { openGates, workersWithPlace } from './lease-gate.js';
 import { CLUSTER_LABEL, MACHINES, type RayCluster, rayClusterManifest } from './manifest.js';
 import { seenCluster, seenRayPod } from './observation.js';
 
@@ -41,6 +42,7 @@ const RAY_CLUSTER: PodOwner<'ray-cluster'> = {
     }));
   },
   seenPod: seenRayPod,
+  letIn: (cluster, namespace, seen) => openGates(cluster, namespace, workersWithPlace(seen)),
   conditionOf: rayClusterCondition,
 };
 

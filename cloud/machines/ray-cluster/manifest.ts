@@ -17,6 +17,7 @@ import {
   UNREACHABLE,
 } from '../kubernetes/pod-template.js';
 import { HEAD, HEAD_READY } from './head-scripts.js';
+import { LEASE_GATE } from './lease-gate.js';
 
 /** Of KubeRay. */
 export const CLUSTER_LABEL = 'ray.io/cluster';
@@ -26,10 +27,7 @@ export const MAX_ANNOTATION = 'jobctl/max-workers';
 
 export const MACHINES = 'ray-cluster';
 
-/**
- * A worker that Ray ends has nothing to do. Until its pod is gone KubeRay may have made the next one already, beside `maxReplicas`
- * (seen with v1.5.1): so it has less than the usual 30 s.
- */
+/** A worker that Ray ends has nothing to do, and the next one waits for its place: less than the usual 30 s. */
 const WORKER_GRACE_SECONDS = 10;
 
 /** What jobctl writes and reads of `ray.io/v1` (KubeRay v1.5). */
@@ -150,6 +148,7 @@ function workerTemplate({ ref, pods }: RayClusterPlan, labels: Labels): V1PodTem
     metadata: { labels: { ...labels } },
     spec: {
       ...podSpecOf(rayClusterName(ref.name), pods),
+      schedulingGates: [{ name: LEASE_GATE }],
       terminationGracePeriodSeconds: WORKER_GRACE_SECONDS,
       containers: [
         { name: CONTAINER, image: pods.image, resources: resourcesOf(pods.workers), volumeMounts: mountsOf(pods) },

@@ -4,6 +4,7 @@ import { CONTAINER } from '../../../domain/machine-kinds/kubernetes/words.js';
 import type { EpochMs } from '../../../domain/units.js';
 import { deviceOf, kueueKeys, saidBy, type SeenJob, seenPod, type SeenPod, timeOf } from '../kubernetes/observation.js';
 import { GANG_ANNOTATION } from '../kubernetes/pod-template.js';
+import { LEASE_GATE } from './lease-gate.js';
 import { MAX_ANNOTATION, NODE_TYPE_LABEL, type RayCluster } from './manifest.js';
 
 /** A RayCluster as the owner of its pods: the gang is the head and `min` workers. */
@@ -11,7 +12,8 @@ export function seenCluster({ metadata = {}, spec, status }: RayCluster): SeenJo
   const ownership = ownershipFrom(metadata.labels);
   const group = spec?.workerGroupSpecs?.[0];
   const provisionedAt = provisionTime(status);
-  const excess = excessOf({ metadata, ...(spec && { spec }) });
+  const leased = Number(metadata.annotations?.[MAX_ANNOTATION]);
+  const excess = excessOf(spec, leased);
   return {
     uid: metadata.uid ?? '',
     ...(ownership && { ownership }),
@@ -24,6 +26,7 @@ export function seenCluster({ metadata = {}, spec, status }: RayCluster): SeenJo
     kueue: [...kueueKeys(metadata), ...(spec?.managedBy?.startsWith('kueue.') ? [spec.managedBy] : [])],
     isWhole: provisionedAt !== undefined,
     ...(provisionedAt !== undefined && { provisionedAt }),
+    mostWorkers: leased || 0,
     ...(excess !== undefined && { excess }),
     isComplete: false,
     succeeded: 0,
@@ -36,8 +39,7 @@ function provisionTime(status: RayCluster['status']): EpochMs | undefined {
   return found?.status === 'True' ? timeOf(found.lastTransitionTime) : undefined;
 }
 
-function excessOf({ metadata, spec }: RayCluster): string | undefined {
-  const leased = Number(metadata?.annotations?.[MAX_ANNOTATION]);
+function excessOf(spec: RayCluster['spec'], leased: number): string | undefined {
   const groups = spec?.workerGroupSpecs ?? [];
   const most = groups.reduce((sum, { maxReplicas = Infinity }) => sum + maxReplicas, 0);
   if (!(most > leased)) return undefined;
@@ -46,14 +48,16 @@ function excessOf({ metadata, spec }: RayCluster): string | undefined {
 
 /** The head is the one host of the slice. */
 export function seenRayPod(pod: V1Pod): SeenPod {
-  const { index: _, ...seen } = seenPod(pod);
-  const { metadata, status } = pod;
+  const { index: _, unscheduled, ...seen } = seenPod(pod);
+  const { metadata, spec, status } = pod;
+  const gate = spec?.schedulingGates?.findIndex(({ name }) => name === LEASE_GATE) ?? -1;
   const others = status?.containerStatuses?.filter(({ name }) => name !== CONTAINER) ?? [];
   const ended = others.find(({ state }) => state?.terminated)?.state?.terminated;
   return {
     ...seen,
     ...(metadata?.labels?.[NODE_TYPE_LABEL] === 'head' && { index: 0 }),
     createdAt: timeOf(metadata?.creationTimestamp),
+    ...(gate < 0 ? unscheduled && { unscheduled } : { gate }),
     ...(ended && { sidecarEnded: saidBy(ended) }),
   };
 }

@@ -48,7 +48,9 @@ ${PROGRAM}
 PROGRAM`;
 
 interface Sample {
+  /** Ray's, on a node. */
   readonly workers: number;
+  /** GPUs that pods on a node have. */
   readonly units: number;
   readonly pods: string;
 }
@@ -85,7 +87,7 @@ describe('a job on a RayCluster of the real operator', function () {
     jobs.real.kubectl('patch', 'node', 'node1', '--subresource', 'status', '--type', 'merge', '-p', patch);
   }
 
-  /** All pods that are there, also those that are ending. Each has one GPU, but for heads. */
+  /** All pods that a node has, also those that are ending. Each has one GPU, but for heads. */
   async function sample(): Promise<void> {
     const { cluster, namespace } = jobs.real;
     while (!ended.signal.aborted) {
@@ -93,7 +95,9 @@ describe('a job on a RayCluster of the real operator', function () {
         (list) => list.items,
         () => [],
       );
-      const there = items.filter(({ status }) => status?.phase !== 'Failed' && status?.phase !== 'Succeeded');
+      const there = items.filter(
+        ({ spec, status }) => spec?.nodeName && status?.phase !== 'Failed' && status?.phase !== 'Succeeded',
+      );
       const roles = there.map(({ metadata }) => metadata?.labels?.['ray.io/node-type'] ?? 'pod');
       samples.push({
         workers: roles.filter((role) => role === 'worker').length,
