@@ -18,8 +18,9 @@ const SHORT_TIMES = '[quota]\nmin_runtime = "1s"\n';
 const PROGRAM = `
 import os, signal, sys, time
 import ray
-signal.signal(signal.SIGTERM, lambda *_: (print('told:', open(os.environ['JOBCTL_NOTICE_FILE']).read()), sys.exit(0)))
 ray.init()
+# Ray has put its own in place of an earlier one.
+signal.signal(signal.SIGTERM, lambda *_: (print('told:', open(os.environ['JOBCTL_NOTICE_FILE']).read()), sys.exit(0)))
 @ray.remote(num_cpus=0, num_gpus=1, max_retries=0)
 def hold():
     time.sleep(3600)
