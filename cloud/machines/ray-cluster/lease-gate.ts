@@ -3,7 +3,7 @@ import type { Cluster } from '../kubernetes/cluster.js';
 import type { Observation, SeenPod } from '../kubernetes/observation.js';
 
 /**
- * Every worker is made with a scheduling gate, and holds nothing before jobctl takes it off (Kubernetes 1.30: "Pod Scheduling Readiness").
+ * Every worker is made with a scheduling gate, and holds nothing before jobctl takes it off ("Pod Scheduling Readiness", on since Kubernetes 1.27).
  * KubeRay counts a worker that it deletes as gone at once, and would make the next one beside it: above the lease (docs/adr/0069).
  */
 export const LEASE_GATE = 'jobctl/lease';
