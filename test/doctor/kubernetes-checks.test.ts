@@ -11,7 +11,7 @@ const REST: Rest = {
   missing: known([]),
   quotas: known([]),
   nodes: known([node()]),
-  absent: known([]),
+  objects: [],
 };
 const factsOf = (rest: Partial<Rest> = {}, version = 'v1.34.4'): ClusterFacts => ({
   ...{ context: 'c', server: 'https://s', namespace: 'ml', version: known(version) },
@@ -49,7 +49,19 @@ describe('jobctl doctor --kubernetes', () => {
       factsOf({ missing: known([{ right: right('events'), verbs: ['list'] }]) }),
       /^warning rights: may not list events/,
     ],
-    'a secret that is missing': [factsOf({ absent: known(['Secret hf']) }), /^failed objects: not in ml: Secret hf/],
+    'a secret and a priority class that are missing': [
+      factsOf({ objects: ['Secret hf', 'PriorityClass urgent'].map((what) => ({ what, isThere: known(false) })) }),
+      /^failed objects: not there, for ml: Secret hf, PriorityClass urgent$/,
+    ],
+    'a secret that is there, and a priority class that the account may not read': [
+      factsOf({
+        objects: [
+          { what: 'Secret hf', isThere: known(true) },
+          { what: 'PriorityClass urgent', isThere: { known: false, why: 'forbidden' } },
+        ],
+      }),
+      /^warning objects: could not look for PriorityClass urgent: forbidden$/,
+    ],
     'nodes that nobody may list': [factsOf({ nodes: { known: false, why: 'forbidden' } }), /^warning nodes: could not/],
     'too few GPUs': [
       factsOf({ nodes: known([node({ gpus: 8 }), node({ gpus: 4 }), node({ gpus: 8, isReady: false })]) }),

@@ -1,4 +1,4 @@
-import type { Asked, ClusterFacts } from '../../../cloud/machines/kubernetes/inspect.js';
+import type { Asked, ClusterFacts, ObjectFact } from '../../../cloud/machines/kubernetes/inspect.js';
 import type { NeededRight } from '../../../cloud/machines/kubernetes/rights.js';
 import { failed, type Finding, ok, warning } from './finding.js';
 
@@ -22,7 +22,7 @@ export function kubernetesChecks(facts: ClusterFacts, wanted: WantedPods): reado
     namespaceCheck(facts.namespace, rest.labels),
     ...rightsChecks(facts.namespace, rest.missing),
     ...(rest.knowsRay ? [rayCheck(rest.knowsRay)] : []),
-    objectsCheck(facts.namespace, rest.absent),
+    ...objectsChecks(facts.namespace, rest.objects),
     quotaCheck(facts.namespace, rest.quotas),
     nodesCheck(rest.nodes, wanted),
   ];
@@ -81,11 +81,17 @@ function rayCheck(knows: Asked<boolean>): Finding {
   return failed(check, 'the cluster knows no RayClusters (ray.io/v1)', remedy);
 }
 
-function objectsCheck(namespace: string, absent: NonNullable<ClusterFacts['rest']>['absent']): Finding {
+function objectsChecks(namespace: string, objects: readonly ObjectFact[]): readonly Finding[] {
   const check = 'objects';
-  if (!absent.known) return unknown(check, absent);
-  if (absent.value.length === 0) return ok(check, 'what the job file names is there');
-  return failed(check, `not in ${namespace}: ${absent.value.join(', ')}`, 'make them, or correct the names');
+  const absent = objects.flatMap(({ what, isThere }) => (isThere.known && !isThere.value ? [what] : []));
+  const unseen = objects.flatMap(({ what, isThere }) => (isThere.known ? [] : [`${what}: ${isThere.why}`]));
+  const findings = [
+    ...(absent.length > 0
+      ? [failed(check, `not there, for ${namespace}: ${absent.join(', ')}`, 'make them, or correct the names')]
+      : []),
+    ...(unseen.length > 0 ? [warning(check, `could not look for ${unseen.join(', ')}`)] : []),
+  ];
+  return findings.length > 0 ? findings : [ok(check, 'what the job file names is there')];
 }
 
 function quotaCheck(namespace: string, quotas: NonNullable<ClusterFacts['rest']>['quotas']): Finding {

@@ -42,6 +42,7 @@ const isRay = (request: PodsRequest): request is RayClusterRequest => 'rayVersio
 
 const objectsOf = (request: PodsRequest | undefined): WantedObjects => ({
   ...(request?.serviceAccount !== undefined && { serviceAccount: request.serviceAccount }),
+  ...(request?.priorityClass !== undefined && { priorityClass: request.priorityClass }),
   secrets: request?.secrets.map(({ name }) => name) ?? [],
   claims: request?.volumes.flatMap(({ claim }) => claim ?? []) ?? [],
   ...(request && isRay(request) && { isForRay: true }),

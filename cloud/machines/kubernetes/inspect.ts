@@ -23,8 +23,8 @@ export interface ClusterFacts {
     readonly missing: Asked<readonly { readonly right: NeededRight; readonly verbs: readonly string[] }[]>;
     readonly quotas: Asked<readonly QuotaFact[]>;
     readonly nodes: Asked<readonly NodeFact[]>;
-    /** Of the names that were asked about, those that do not exist, as `Secret x`. */
-    readonly absent: Asked<readonly string[]>;
+    /** What was asked about by name. */
+    readonly objects: readonly ObjectFact[];
     /** Whether it knows RayClusters (`ray.io/v1`). Absent: nobody wants one. */
     readonly knowsRay?: Asked<boolean>;
   };
@@ -48,10 +48,17 @@ export interface NodeFact {
   readonly tpu?: string;
 }
 
+export interface ObjectFact {
+  /** `Secret x`. */
+  readonly what: string;
+  readonly isThere: Asked<boolean>;
+}
+
 export interface WantedObjects {
   /** The job is on a RayCluster of KubeRay. */
   readonly isForRay?: boolean;
   readonly serviceAccount?: string;
+  readonly priorityClass?: string;
   readonly secrets: readonly string[];
   readonly claims: readonly string[];
 }
@@ -73,15 +80,15 @@ export async function inspectCluster(
   const version = await asked(async () => (await cluster.version.getCode()).gitVersion);
   const first = { context, server, namespace, version };
   if (!version.known) return first;
-  const [labels, missing, quotas, nodes, absent, knowsRay] = await Promise.all([
+  const [labels, missing, quotas, nodes, objects, knowsRay] = await Promise.all([
     asked(() => namespaceLabels(cluster, namespace)),
     asked(() => missingRights(cluster, namespace, wanted)),
     asked(() => quotasOf(cluster, namespace)),
     asked(() => nodesOf(cluster)),
-    asked(() => absentOf(cluster, namespace, wanted)),
+    objectsOf(cluster, namespace, wanted),
     wanted.isForRay ? asked(() => knowsRayClusters(cluster)) : undefined,
   ]);
-  return { ...first, rest: { labels, missing, quotas, nodes, absent, ...(knowsRay && { knowsRay }) } };
+  return { ...first, rest: { labels, missing, quotas, nodes, objects, ...(knowsRay && { knowsRay }) } };
 }
 
 /** The object, or undefined if the API server says that it does not exist. */
@@ -154,24 +161,28 @@ async function nodesOf({ core }: Cluster): Promise<readonly NodeFact[]> {
   });
 }
 
-async function absentOf(cluster: Cluster, namespace: string, wanted: WantedObjects): Promise<readonly string[]> {
-  const { core } = cluster;
-  const { serviceAccount, secrets, claims } = wanted;
-  const looks: readonly (readonly [string, () => Promise<unknown>])[] = [
-    ...(serviceAccount === undefined
-      ? []
-      : ([
-          [
-            `ServiceAccount ${serviceAccount}`,
-            () => core.readNamespacedServiceAccount({ namespace, name: serviceAccount }),
-          ],
-        ] as const)),
+/** Each by a look of its own: who may not read secrets may still see a PriorityClass. */
+async function objectsOf(cluster: Cluster, namespace: string, wanted: WantedObjects): Promise<readonly ObjectFact[]> {
+  const { core, custom } = cluster;
+  const { serviceAccount, priorityClass, secrets, claims } = wanted;
+  const looks: readonly (readonly [what: string, look: () => Promise<unknown>])[] = [
+    ...some(serviceAccount).map(
+      (name) => [`ServiceAccount ${name}`, () => core.readNamespacedServiceAccount({ namespace, name })] as const,
+    ),
+    ...some(priorityClass).map(
+      (name) => [`PriorityClass ${name}`, () => custom.getClusterCustomObject({ ...PRIORITY_CLASSES, name })] as const,
+    ),
     ...secrets.map((name) => [`Secret ${name}`, () => core.readNamespacedSecret({ namespace, name })] as const),
     ...claims.map(
       (name) =>
         [`PersistentVolumeClaim ${name}`, () => core.readNamespacedPersistentVolumeClaim({ namespace, name })] as const,
     ),
   ];
-  const missing = looks.map(async ([what, look]) => ((await found(look)) === undefined ? [what] : []));
-  return (await Promise.all(missing)).flat();
+  return Promise.all(
+    looks.map(async ([what, look]) => ({ what, isThere: await asked(async () => (await found(look)) !== undefined) })),
+  );
 }
+
+const some = <T>(value: T | undefined): readonly T[] => (value === undefined ? [] : [value]);
+
+const PRIORITY_CLASSES = { group: 'scheduling.k8s.io', version: 'v1', plural: 'priorityclasses' } as const;

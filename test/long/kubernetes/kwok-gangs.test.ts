@@ -9,7 +9,7 @@ import { openRealCluster, type RealCluster } from './real-cluster.js';
 
 const NODES = 64;
 const WORKERS = 40;
-const LANES = ['a', 'b'];
+const LANES = ['a', 'b', 'c'];
 const SEEDS = Number(process.env['JOBCTL_GANG_SEEDS'] ?? 200);
 /** Timeouts. In half of one a loaded computer deletes 40 pods and runs 40 others; a quiet one needs 4 s. */
 const GANG_SECONDS = [24, 40] as const;
