@@ -110,7 +110,10 @@ export function exerciseRefusals(seen: ConditionsOfPods, { small, gpus, nodes }:
     await cluster.core.createNamespacedResourceQuota({ namespace, body });
     const plan = await seen.created(small('quota'));
     await seen.becomes(plan, /"scope":"zone".*exceeded quota: few/);
-    // The one pod that fits is starting: until its agent has a trap the kernel drops SIGTERM, and its grace is waited for.
+    // The kernel drops a SIGTERM for which the agent of the one pod that fits has no trap yet: its grace of 60 s would be waited for.
+    const pods = async (): Promise<readonly string[]> =>
+      (await cluster.core.listNamespacedPod({ namespace })).items.map(({ status }) => status?.phase ?? '');
+    await eventually('the pod that fits runs', pods, (phases) => phases.includes('Running'), deadlineMs);
     await makeGone({ ...seen.under, deadlineMs: Math.max(deadlineMs, MOST_GRACE_MS) }, plan);
     await cluster.core.deleteNamespacedResourceQuota({ name: 'few', namespace });
   });
