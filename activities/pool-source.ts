@@ -1,4 +1,5 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
+import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
 import { parsePoolFile } from '../quota/files/pool-file.js';
 import type { ParsedPoolFile } from '../quota/files/pool-file.js';
@@ -9,6 +10,8 @@ import type { PoolFileReader } from './pool-file-reader.js';
 export interface LoadedPool {
   /** Of the last good file; absent: none was ever read. */
   readonly defaults?: PoolDefaults;
+  /** Machines of one's own, of the last good file. */
+  readonly machines?: readonly OwnMachine[];
   /** What is wrong with the file as it is now. */
   readonly problem?: string;
 }
@@ -23,14 +26,13 @@ export interface PoolSource {
  * of this process stays in force.
  */
 export function poolSource(files: PoolFileReader): PoolSource {
-  const lastGood = new Map<string, PoolDefaults>();
+  const lastGood = new Map<string, Pick<LoadedPool, 'defaults' | 'machines'>>();
   const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
       const read = await readDefaults(files, pool, parse);
-      if (read.defaults) lastGood.set(pool, read.defaults);
-      const defaults = lastGood.get(pool);
-      return { ...read, ...(defaults && { defaults }) };
+      if (read.problem === undefined) lastGood.set(pool, read);
+      return { ...lastGood.get(pool), ...read };
     },
   };
 }
@@ -40,10 +42,16 @@ type Parse = (pool: string, file: ReadFile) => ParsedPoolFile;
 async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): Promise<LoadedPool> {
   try {
     const file = await files.read(pool, 'pool');
-    if (file === undefined) return { defaults: { pool } };
+    if (file === undefined) return { defaults: { pool }, machines: [] };
     const parsed = parse(pool, file);
-    return parsed.ok ? { defaults: parsed.defaults } : { problem: formatProblems(parsed.problems) };
+    return parsed.ok ? { defaults: parsed.defaults, machines: parsed.machines } : { problem: formatProblems(parsed.problems) };
   } catch (error) {
     return { problem: messageOf(error) };
   }
+}
+
+/** @throws Error if no good file was ever read: then nothing is known of the pool's machines */
+export function machinesOfPool({ machines, problem }: LoadedPool): readonly OwnMachine[] {
+  if (machines !== undefined) return machines;
+  throw new Error(`the pool file cannot be used: ${problem ?? 'it was never read'}`);
 }

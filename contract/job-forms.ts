@@ -67,6 +67,9 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
     index: z.int().min(0),
     internalIp: text(),
     externalIp: text().exactOptional(),
+    own: z
+      .object({ pool: text(), name: text(), port: z.int().min(1).max(65_535), user: text(), claim: text(), key: text().exactOptional() })
+      .exactOptional(),
   }),
   z.object({
     reach: z.literal('pod'),

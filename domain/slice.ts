@@ -40,6 +40,21 @@ export interface SshHost {
   /** Address in the slice's own network: hosts of a job reach each other here. */
   readonly internalIp: string;
   readonly externalIp?: string;
+  /** Of a machine that outlives its slices. */
+  readonly own?: OwnHost;
+}
+
+/** How a machine of a pool's inventory is reached, and whose it has to be. */
+export interface OwnHost {
+  readonly pool: string;
+  /** In the inventory. */
+  readonly name: string;
+  readonly port: number;
+  readonly user: string;
+  /** `secret:NAME` of the private key that connects. Absent: the job's. */
+  readonly key?: string;
+  /** Id of the claim without which nothing of the slice begins on it (docs/adr/0070). */
+  readonly claim: string;
 }
 
 /** Where a host is reached from outside of its network, if it is. */
@@ -138,3 +153,7 @@ export interface CreateRefused {
  */
 export const REFUSAL_SCOPES = ['request', 'zone', 'zone-lasting', 'moment', 'installation', 'unknown'] as const;
 export type RefusalScope = (typeof REFUSAL_SCOPES)[number];
+
+/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
+  Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);

@@ -51,6 +51,9 @@ export const failingWorkflowsObject = 'system/failing-workflows.json';
 export const accountObject = (prefix: string, account: string): string => `${prefix}${account}`;
 export const accountOfObject = (prefix: string, name: string): string => name.slice(prefix.length);
 
+/** Which of a pool's own machines are claimed, and how they are: `PoolRecord` of cloud/machines/own/pool-record.ts. */
+export const machinePoolObject = (pool: string): string => `system/machines/${pool}.json`;
+
 // Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
 
 /** What people look at: written by workers, `PackedPoolState` of quota/published-state.ts. */

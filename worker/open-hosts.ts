@@ -3,37 +3,63 @@ import { GuestHostKeys } from '../cloud/hosts/guest-host-keys.js';
 import { hostsByReach } from '../cloud/hosts/hosts-by-reach.js';
 import { OsLogin } from '../cloud/hosts/os-login.js';
 import { createPodHosts } from '../cloud/hosts/pod-fleet.js';
-import type { HostsPort } from '../cloud/hosts/port.js';
+import { type HostsPort, HostUnreachable, type SshTarget } from '../cloud/hosts/port.js';
+import type { Fleet } from '../cloud/hosts/host-fleet.js';
 import { createSshHosts } from '../cloud/hosts/ssh-fleet.js';
 import { StoredHostKeys } from '../cloud/hosts/stored-host-keys.js';
 import { openCluster } from '../cloud/machines/kubernetes/cluster.js';
 import * as library from '../cloud/machines/kubernetes/library.js';
+import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
+import { secretNamed } from '../domain/secret-reference.js';
 import type { WorkerConfig } from './config.js';
 import { clusterConfig } from './open-machines.js';
 
 /** The fleets as the worker's configuration has them; what is known of host keys is kept in the store. */
+export interface OpenHosts {
+  readonly hosts: HostsPort;
+  /** Those that SSH reaches, for whoever looks after machines of one's own. */
+  readonly ssh: Fleet<SshTarget>;
+}
+
+/** @param secrets where keys of single machines are; absent: none is configured */
 export function openHosts(
-  { ssh, cloud, kubernetes }: WorkerConfig,
+  { ssh: settings, cloud, kubernetes }: WorkerConfig,
   store: StorePort,
   cloudTpu: GuestAttributesPort,
-): HostsPort {
-  const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = ssh;
+  secrets: SecretStore | undefined,
+): OpenHosts {
+  const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = settings;
   const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
   // Another Cloud TPU than Google's has no OS Login of Google's either.
   const osLogin =
     cloud.tpuEndpoint === undefined
       ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), cloudTpu)
       : undefined;
-  const sshHosts = createSshHosts({
+  const ssh = withKeysOfMachines(secrets, createSshHosts({
     port,
     address,
     hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
     ...(proxyCommand !== undefined && { proxyCommand }),
     hostnameOf: (target) => guest.hostnameOf(target),
     ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
-  });
+  }));
   const podHosts = createPodHosts(async (context) => openCluster(library, clusterConfig(kubernetes, context)));
-  return hostsByReach({ ssh: sshHosts, pod: podHosts });
+  return { hosts: hostsByReach({ ssh, pod: podHosts }), ssh };
+}
+
+/** A machine whose pool file names a key is reached with it, whichever key the job's other hosts take. */
+function withKeysOfMachines(secrets: SecretStore | undefined, fleet: Fleet<SshTarget>): Fleet<SshTarget> {
+  return {
+    ...fleet,
+    connect: async (target, key, signal) => {
+      const reference = target.own?.key;
+      if (reference === undefined) return fleet.connect(target, key, signal);
+      const privateKey = await secrets?.read(secretNamed(reference) ?? '').catch((error: unknown) => error as Error);
+      if (typeof privateKey === 'string') return fleet.connect(target, { privateKey }, signal);
+      const why = privateKey?.message ?? (secrets ? 'there is no such secret' : 'this worker has no secret store');
+      throw new HostUnreachable(`machine at ${target.address}: its key ${reference} cannot be read: ${why}`);
+    },
+  };
 }

@@ -6,11 +6,11 @@ import type { MachineAdapters } from '../cloud/machines/port.js';
 import type { WorkerConfig } from './config.js';
 import type { WorkerMeter } from './metrics.js';
 
-/** The adapter of each kind of machines, as the worker's configuration has it. Each connects at its first call. */
+/** The adapter of each kind of machines that a provider has, as the worker's configuration has it. Each connects at its first call. */
 export function openMachines(
   { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,
-): MachineAdapters & { readonly 'cloud-tpu': CloudTpuMachines } {
+): Omit<MachineAdapters, 'machines'> & { readonly 'cloud-tpu': CloudTpuMachines } {
   const pods = {
     cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
     ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
-import { poolSource } from '../activities/pool-source.js';
+import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
@@ -12,6 +12,7 @@ import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
+import { createOwnMachines } from '../cloud/machines/own/own-machines.js';
 import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
@@ -38,7 +39,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const health =
     config.healthPort === undefined ? undefined : await HealthEndpoint.listen(config.listenHost, config.healthPort);
   const temporal = await connectWorker(config);
-  const ports = openPorts(config, meter);
+  const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
     const run: WorkerRun = { config, codec, key, temporal, ports, changes, meter, health, log, stop };
@@ -70,7 +71,7 @@ interface WorkerRun {
   readonly stop: AbortSignal;
 }
 
-function openPorts(config: WorkerConfig, meter: WorkerMeter) {
+function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMeter) {
   const { store: place, googleProject } = config;
   const openBucket = (bucket: string) =>
     meteredStore(
@@ -78,14 +79,21 @@ function openPorts(config: WorkerConfig, meter: WorkerMeter) {
       meter.cloudCalls('storage'),
     );
   const store = openBucket(place.bucket);
-  const machines = openMachines(config, meter);
+  const { secretStore } = config;
+  const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
+  const ofProviders = openMachines(config, meter);
+  const { hosts, ssh } = openHosts(config, store, ofProviders['cloud-tpu'], secrets);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
+  const pools = poolSource(files);
+  const inventory = async (pool: string) => machinesOfPool(await pools.load(pool));
+  const machines = { ...ofProviders, machines: createOwnMachines({ inventory, store, fleet: ssh, key: key.sshKey }) };
   return {
     store,
+    secrets,
     machines,
     machinesOf: machinesOf(machines),
-    hosts: openHosts(config, store, machines['cloud-tpu']),
-    pools: poolSource(files),
+    hosts,
+    pools,
     quota: quotaSource(files, store),
   };
 }
@@ -149,10 +157,9 @@ async function poll({
 }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
-  const { secretStore } = config;
-  const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
+  const { secrets, ...outside } = ports;
   const activities = createActivities({
-    ...ports,
+    ...outside,
     meter,
     installation: {
       owner,

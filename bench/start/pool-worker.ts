@@ -12,6 +12,7 @@ import { quotaSource } from '../../activities/quota-source.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import { noOwnMachines } from '../../test/no-own-machines.js';
 import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -68,6 +69,7 @@ export async function withPoolWorker<T>(
           'cloud-tpu': tpu,
           kubernetes: createKubernetes(),
           'ray-cluster': createRayClusters(),
+          machines: noOwnMachines(store),
         }),
         store,
         meter: NO_METER,

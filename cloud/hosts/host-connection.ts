@@ -23,6 +23,7 @@ import { lastWord, parseOutputs, parseState } from './run-status.js';
 import type { StartAnswer } from './run-status.js';
 import type { RunnerClient } from './runner-client.js';
 import type { HostLink } from './host-link.js';
+import { MachineVerbs } from './machine-verbs.js';
 import type { StoreFetch } from './store-fetch.js';
 
 export interface FollowOptions {
@@ -42,6 +43,8 @@ export interface LinkUsers {
 /** One holder's view of a shared link. `onClose` tells the fleet that this holder is done. */
 export class RunnerHostConnection implements HostConnection {
   readonly target: HostTarget;
+  /** For whoever looks after machines that outlive their slices. */
+  readonly machine: MachineVerbs;
   readonly #link: HostLink;
   readonly #runner: RunnerClient;
   readonly #fetch: StoreFetch;
@@ -50,6 +53,7 @@ export class RunnerHostConnection implements HostConnection {
 
   constructor({ link, runner, fetch }: LinkUsers, follow: FollowOptions, onClose: () => void) {
     this.target = link.target;
+    this.machine = new MachineVerbs(runner);
     this.#link = link;
     this.#runner = runner;
     this.#fetch = fetch;

@@ -8,18 +8,22 @@ import { fingerprintOf } from './ssh-key.js';
 export interface HostKeyRecord {
   /** `ssh-ed25519 AAAA..`, as in a known_hosts file. */
   readonly publicKey: string;
-  /** `first-use`: what it showed at the first connection. `guest-attributes`: the Cloud TPU API said so. */
+  /**
+   * `first-use`: what it showed at the first connection. `guest-attributes`: the Cloud TPU API said so. `inventory`: the pool file
+   * says so, of a machine of one's own.
+   */
   readonly source: HostKeySource;
   readonly at: EpochMs;
   /** Whose login the VM accepted: with OS Login not the job's own user. Absent: recorded by an older jobctl. */
   readonly user?: string;
 }
-export type HostKeySource = 'guest-attributes' | 'first-use';
+const SOURCES = ['guest-attributes', 'first-use', 'inventory'] as const;
+export type HostKeySource = (typeof SOURCES)[number];
 
 const recordShape = z.object({
   version: z.literal(1),
   publicKey: z.string().regex(/^[a-z0-9@.-]+ [A-Za-z0-9+/]+=*$/),
-  source: z.enum(['guest-attributes', 'first-use']),
+  source: z.enum(SOURCES),
   at: z.number(),
   user: z.string().min(1).optional(),
 });

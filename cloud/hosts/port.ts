@@ -29,7 +29,26 @@ export interface SshTarget extends AnyTarget {
   /** Inside its network, for a fleet that is told to go that way (`ssh.address: internal`). */
   readonly internalAddress?: string;
   readonly user: string;
+  /** Absent: a VM, which was made for its slice. */
+  readonly own?: OwnTarget;
 }
+
+/** A machine that outlives its slices. */
+export interface OwnTarget {
+  readonly port: number;
+  /** Under which its host key is kept: the machine's own, whichever slice holds it. */
+  readonly lastingUid: string;
+  /** Commands are refused unless the machine has the claim of this id (docs/adr/0070). Absent: of whoever looks after the claims. */
+  readonly claim?: string;
+  /** `ssh-ed25519 AAAA..`, as the inventory has it. Absent: the record of the first sight stands. */
+  readonly hostKey?: string;
+  /** `secret:NAME` of the key that connects. Absent: the job's. */
+  readonly key?: string;
+}
+
+/** Under which uid and index the key of a host is recorded. */
+export const hostKeyPlace = ({ uid, index, own }: SshTarget): readonly [uid: string, index: number] =>
+  own === undefined ? [uid, index] : [own.lastingUid, 0];
 
 /** A pod, as exec reaches it. */
 export interface PodTarget extends AnyTarget {
@@ -53,13 +72,21 @@ export function targetOf(
   const { reach, index } = host;
   switch (reach) {
     case 'ssh': {
-      const { internalIp, externalIp } = host;
-      return { reach, ref, uid, slice, index, address: externalIp ?? internalIp, internalAddress: internalIp, user };
+      const { internalIp, externalIp, own } = host;
+      const at = { reach, ref, uid, slice, index, address: externalIp ?? internalIp, internalAddress: internalIp };
+      if (own === undefined) return { ...at, user };
+      const { port, claim, key } = own;
+      const reached = { port, claim, lastingUid: lastingUid(own), ...(key !== undefined && { key }) };
+      return { ...at, user: own.user, own: reached };
     }
     case 'pod':
       return { reach, ref, uid, slice, index, namespace: host.namespace, pod: host.pod, podUid: host.uid };
   }
 }
+
+/** No node's id: those are numbers, and those of pods are UUIDs. */
+export const lastingUid = ({ pool, name }: { readonly pool: string; readonly name: string }): string =>
+  `machine-${encodeURIComponent(pool)}-${encodeURIComponent(name)}`;
 
 /** The outcome of making one module ready on one host. */
 export type ModuleOutcome =

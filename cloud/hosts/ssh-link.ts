@@ -3,6 +3,7 @@ import { abortable } from '../abort.js';
 import type { SshTarget, SshKey } from './port.js';
 import { HostUnreachable } from './port.js';
 import type { ExecOptions, ExecResult } from './remote-exec.js';
+import { NOT_HELD, whileHeld } from './claim-fence.js';
 import { ChannelRefused, ConnectionLost, NoChannel, remoteExec } from './remote-exec.js';
 import { Semaphore } from './semaphore.js';
 import { describeHost } from './describe-host.js';
@@ -36,7 +37,7 @@ export class SshLink implements HostLink {
   constructor(target: SshTarget, key: SshKey, options: LinkOptions) {
     this.target = target;
     this.#key = key;
-    this.#options = options;
+    this.#options = target.own ? directly(options, target.own.port) : options;
   }
 
   /** @throws HostUnreachable, HostKeyMismatch */
@@ -48,9 +49,21 @@ export class SshLink implements HostLink {
   /** @throws HostUnreachable for every trouble of the connection; the signal's reason when aborted. */
   async exec(command: string, options: ExecOptions = {}, use: 'command' | 'follow' = 'command'): Promise<ExecResult> {
     const slots = use === 'follow' ? this.#followers : this.#commands;
-    const done = slots.run(() => this.#execOnOpen(command, options, true));
+    const done = slots.run(() => this.#execWhileHeld(command, options));
     // Who waits for a slot hears of its signal too.
     return abortable(done, options.signal);
+  }
+
+  /** On a machine that outlives its slices, only while the slice holds it. */
+  async #execWhileHeld(command: string, options: ExecOptions): Promise<ExecResult> {
+    const claim = this.target.own?.claim;
+    if (claim === undefined) return this.#execOnOpen(command, options, true);
+    const result = await this.#execOnOpen(whileHeld(claim, command), options, true);
+    if (result.code !== NOT_HELD) return result;
+    // A command may end with this code of its own.
+    const { code } = await this.#execOnOpen(whileHeld(claim, 'true'), {}, true);
+    if (code === 0) return result;
+    throw new HostUnreachable(`${this.where} is not held by its slice any more: claim ${claim} was given back`);
   }
 
   /** Final: commands under way fail, and no new connection is made. Safe to repeat. */
@@ -104,4 +117,9 @@ export class SshLink implements HostLink {
       () => undefined,
     );
   }
+}
+
+/** A machine of one's own is dialled as the inventory has it: the worker's proxy is for its cloud. */
+function directly({ proxyCommand: _, ...options }: LinkOptions, port: number): LinkOptions {
+  return { ...options, port };
 }

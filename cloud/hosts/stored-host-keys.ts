@@ -5,8 +5,7 @@ import type { GuestHostKeys } from './guest-host-keys.js';
 import type { ExpectedHostKey, HostKeyPins } from './host-key-pins.js';
 import { expectedOf } from './host-key-pins.js';
 import { type HostKeyRecord, type HostKeySource, hostKeyText, readHostKey } from './host-key-record.js';
-import type { SshTarget } from './port.js';
-import { HostKeyUnverified, HostUnreachable } from './port.js';
+import { hostKeyPlace, HostKeyUnverified, HostUnreachable, type SshTarget } from './port.js';
 
 /** `require-guest-attributes`: no host is logged in to whose key the Cloud TPU API has not named. */
 export type HostKeyPolicy = 'allow-first-use' | 'require-guest-attributes';
@@ -35,6 +34,7 @@ export class StoredHostKeys implements HostKeyPins {
 
   async expected(target: SshTarget): Promise<ExpectedHostKey | undefined> {
     const record = await this.#read(target);
+    if (target.own) return expectedOf(record) ?? this.#declared(target.own.hostKey, target);
     return record && this.#isTrusted(record) ? expectedOf(record) : this.#posted(target);
   }
 
@@ -58,6 +58,7 @@ export class StoredHostKeys implements HostKeyPins {
     // Taken away by a person, or replaced by another worker.
     if (record === undefined && wasKnown) return true;
     if (record?.publicKey === publicKey && this.#isTrusted(record)) return true;
+    if (target.own) return this.#isDeclaredAnew(target, publicKey);
     if (!target.ref) return false;
     const { hostKeys, isComplete } = await this.#guest.now(target.uid, target.ref);
     if (!hostKeys.includes(publicKey)) {
@@ -80,6 +81,21 @@ export class StoredHostKeys implements HostKeyPins {
     return source === 'guest-attributes' || !this.#isGuestRequired;
   }
 
+  #declared(hostKey: string | undefined, target: SshTarget): ExpectedHostKey | undefined {
+    if (hostKey !== undefined) return { publicKeys: [hostKey], source: 'inventory' };
+    if (!this.#isGuestRequired) return undefined;
+    throw new HostKeyUnverified(
+      `machine at ${target.address}: the pool file gives no host_key for it, and the worker's ssh.hostKeyPolicy does not trust a first sight`,
+    );
+  }
+
+  /** The operator has written another key into the inventory: the machine was installed anew. */
+  async #isDeclaredAnew(target: SshTarget, publicKey: string): Promise<boolean> {
+    if (target.own?.hostKey !== publicKey) return false;
+    await this.#replace(target, { publicKey, source: 'inventory', at: Date.now(), user: target.user });
+    return true;
+  }
+
   async #posted(target: SshTarget): Promise<ExpectedHostKey | undefined> {
     const { uid, ref, index } = target;
     const answer = ref
@@ -99,7 +115,7 @@ export class StoredHostKeys implements HostKeyPins {
   async #read(target: SshTarget): Promise<HostKeyRecord | undefined> {
     const known = this.#known.get(nameOf(target));
     if (known) return known;
-    const record = await this.#overStore(target, () => readHostKey(this.#store, target.uid, target.index));
+    const record = await this.#overStore(target, () => readHostKey(this.#store, ...hostKeyPlace(target)));
     return record && this.#remember(target, record);
   }
 
@@ -126,4 +142,4 @@ export class StoredHostKeys implements HostKeyPins {
   }
 }
 
-const nameOf = ({ uid, index }: SshTarget): string => hostKeyObject(uid, index);
+const nameOf = (target: SshTarget): string => hostKeyObject(...hostKeyPlace(target));

@@ -67,7 +67,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const { form, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
   const report = new Report(dropped);
   const size = resolveSize(form, report);
-  const found = resolveRequest(form, { ...size, pool: options.pool }, report);
+  const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool: options.pool }, report);
   const spec = resolveForm(form, { size, found }, report);
   if (found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod') refuseForPods(form, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);

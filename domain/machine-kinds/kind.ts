@@ -121,6 +121,8 @@ export interface RequestSection<Request, Form extends z.ZodType = z.ZodType> {
 
 /** Of the job, beside its section: how many slices it has, and the defaults of its pool if they are known. */
 export interface RequestContext extends Slices {
+  /** The job's pool. */
+  readonly poolName: string;
   readonly pool: PoolDefaults | undefined;
 }
 

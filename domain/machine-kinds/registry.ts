@@ -3,6 +3,8 @@ import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/wor
 import type { MachineKind } from './kind.js';
 import { kubernetes } from './kubernetes/index.js';
 import type { KubernetesPlan, KubernetesRef, KubernetesSection } from './kubernetes/words.js';
+import { machines } from './machines/index.js';
+import type { MachinesPlan, MachinesRef, MachinesSection } from './machines/words.js';
 import { rayCluster } from './ray-cluster/index.js';
 import type { RayClusterPlan, RayClusterRef, RayClusterSection } from './ray-cluster/words.js';
 
@@ -22,6 +24,7 @@ export interface MachineTypes {
     readonly plan: RayClusterPlan;
     readonly request: RayClusterSection;
   };
+  readonly machines: { readonly ref: MachinesRef; readonly plan: MachinesPlan; readonly request: MachinesSection };
 }
 
 type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
@@ -34,6 +37,7 @@ export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]
   'cloud-tpu': cloudTpu,
   kubernetes,
   'ray-cluster': rayCluster,
+  machines,
 };
 
 /** The machines that a job asks for, under the section of the job file of their kind. */

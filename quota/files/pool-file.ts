@@ -1,6 +1,8 @@
 import type { PoolDefaults } from '../../domain/job-file/pool-defaults.js';
 import { Report } from '../../domain/job-file/report.js';
 import { checkForm } from '../../domain/job-file/schema-problems.js';
+import { inventoryForm, resolveInventory } from '../../domain/machine-kinds/machines/inventory.js';
+import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import { checkPoolDefaults, checkZone } from '../../domain/machine-kinds/cloud-tpu/section.js';
 import type { Path, Problem } from '../../domain/problem.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
@@ -43,6 +45,7 @@ const schema = section({
   google_project: text().optional().describe('Id of the Google Cloud project of jobs that name none.'),
   zones: texts().optional().describe('Zones of jobs that name none, in order of preference.'),
   tpu: poolTpuSection().optional().describe("Defaults for tpu of a job file, under the job file's own keys."),
+  machines: inventoryForm().optional().describe('Machines of your own, for jobs with the section machines.'),
   quota: quota
     .optional()
     .describe('The times of the quota rules (docs/quota.md), who must name a project, and who is admin.'),
@@ -77,6 +80,8 @@ export type ParsedPoolFile =
       readonly defaults: PoolDefaults;
       /** What it says of quota; absent: nothing. Whether that fits a quota file: `checkFiles` (pool-files.ts). */
       readonly rules?: PoolRules;
+      /** Machines of one's own, in file order; none without `[[machines]]`. */
+      readonly machines: readonly OwnMachine[];
       /** As written. */
       readonly form: PoolFileForm;
     }
@@ -97,9 +102,11 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   const ofTpu = report.problems.map((problem) => ({ ...problem, path: inPoolFile(problem.path) }));
   const ofRules = new Report(dropped);
   const rules = poolRulesOf(form, ofRules);
-  const all = [...problems, ...ofTpu, ...ofRules.problems];
+  const ofMachines = new Report(dropped);
+  const machines = resolveInventory(form.machines ?? [], ofMachines);
+  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems];
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
-  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), form };
+  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), machines, form };
 }
 
 function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {

@@ -13,6 +13,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
+import { noOwnMachines } from '../no-own-machines.js';
 import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
@@ -214,7 +215,7 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes(), 'ray-cluster': createRayClusters() }),
+      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes(), 'ray-cluster': createRayClusters(), machines: noOwnMachines(this.store) }),
       store: this.store,
       meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
     } as never);

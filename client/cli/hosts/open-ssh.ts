@@ -65,6 +65,8 @@ async function sshArguments(
   words: readonly string[],
 ): Promise<readonly string[]> {
   const knownHosts = privateFile(folder, 'known_hosts', knownHostsText(keys));
+  const { target } = host;
+  const { own } = target;
   const options: Readonly<Record<string, string>> = {
     HostKeyAlias: hostKeyAlias(host),
     UserKnownHostsFile: quoted(knownHosts),
@@ -74,15 +76,14 @@ async function sshArguments(
     UpdateHostKeys: 'no',
     IdentitiesOnly: 'yes',
     ServerAliveInterval: String(ALIVE_SECONDS),
-    ...(route.proxyCommand === undefined
+    ...(route.proxyCommand === undefined || own !== undefined
       ? {}
       : { ProxyCommand: await proxyOption(route.proxyCommand, host, route.port) }),
   };
-  const { target } = host;
   return [
     ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
     ...['-i', key.file ?? privateFile(folder, 'identity', key.text)],
-    ...['-p', String(route.port), '-l', target.user],
+    ...['-p', String(own?.port ?? route.port), '-l', target.user],
     addressOf(host, route),
     ...words,
   ];

@@ -1,6 +1,6 @@
 import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins.js';
 import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
-import type { SshTarget } from '../../../cloud/hosts/port.js';
+import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { CliError } from '../cli-error.js';
@@ -15,7 +15,7 @@ export type RecordedKeys = ReadonlyMap<JobHost<SshTarget>, HostKeyRecord>;
  * @throws CliError where one has no record yet
  */
 export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<SshTarget>[]): Promise<RecordedKeys> {
-  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, target.uid, target.index)));
+  const records = await Promise.all(hosts.map(({ target }) => readHostKey(store, ...hostKeyPlace(target))));
   const unknown = hosts.filter((_, at) => records[at] === undefined);
   if (unknown.length > 0) {
     throw new CliError(
@@ -39,7 +39,7 @@ export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
     expected: async ({ uid, index }) => expectedOf(byHost.get(`${uid}/${index}`)),
     pin: async ({ uid, index }) => byHost.get(`${uid}/${index}`) as HostKeyRecord,
     isReplaced: async () => false,
-    placeOf: ({ uid, index }) => `gs://${store.bucket}/${hostKeyObject(uid, index)}`,
+    placeOf: (target) => `gs://${store.bucket}/${hostKeyObject(...hostKeyPlace(target))}`,
   };
 }
 

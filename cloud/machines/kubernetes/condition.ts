@@ -1,4 +1,4 @@
-import type { Condition, Owner, Ownership, PodHost } from '../../../domain/slice.js';
+import { type Condition, isOf, type Owner, type Ownership, type PodHost } from '../../../domain/slice.js';
 import { whyGivenBack } from './gang.js';
 import type { Observation, SeenJob, SeenPod } from './observation.js';
 import { startRefusal, waitingWords } from './pod-start.js';
@@ -39,10 +39,6 @@ export function foreignPart(
   const whose = ownership ? `job ${ownership.job}, run ${ownership.run}` : 'somebody else';
   return { kind: 'foreign', message: `the ${what} of this name belongs to ${whose}` };
 }
-
-/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
-export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
-  Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
 
 // Lost -----------------------------------------------------------------------------------------------------------------
 

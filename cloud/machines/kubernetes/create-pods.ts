@@ -1,10 +1,9 @@
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import { objectName } from '../../../domain/machine-kinds/kubernetes/names.js';
 import type { KubernetesPlan, PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
-import type { CreateAnswer, Ownership } from '../../../domain/slice.js';
+import { type CreateAnswer, isOf, type Ownership } from '../../../domain/slice.js';
 import { createAnswerOf, read } from './api-failure.js';
 import type { Cluster } from './cluster.js';
-import { isOf } from './condition.js';
 import { manifestOf } from './manifest.js';
 import { deleteOnly } from './namespace-api.js';
 import { kueueKeys, seenPart, type SeenPart } from './observation.js';

@@ -2,7 +2,7 @@ import { ownershipFrom } from '../../../domain/identity.js';
 import { placeOfAccount, zoneOf } from '../../../domain/machine-kinds/kubernetes/plan.js';
 import type { PodsRef } from '../../../domain/machine-kinds/kubernetes/words.js';
 import type { PlanOf, RefOf } from '../../../domain/machines.js';
-import type { Condition, CreateAnswer, Owner } from '../../../domain/slice.js';
+import { type Condition, type CreateAnswer, isOf, type Owner } from '../../../domain/slice.js';
 import {
   type Claim,
   CloudRefused,
@@ -15,7 +15,6 @@ import {
 import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
 import { type Cluster, type ClusterConfig, openCluster } from './cluster.js';
 import * as library from './library.js';
-import { isOf } from './condition.js';
 import { NAME_LABEL } from './pod-template.js';
 import { allOf, deleteOnly, lookAt, ownersOf, warningsOf } from './namespace-api.js';
 import { listNamespace, type NamespaceListing, sliceIn } from './namespace-listing.js';

@@ -1,0 +1,81 @@
+import { HostUnreachable } from './port.js';
+import type { RunnerClient } from './runner-client.js';
+
+/** What a machine says of its claim. */
+export interface Holder {
+  /** The text of the claim; its first line is its id. Absent: nobody holds the machine. */
+  readonly claim?: string;
+  /** The claim that was asked about is being given back, or was: nothing of it begins here any more. */
+  readonly isEnded: boolean;
+}
+
+export type ClaimAnswer =
+  | { readonly kind: 'claimed' }
+  /** By the claim of somebody else. */
+  | { readonly kind: 'taken'; readonly claim: string }
+  /** It was given back before. */
+  | { readonly kind: 'ended' };
+
+/** What a machine of one's own has, as the pool file says. */
+export interface Declared {
+  readonly accelerator?: { readonly type: string; readonly count: number };
+  /** The operator's own script. */
+  readonly check?: string;
+}
+
+/** Room for jobctl's own files and a little of a job's; what a job needs is its own to check. */
+const LEAST_FREE_KIB = 1024 * 1024;
+
+/** The on-host runner's verbs for a machine that outlives its slices. @throws HostUnreachable, RunnerFailed */
+export class MachineVerbs {
+  readonly #runner: RunnerClient;
+
+  constructor(runner: RunnerClient) {
+    this.#runner = runner;
+  }
+
+  async claim(id: string, text: string): Promise<ClaimAnswer> {
+    const stdin = Buffer.from(text);
+    const { word, rest } = await this.#ask(['claim', id, String(stdin.length)], stdin);
+    switch (word) {
+      case 'claimed':
+      case 'ended':
+        return { kind: word };
+      case 'taken':
+        return { kind: 'taken', claim: rest };
+      default:
+        throw new HostUnreachable(`the machine answered '${word}' to a claim`);
+    }
+  }
+
+  async holder(id: string): Promise<Holder> {
+    const { word, rest } = await this.#ask(['holder', id]);
+    return { isEnded: word === 'ended', ...(rest !== '' && { claim: rest }) };
+  }
+
+  /** Ends what runs, for at most `graceMs` by their own will, and then removes the claim, if the machine has it. */
+  async vacate(id: string, graceMs: number): Promise<void> {
+    const { word } = await this.#ask(['vacate', id, String(graceMs)]);
+    if (word !== 'vacated') throw new HostUnreachable(`the machine answered '${word}' when it was given back`);
+  }
+
+  /** What keeps the machine from being used, in sentences; none: nothing does. */
+  async inspect({ accelerator, check = '' }: Declared): Promise<readonly string[]> {
+    const words = ['inspect', accelerator?.type ?? '-', String(accelerator?.count ?? 0), String(LEAST_FREE_KIB)];
+    const { stdout } = await this.#runner.call(words, { stdin: Buffer.from(check) });
+    const said = stdout.toString();
+    if (!said.includes(`${MARK}inspected`)) throw new HostUnreachable('the machine did not finish its inspection');
+    return [...said.matchAll(/^jobctl-runner: problem: (.*)$/gm)].map(([, problem = '']) => problem);
+  }
+
+  async #ask(words: readonly string[], stdin?: Buffer): Promise<{ readonly word: string; readonly rest: string }> {
+    const { stdout } = await this.#runner.call(words, stdin ? { stdin } : {});
+    const text = stdout.toString();
+    const at = text.indexOf(MARK);
+    const [line = '', ...rest] = text.slice(at < 0 ? 0 : at + MARK.length).split('\n');
+    return { word: at < 0 ? '' : line, rest: rest.join('\n') };
+  }
+}
+
+/** Before each word of the runner; a login shell may print something before it. */
+const MARK = 'jobctl-runner: ';

@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { isWanted, type MachinesPlan, type OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import { machinesText } from '../../../domain/machine-kinds/machines/texts.js';
+import type { CreateAnswer } from '../../../domain/slice.js';
+import type { MachineVerbs } from '../../hosts/machine-verbs.js';
+import { claimText, readClaim } from './claim-text.js';
+import type { MachineVisits } from './machine-visits.js';
+import {
+  type ChosenMachine,
+  LIKE_NEW,
+  type MachineRecord,
+  type PoolRecord,
+  type PoolRecords,
+  type SliceRecord,
+} from './pool-record.js';
+
+/** A create call of the slice workflow lasts 60 s at most: after this no machine is claimed any more. */
+const CLAIM_FOR_MS = 40_000;
+const VISIT_MS = 15_000;
+/** Failures in a row after which a machine is put aside. */
+const MOST_FAILURES = 2;
+
+/** Why a machine was not taken. `isHere`: a claim of this slice may be on it. */
+interface Refusal {
+  readonly machine: OwnMachine;
+  readonly problem: string;
+  /** It is the machine's own fault, so that it counts. */
+  readonly isSick: boolean;
+  readonly isHere: boolean;
+}
+
+/** One create call: machines are chosen in the pool's record, then claimed and inspected on themselves. */
+export class Claiming {
+  readonly #plan: MachinesPlan;
+  readonly #inventory: readonly OwnMachine[];
+  readonly #records: PoolRecords;
+  readonly #visits: MachineVisits;
+  readonly #uid = randomUUID();
+  readonly #until = performance.now() + CLAIM_FOR_MS;
+  #hasChosen = false;
+
+  constructor(
+    plan: MachinesPlan,
+    inventory: readonly OwnMachine[],
+    { records, visits }: { readonly records: PoolRecords; readonly visits: MachineVisits },
+  ) {
+    this.#plan = plan;
+    this.#inventory = inventory;
+    this.#records = records;
+    this.#visits = visits;
+  }
+
+  async run(): Promise<CreateAnswer> {
+    const { ref, machines: asked } = this.#plan;
+    const fitting = this.#inventory.filter((machine) => isWanted(machine, asked));
+    if (fitting.length < asked.hosts) return { kind: 'refused', scope: 'request', message: this.#tooFew(fitting.length) };
+    const refusals = new Map<string, string>();
+    while (performance.now() < this.#until) {
+      const { record, chosen } = await this.#choose(fitting, refusals);
+      const own = record.slices[ref.name];
+      if (own !== undefined && own.uid !== this.#uid) return { kind: 'exists' };
+      if (own === undefined && this.#hasChosen)
+        return { kind: 'unanswered', message: GIVEN_BACK };
+      if (chosen === undefined) return this.#giveUp(this.#noneFree(fitting, record, refusals));
+      this.#hasChosen = true;
+      const failed = await this.#claimAll(chosen);
+      if (failed.length === 0) return this.#commit();
+      for (const { machine, problem } of failed) refusals.set(machine.name, problem);
+      await this.#note(failed);
+    }
+    return this.#giveUp(`not all machines could be claimed within ${CLAIM_FOR_MS / 1000} s: ${sentences(refusals)}`);
+  }
+
+  /** In one step with the choices of all others, so that two slices that want the same machines do not get parts of them. */
+  async #choose(
+    fitting: readonly OwnMachine[],
+    refusals: ReadonlyMap<string, string>,
+  ): Promise<{ readonly record: PoolRecord; readonly chosen: readonly OwnMachine[] | undefined }> {
+    const { ref, ownership, machines: asked } = this.#plan;
+    let chosen: readonly OwnMachine[] | undefined;
+    const record = await this.#records.update(ref.pool, (before) => {
+      chosen = undefined;
+      const own = before.slices[ref.name];
+      if (own === undefined ? this.#hasChosen : own.uid !== this.#uid) return undefined;
+      const kept = fitting.filter(({ name }) => own?.machines.some((each) => each.name === name));
+      const free = fitting.filter((machine) => !refusals.has(machine.name) && whyNot(machine, before) === undefined);
+      const wanted = [...kept, ...free].slice(0, asked.hosts);
+      if (wanted.length < asked.hosts) return undefined;
+      chosen = wanted;
+      const slice: SliceRecord = {
+        ...{ uid: this.#uid, ownership },
+        at: own?.at ?? Date.now(),
+        machines: wanted.map(reachOf),
+        maybe: own?.maybe ?? [],
+        isWhole: false,
+      };
+      const isSame = JSON.stringify(slice) === JSON.stringify(own);
+      return isSame ? undefined : { ...before, slices: { ...before.slices, [ref.name]: slice } };
+    });
+    return { record, chosen };
+  }
+
+  async #claimAll(chosen: readonly OwnMachine[]): Promise<readonly Refusal[]> {
+    const answers = await Promise.all(chosen.map((machine) => this.#claim(machine)));
+    return answers.filter((answer) => answer !== undefined);
+  }
+
+  async #claim(machine: OwnMachine): Promise<Refusal | undefined> {
+    const { ref } = this.#plan;
+    const visited = await this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) => this.#claimAndInspect(machine, verbs));
+    if (visited.kind === 'done') return visited.value;
+    const { message, mayHaveBegun } = visited;
+    return { machine, problem: `cannot be reached: ${message}`, isSick: true, isHere: mayHaveBegun };
+  }
+
+  async #claimAndInspect(machine: OwnMachine, verbs: MachineVerbs): Promise<Refusal | undefined> {
+    const { ref, ownership } = this.#plan;
+    const claim = { slice: ref.name, uid: this.#uid, ownership };
+    let answer = await verbs.claim(this.#uid, claimText(claim));
+    if (answer.kind === 'taken' && (await this.#vacateStale(answer.claim, verbs)))
+      answer = await verbs.claim(this.#uid, claimText(claim));
+    if (answer.kind === 'ended')
+      return { machine, problem: 'the slice was given back meanwhile', isSick: false, isHere: false };
+    if (answer.kind === 'taken')
+      return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
+    const problems = await verbs.inspect(declared(machine));
+    if (problems.length === 0) return undefined;
+    await verbs.vacate(this.#uid, 0);
+    return { machine, problem: problems.join('; '), isSick: true, isHere: false };
+  }
+
+  /** A claim of ours that no record knows: of a machine that was silent when its slice was given up. */
+  async #vacateStale(text: string, verbs: MachineVerbs): Promise<boolean> {
+    const { ref, ownership } = this.#plan;
+    const claim = readClaim(text);
+    if (claim === undefined || claim.ownership.owner !== ownership.owner) return false;
+    const { slices } = await this.#records.read(ref.pool);
+    if (Object.values(slices).some(({ uid }) => uid === claim.uid)) return false;
+    await verbs.vacate(claim.uid, STALE_GRACE_MS);
+    return true;
+  }
+
+  /** The machines that failed leave the slice, and those that are to blame are counted. */
+  async #note(failed: readonly Refusal[]): Promise<void> {
+    const { ref } = this.#plan;
+    const at = Date.now();
+    await this.#records.update(ref.pool, (before) => {
+      const slice = before.slices[ref.name];
+      if (slice?.uid !== this.#uid) return undefined;
+      const isFailed = ({ name }: ChosenMachine): boolean => failed.some(({ machine }) => machine.name === name);
+      if (!slice.machines.some(isFailed)) return undefined;
+      const here = failed.filter(({ isHere }) => isHere).map(({ machine }) => reachOf(machine));
+      const machines = slice.machines.filter((machine) => !isFailed(machine));
+      const sick = failed.filter(({ isSick }) => isSick);
+      return {
+        slices: { ...before.slices, [ref.name]: { ...slice, machines, maybe: [...slice.maybe, ...here] } },
+        machines: {
+          ...before.machines,
+          ...Object.fromEntries(
+            sick.map(({ machine: { name }, problem }) => [name, failedOnce(before.machines[name], problem, at)]),
+          ),
+        },
+      };
+    });
+  }
+
+  async #commit(): Promise<CreateAnswer> {
+    const { ref } = this.#plan;
+    const record = await this.#records.update(ref.pool, (before) => {
+      const slice = before.slices[ref.name];
+      if (slice?.uid !== this.#uid || slice.isWhole) return undefined;
+      const wereWell = slice.machines.map(({ name }) => [name, { ...before.machines[name], failures: 0 }] as const);
+      return {
+        slices: { ...before.slices, [ref.name]: { ...slice, isWhole: true } },
+        machines: { ...before.machines, ...Object.fromEntries(wereWell) },
+      };
+    });
+    if (record.slices[ref.name]?.uid === this.#uid) return { kind: 'accepted' };
+    return { kind: 'unanswered', message: GIVEN_BACK };
+  }
+
+  /** What is claimed is given back by whoever removes the slice: the record says where to look. */
+  async #giveUp(message: string): Promise<CreateAnswer> {
+    const { ref } = this.#plan;
+    const record = await this.#records.read(ref.pool);
+    const own = record.slices[ref.name];
+    if (own?.uid !== this.#uid) return { kind: 'refused', scope: 'moment', message };
+    const all = [...own.machines, ...own.maybe];
+    const visits = all.map((machine) =>
+      this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) => verbs.vacate(this.#uid, 0)),
+    );
+    const isAllFree = (await Promise.all(visits)).every(({ kind }) => kind === 'done');
+    if (!isAllFree) return { kind: 'unanswered', message };
+    await this.#records.update(ref.pool, (before) => withoutSlice(before, ref.name, this.#uid));
+    return { kind: 'refused', scope: 'moment', message };
+  }
+
+  #tooFew(fitting: number): string {
+    const { ref, machines: asked } = this.#plan;
+    const labels = Object.keys(asked.labels).length === 0 ? '' : ' with these labels';
+    return `pool ${ref.pool} has ${fitting} such machines${labels}, and the job asks for ${machinesText(asked)}: see jobctl machines ls --pool ${ref.pool}`;
+  }
+
+  #noneFree(fitting: readonly OwnMachine[], record: PoolRecord, refusals: ReadonlyMap<string, string>): string {
+    const { machines: asked } = this.#plan;
+    const why = new Map<string, string>();
+    for (const machine of fitting) {
+      const { name } = machine;
+      const reason = refusals.get(name) ?? whyNot(machine, record);
+      if (reason !== undefined) why.set(name, reason);
+    }
+    return `${machinesText(asked)} cannot be had now: ${sentences(why)}`;
+  }
+}
+
+const STALE_GRACE_MS = 5_000;
+const GIVEN_BACK = 'the slice was given back while its machines were claimed';
+
+/** Why a machine cannot be chosen; undefined: it can. */
+export function whyNot({ name }: Pick<OwnMachine, 'name'>, { slices, machines }: PoolRecord): string | undefined {
+  const { drained, aside } = machines[name] ?? LIKE_NEW;
+  if (drained !== undefined) return `is drained by ${drained.by}${drained.reason ? `: ${drained.reason}` : ''}`;
+  if (aside !== undefined) return `is put aside: ${aside.reason}`;
+  for (const [slice, { machines: own, maybe }] of Object.entries(slices))
+    if ([...own, ...maybe].some((each) => each.name === name)) return `is held by slice ${slice}`;
+  return undefined;
+}
+
+export function failedOnce(before: MachineRecord = LIKE_NEW, text: string, at: number): MachineRecord {
+  const failures = before.failures + 1;
+  const aside = failures < MOST_FAILURES ? before.aside : (before.aside ?? { at, reason: text });
+  return { ...before, failures, lastProblem: { at, text }, ...(aside !== undefined && { aside }) };
+}
+
+/** Undefined: another slice has the name now, or none. */
+export function withoutSlice(record: PoolRecord, name: string, uid: string): PoolRecord | undefined {
+  if (record.slices[name]?.uid !== uid) return undefined;
+  const { [name]: _, ...slices } = record.slices;
+  return { ...record, slices };
+}
+
+export const declared = ({ accelerators, check }: OwnMachine) => {
+  const [first] = Object.entries(accelerators);
+  return {
+    ...(first !== undefined && { accelerator: { type: first[0], count: first[1] } }),
+    ...(check !== undefined && { check }),
+  };
+};
+
+export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenMachine {
+  return reach;
+}
+
+export function takenText(text: string): string {
+  const claim = readClaim(text);
+  if (claim === undefined) return 'is held by a claim that jobctl cannot read: look at ~/.jobctl/machine/claim on it';
+  const { slice, ownership } = claim;
+  return `is held by slice ${slice} of job ${ownership.job} (installation ${ownership.owner})`;
+}
+
+const sentences = (problems: ReadonlyMap<string, string>): string =>
+  [...problems].map(([name, problem]) => `${name} ${problem}`).join('; ');

@@ -1,0 +1,185 @@
+import { refIn } from '../../../domain/machine-kinds/machines/index.js';
+import type { MachinesPlan, MachinesRef, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import { type Condition, type CreateAnswer, isOf, type Owner } from '../../../domain/slice.js';
+import {
+  type Claim,
+  CloudUnavailable,
+  type Machines,
+  type OwnedResource,
+  type RemoveAnswer,
+  type WatchOptions,
+} from '../port.js';
+import { DEFAULT_LISTING_PERIODS, type ListingPeriods, SharedLister } from '../shared-lister.js';
+import { Claiming, takenText, withoutSlice } from './claiming.js';
+import { conditionOf, isForgotten, type Look, ownerText } from './condition.js';
+import { type ChosenMachine, type PoolRecord, PoolRecords, type SliceRecord } from './pool-record.js';
+import { MachineVisits, type VisitOptions } from './machine-visits.js';
+import type { StorePort } from '../../store/port.js';
+import { readClaim } from './claim-text.js';
+
+export interface OwnMachinesOptions {
+  /** The machines of a pool, by its pool file as it is now. @throws Error that says why it cannot be read */
+  readonly inventory: (pool: string) => Promise<readonly OwnMachine[]>;
+  readonly records: PoolRecords;
+  readonly visits: MachineVisits;
+  readonly periods?: ListingPeriods;
+}
+
+const LOOK_MS = 10_000;
+/** After it a removal goes on behind the answer. */
+const REMOVE_MS = 20_000;
+/** The job has ended its command before; this is for what it left. */
+const GRACE_MS = 5_000;
+const VACATE_MS = 45_000;
+
+/** @param options of the worker: where pool files are read, and how machines are reached */
+export function createOwnMachines({
+  inventory,
+  store,
+  periods,
+  ...ways
+}: VisitOptions & Pick<OwnMachinesOptions, 'inventory' | 'periods'> & { readonly store: StorePort }): OwnMachines {
+  const parts = { inventory, records: new PoolRecords(store), visits: new MachineVisits(ways) };
+  return new OwnMachines({ ...parts, ...(periods !== undefined && { periods }) });
+}
+
+/** The looks at all slices of a pool. */
+interface PoolListing {
+  readonly record: PoolRecord;
+  readonly looks: ReadonlyMap<string, readonly Look[]>;
+}
+
+/**
+ * Machines of one's own. The claim on each machine is the truth; the pool's record in the store says where to look for it
+ * (docs/adr/0070).
+ */
+export class OwnMachines implements Machines<'machines'> {
+  readonly #options: OwnMachinesOptions;
+  readonly #listers = new Map<string, SharedLister<WatchOptions, PoolListing>>();
+  /** By pool and uid. */
+  readonly #removals = new Map<string, Promise<readonly string[]>>();
+  #isClosed = false;
+
+  constructor(options: OwnMachinesOptions) {
+    this.#options = options;
+  }
+
+  async create(plan: MachinesPlan): Promise<CreateAnswer> {
+    const { inventory, records, visits } = this.#options;
+    try {
+      return await new Claiming(plan, await inventory(plan.ref.pool), { records, visits }).run();
+    } catch (error) {
+      return { kind: 'unanswered', message: (error as Error).message };
+    }
+  }
+
+  async observe({ ref, ownership }: Claim<MachinesRef>): Promise<Condition> {
+    const record = await this.#options.records.read(ref.pool);
+    const slice = record.slices[ref.name];
+    const looks = slice === undefined ? [] : await this.#lookAt(ref.pool, record, slice);
+    return conditionOf(ref, slice, looks, ownership, Date.now());
+  }
+
+  async watch({ ref, ownership }: Claim<MachinesRef>, options: WatchOptions): Promise<Condition> {
+    const { record, looks } = await this.#listerOf(ref.pool).next(options);
+    return conditionOf(ref, record.slices[ref.name], looks.get(ref.name) ?? [], ownership, Date.now());
+  }
+
+  #lookAt(pool: string, record: PoolRecord, slice: SliceRecord): Promise<readonly Look[]> {
+    return Promise.all(slice.machines.map((machine) => this.#lookAtOne(pool, record, slice, machine)));
+  }
+
+  async #lookAtOne(pool: string, record: PoolRecord, slice: SliceRecord, machine: ChosenMachine): Promise<Look> {
+    const { uid } = slice;
+    const visited = await this.#options.visits.visit(pool, machine, LOOK_MS, (verbs) => verbs.holder(uid));
+    if (visited.kind === 'silent')
+      return isForgotten(record, machine, slice) ? { kind: 'free' } : { kind: 'silent', message: visited.message };
+    const { claim, isEnded } = visited.value;
+    if (claim === undefined || isEnded) return { kind: 'free' };
+    return readClaim(claim)?.uid === uid ? { kind: 'held' } : { kind: 'other', message: takenText(claim) };
+  }
+
+  #listerOf(pool: string): SharedLister<WatchOptions, PoolListing> {
+    if (this.#isClosed) throw new CloudUnavailable('the worker is ending');
+    const lister =
+      this.#listers.get(pool) ??
+      new SharedLister(() => this.#list(pool), this.#options.periods ?? DEFAULT_LISTING_PERIODS);
+    this.#listers.set(pool, lister);
+    return lister;
+  }
+
+  async #list(pool: string): Promise<PoolListing> {
+    const record = await this.#options.records.read(pool);
+    const looks = Object.entries(record.slices).map(
+      async ([name, slice]) => [name, await this.#lookAt(pool, record, slice)] as const,
+    );
+    return { record, looks: new Map(await Promise.all(looks)) };
+  }
+
+  /** What runs on each machine is ended before its claim goes; a machine that does not answer keeps the slice from being gone. */
+  async remove(ref: MachinesRef, { owner, job, run }: Owner): Promise<RemoveAnswer> {
+    const record = await this.#options.records.read(ref.pool);
+    const slice = record.slices[ref.name];
+    if (slice === undefined) return { kind: 'gone' };
+    if (!isOf(slice.ownership, { owner, job, run })) {
+      const message = `${ref.name}: belongs to ${ownerText(slice.ownership)}, not to owner ${owner}, job ${job}, run ${run}`;
+      return { kind: 'refused', message };
+    }
+    const removal = this.#removalOf(ref, record, slice);
+    const silent = await Promise.race([removal, later(REMOVE_MS)]);
+    if (silent !== undefined && silent.length > 0) return { kind: 'unanswered', message: silent.join('; ') };
+    return { kind: 'accepted', operation: JSON.stringify({ pool: ref.pool, name: ref.name, uid: slice.uid }) };
+  }
+
+  /** One at a time for each slice, whoever asks. */
+  #removalOf(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
+    const key = `${ref.pool}/${slice.uid}`;
+    const underWay = this.#removals.get(key);
+    if (underWay) return underWay;
+    const removal = this.#removeClaims(ref, record, slice).finally(() => this.#removals.delete(key));
+    // Whoever waited may have gone.
+    removal.catch(() => undefined);
+    this.#removals.set(key, removal);
+    return removal;
+  }
+
+  /** @returns of which machines nothing is known */
+  async #removeClaims(ref: MachinesRef, record: PoolRecord, slice: SliceRecord): Promise<readonly string[]> {
+    const { visits, records } = this.#options;
+    const { uid } = slice;
+    const all = [...slice.machines, ...slice.maybe];
+    const answers = await Promise.all(
+      all.map(async (machine) => {
+        const visited = await visits.visit(ref.pool, machine, VACATE_MS, (verbs) => verbs.vacate(uid, GRACE_MS));
+        if (visited.kind === 'done' || isForgotten(record, machine, slice)) return undefined;
+        return `machine ${machine.name} does not answer, so what runs on it may go on: ${visited.message}. If it is off: jobctl machines forget ${machine.name} --pool ${ref.pool}`;
+      }),
+    );
+    const silent = answers.filter((answer) => answer !== undefined);
+    if (silent.length === 0) await records.update(ref.pool, (before) => withoutSlice(before, ref.name, uid));
+    return silent;
+  }
+
+  async removal(operation: string): Promise<'under way' | 'done' | 'unknown'> {
+    const { pool, name, uid } = JSON.parse(operation) as { pool: string; name: string; uid: string };
+    const { slices } = await this.#options.records.read(pool);
+    if (slices[name] === undefined) return 'done';
+    return slices[name].uid === uid ? 'under way' : 'unknown';
+  }
+
+  async listOwned(account: string, owner: string): Promise<readonly OwnedResource<MachinesRef>[]> {
+    const { slices } = await this.#options.records.read(account);
+    return Object.entries(slices).flatMap(([name, { ownership }]) =>
+      ownership.owner === owner ? [{ ref: refIn(account, name), ownership }] : [],
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const lister of this.#listers.values()) lister.close('the worker');
+  }
+}
+
+function later(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref());
+}

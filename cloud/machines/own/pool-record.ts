@@ -1,0 +1,158 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import type { Ownership } from '../../../domain/slice.js';
+import { machinePoolObject } from '../../../domain/store-layout.js';
+import type { EpochMs } from '../../../domain/units.js';
+import type { StorePort } from '../../store/port.js';
+import { isOfStore } from '../../store/port.js';
+import { CloudRefused, CloudUnavailable } from '../port.js';
+
+/** How a machine of a slice is reached: as the inventory had it when the slice was made. */
+export type ChosenMachine = Omit<OwnMachine, 'labels' | 'check'>;
+
+/** Where the claims of a slice are looked for. The claim on the machine is what counts (docs/adr/0070). */
+export interface SliceRecord {
+  readonly uid: string;
+  readonly ownership: Ownership;
+  readonly at: EpochMs;
+  /** By the number of the host. */
+  readonly machines: readonly ChosenMachine[];
+  /** Others on which a claim may have been made, whose answer did not come. */
+  readonly maybe: readonly ChosenMachine[];
+  /** All machines have been claimed and inspected. */
+  readonly isWhole: boolean;
+}
+
+/** What is remembered of a machine beside its claim. */
+export interface MachineRecord {
+  /** Uses in a row before which it did not answer, or was not as it should be. */
+  readonly failures: number;
+  readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
+  /** It is not used until somebody has it checked. */
+  readonly aside?: { readonly at: EpochMs; readonly reason: string };
+  /** Its slice may end its work; no other begins. */
+  readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
+  /** A person says that it is off or wiped: what it held before is not waited for. */
+  readonly forgotten?: { readonly at: EpochMs; readonly by: string };
+}
+
+/** Of a pool. */
+export interface PoolRecord {
+  /** By the slice's name. */
+  readonly slices: Readonly<Record<string, SliceRecord>>;
+  /** By the machine's name; none is like new. */
+  readonly machines: Readonly<Record<string, MachineRecord>>;
+}
+
+export const EMPTY_RECORD: PoolRecord = { slices: {}, machines: {} };
+export const LIKE_NEW: MachineRecord = { failures: 0 };
+
+const text = z.string();
+const time = z.number();
+const chosen = (): z.ZodType<ChosenMachine> =>
+  z.object({
+    name: text,
+    address: text,
+    port: z.int(),
+    user: text,
+    accelerators: z.record(text, z.int()),
+    key: text.exactOptional(),
+    hostKey: text.exactOptional(),
+  });
+const form = (): z.ZodType<PoolRecord> =>
+  z.object({
+    slices: z.record(
+      text,
+      z.object({
+        uid: text,
+        ownership: z.object({ owner: text, job: text, run: text, generation: z.int(), spec: text }),
+        at: time,
+        machines: z.array(chosen()),
+        maybe: z.array(chosen()),
+        isWhole: z.boolean(),
+      }),
+    ),
+    machines: z.record(
+      text,
+      z.object({
+        failures: z.int(),
+        lastProblem: z.object({ at: time, text }).exactOptional(),
+        aside: z.object({ at: time, reason: text }).exactOptional(),
+        drained: z.object({ at: time, by: text, reason: text.exactOptional() }).exactOptional(),
+        forgotten: z.object({ at: time, by: text }).exactOptional(),
+      }),
+    ),
+  });
+
+/** Tries of a change beside others', 20 to 400 ms apart. */
+const MOST_TRIES = 60;
+
+/** The records of all pools, one object each. A change is made whole or not at all. */
+export class PoolRecords {
+  readonly #store: StorePort;
+
+  constructor(store: StorePort) {
+    this.#store = store;
+  }
+
+  /** @throws CloudUnavailable, CloudRefused: the store's trouble says nothing about machines */
+  async read(pool: string): Promise<PoolRecord> {
+    return (await this.#load(pool)).record;
+  }
+
+  /**
+   * @param change may be called again, with what others made of the record meanwhile; undefined: nothing is to be changed. Called on
+   * its own result it must change nothing, since the answer of a write can be lost.
+   * @returns the record as it is then
+   */
+  async update(pool: string, change: (record: PoolRecord) => PoolRecord | undefined): Promise<PoolRecord> {
+    for (let tries = 1; ; tries++) {
+      const { record, generation } = await this.#load(pool);
+      const next = change(record);
+      if (next === undefined) return record;
+      const content = `${JSON.stringify(next, undefined, 1)}\n`;
+      const expected = generation === undefined ? 'absent' : { generation };
+      const { kind } = await overStore(() =>
+        this.#store.write(machinePoolObject(pool), content, expected, 'application/json'),
+      );
+      if (kind === 'written') return next;
+      if (tries === MOST_TRIES)
+        throw new CloudUnavailable(`gs://${this.#store.bucket}/${machinePoolObject(pool)}: others change it all the time`);
+      await sleep(randomInt(20, 400));
+    }
+  }
+
+  async #load(pool: string): Promise<{ readonly record: PoolRecord; readonly generation?: string }> {
+    const name = machinePoolObject(pool);
+    const [stat, bytes] = await overStore(async () => {
+      const before = await this.#store.stat(name);
+      return [before, before && (await this.#store.read(name))] as const;
+    });
+    if (stat === undefined || bytes === undefined) return { record: EMPTY_RECORD };
+    const read = form().safeParse(parsed(bytes.toString('utf8')));
+    // What was written between the two reads makes the next write fail, which is tried again.
+    if (read.success) return { record: read.data, generation: stat.generation };
+    throw new CloudRefused(
+      `gs://${this.#store.bucket}/${name} is no record of a pool's machines: ${z.prettifyError(read.error)}`,
+    );
+  }
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+async function overStore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isOfStore(error)) throw new CloudUnavailable(error.message, { cause: error });
+    throw error;
+  }
+}

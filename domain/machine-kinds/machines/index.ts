@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { distributedEnvironment } from '../distributed-environment.js';
+import type { MachineKind } from '../kind.js';
+import { ownershipForm } from '../kubernetes/forms.js';
+import { ownershipOf } from '../kubernetes/plan.js';
+import { resolveMachines } from './section.js';
+import { machinesSection } from './section-form.js';
+import { machinesType, sizeOf } from './size.js';
+import { machinesText } from './texts.js';
+import {
+  type MachinesPlan,
+  type MachinesRef,
+  type MachinesRequest,
+  type MachinesSection,
+  OWN_PLACE,
+} from './words.js';
+
+const text = z.string();
+
+const refForm: z.ZodType<MachinesRef> = z.object({
+  kind: z.literal('machines'),
+  pool: text.min(1),
+  zone: text.min(1),
+  name: text.min(1),
+});
+
+const planForm: z.ZodType<MachinesPlan> = z.object({
+  ref: refForm,
+  ownership: ownershipForm(),
+  machines: z.object({
+    hosts: z.int().min(1),
+    accelerator: z.object({ type: text.min(1), perHost: z.int().min(1) }).exactOptional(),
+    labels: z.record(text, text),
+  }),
+});
+
+/** Machines of one's own, by the inventory of a pool file: a slice is some of them, each claimed by a file on it (docs/adr/0070). */
+export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, ReturnType<typeof machinesSection>> = {
+  provider: "the pool's own machines",
+  refForm: () => refForm,
+  planForm: () => planForm,
+  devices: {
+    devices: ['/dev/accel[0-9]*', '/dev/vfio/[0-9]*', '/dev/nvidia[0-9]*', '/dev/kfd'],
+    lockFiles: ['/tmp/libtpu_lockfile'],
+  },
+
+  reach: 'ssh',
+
+  section: {
+    name: 'machines',
+    least: 'accelerator and count, or nothing ({})',
+    form: machinesSection,
+    required: [],
+    takesAtomic: false,
+    resolve: resolveMachines,
+  },
+
+  asked: (spec) => ({ accelerator: machinesType(spec.machines), zones: [OWN_PLACE], pricing: 'any' }),
+  size: (spec) => sizeOf(spec.machines, spec.slices),
+  plan: (spec, place) => {
+    const { pool, ...asked } = spec.machines;
+    return {
+      ref: refIn(pool, place.name),
+      ownership: ownershipOf(place, asked),
+      machines: asked,
+    };
+  },
+  slices: (ref) => [ref],
+  usdPerHour: () => undefined,
+  environment: (_, slices) => distributedEnvironment(slices),
+
+  route: (spec) => spec.machines.pool,
+  accountsPrefix: 'system/machine-pools/',
+  account,
+
+  accountText: (account) => `own machines of pool ${account}`,
+  resourceText: ({ name }) => `claim ${name}`,
+  placeText: ({ pool }) => `own machines of pool ${pool}`,
+  requestText: (spec) => machinesText(spec.machines),
+  requestFacts: ({ machines: request }) => [
+    ['machines', machinesText(request)],
+    ...(Object.keys(request.labels).length === 0 ? [] : [['labels', labelsText(request)] as const]),
+    ['pool', request.pool],
+  ],
+  planText: ({ machines: asked }) => machinesText(asked),
+  planDetails: ({ ref, machines: asked }) => `${machinesText(asked)}, own machines of pool ${ref.pool}`,
+  stateHint: ({ pool }) => `jobctl machines ls --pool ${pool}`,
+};
+
+export const refIn = (pool: string, name: string): MachinesRef => ({ kind: 'machines', pool, zone: OWN_PLACE, name });
+
+function account(settings: { readonly googleProject: string }, spec: MachinesSection): string;
+function account(settings: { readonly googleProject: string }, spec?: MachinesSection): string | undefined;
+/** Only a job names a pool: without one there is nothing to list. */
+function account(_: { readonly googleProject: string }, spec?: MachinesSection): string | undefined {
+  return spec?.machines.pool;
+}
+
+const labelsText = ({ labels }: Pick<MachinesRequest, 'labels'>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(', ');

@@ -1,0 +1,16 @@
+import type { AskedSize } from '../kind.js';
+import { MACHINE, type MachinesRequest } from './words.js';
+
+/** What a job counts for: its accelerators under their type; machines without any under `machine`, one each. */
+export function sizeOf({ hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>, slices: number): AskedSize {
+  const all = hosts * slices;
+  if (accelerator === undefined) return { units: { [MACHINE]: all }, chips: 0, hosts: all };
+  const units = accelerator.perHost * all;
+  return { units: { [accelerator.type]: units }, chips: units, hosts: all };
+}
+
+/** `h100-16` (all accelerators of the slice), `machine-2`. */
+export function machinesType(request: Pick<MachinesRequest, 'hosts' | 'accelerator'>): string {
+  const [[type, count] = [MACHINE, 0]] = Object.entries(sizeOf(request, 1).units);
+  return `${type}-${count}`;
+}
