@@ -44,7 +44,9 @@ async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): 
     const file = await files.read(pool, 'pool');
     if (file === undefined) return { defaults: { pool }, machines: [] };
     const parsed = parse(pool, file);
-    return parsed.ok ? { defaults: parsed.defaults, machines: parsed.machines } : { problem: formatProblems(parsed.problems) };
+    return parsed.ok
+      ? { defaults: parsed.defaults, machines: parsed.machines }
+      : { problem: formatProblems(parsed.problems) };
   } catch (error) {
     return { problem: messageOf(error) };
   }

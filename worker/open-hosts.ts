@@ -37,14 +37,17 @@ export function openHosts(
     cloud.tpuEndpoint === undefined
       ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), cloudTpu)
       : undefined;
-  const ssh = withKeysOfMachines(secrets, createSshHosts({
-    port,
-    address,
-    hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
-    ...(proxyCommand !== undefined && { proxyCommand }),
-    hostnameOf: (target) => guest.hostnameOf(target),
-    ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
-  }));
+  const ssh = withKeysOfMachines(
+    secrets,
+    createSshHosts({
+      port,
+      address,
+      hostKeys: new StoredHostKeys({ store, guest, policy: hostKeyPolicy }),
+      ...(proxyCommand !== undefined && { proxyCommand }),
+      hostnameOf: (target) => guest.hostnameOf(target),
+      ...(osLogin && { otherUserOf: (target, publicKey) => osLogin.userOf(target, publicKey) }),
+    }),
+  );
   const podHosts = createPodHosts(async (context) => openCluster(library, clusterConfig(kubernetes, context)));
   return { hosts: hostsByReach({ ssh, pod: podHosts }), ssh };
 }

@@ -53,7 +53,10 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
       diagnose: diagnoseKubernetes,
     },
   },
-  machines: { audit: async (pool, context) => listMachinesForAudit(await openReader(storeOf(context, 'own machines cannot be audited')), pool) },
+  machines: {
+    audit: async (pool, context) =>
+      listMachinesForAudit(await openReader(storeOf(context, 'own machines cannot be audited')), pool),
+  },
   // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
 };

@@ -17,6 +17,8 @@ export interface TcpCutter {
   bytesFromHost(): number;
   /** Passes nothing on any more, and closes nothing: the other end seems to be gone. */
   silence(): void;
+  /** Cuts all connections, and resets each new one until it is called with false. */
+  leave(isAway: boolean): void;
   close(): Promise<void>;
 }
 
@@ -27,8 +29,10 @@ export async function startTcpCutter(target: number, host = '127.0.0.1'): Promis
   let answerLimit: number | undefined;
   let answered = 0;
   let holds = false;
+  let hasLeft = false;
   const server = createServer((near) => {
     accepted += 1;
+    if (hasLeft) return void near.resetAndDestroy();
     const far = connect(target, host);
     let toHost = 0;
     near.on('data', (chunk: Buffer) => {
@@ -69,6 +73,10 @@ export async function startTcpCutter(target: number, host = '127.0.0.1'): Promis
     holds: () => holds,
     bytesFromHost: () => answered,
     silence: () => open.forEach((socket) => socket.unpipe()),
+    leave: (isAway) => {
+      hasLeft = isAway;
+      if (isAway) cut();
+    },
     close: async () => {
       const closed = once(server, 'close');
       server.close();

@@ -27,7 +27,9 @@ export async function listMachinesForAudit(store: StoreReader, pool: string): Pr
   if (bytes === undefined) return [];
   const { slices = {} } = JSON.parse(bytes.toString()) as RawRecord;
   return Object.entries(slices).map(([slice, { at, ownership, machines }]) => {
-    const labels = Object.fromEntries(Object.entries(ownership).map(([key, value]) => [`jobctl-${key}`, String(value)]));
+    const labels = Object.fromEntries(
+      Object.entries(ownership).map(([key, value]) => [`jobctl-${key}`, String(value)]),
+    );
     const chips = machines.flatMap(({ accelerators }) => Object.values(accelerators)).reduce((a, b) => a + b, 0);
     return {
       ...{ kind: 'claim', account: pool, zone: 'own-machines', name: slice, labels, chips },

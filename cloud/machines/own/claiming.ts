@@ -53,14 +53,14 @@ export class Claiming {
   async run(): Promise<CreateAnswer> {
     const { ref, machines: asked } = this.#plan;
     const fitting = this.#inventory.filter((machine) => isWanted(machine, asked));
-    if (fitting.length < asked.hosts) return { kind: 'refused', scope: 'request', message: this.#tooFew(fitting.length) };
+    if (fitting.length < asked.hosts)
+      return { kind: 'refused', scope: 'request', message: this.#tooFew(fitting.length) };
     const refusals = new Map<string, string>();
     while (performance.now() < this.#until) {
       const { record, chosen } = await this.#choose(fitting, refusals);
       const own = record.slices[ref.name];
       if (own !== undefined && own.uid !== this.#uid) return { kind: 'exists' };
-      if (own === undefined && this.#hasChosen)
-        return { kind: 'unanswered', message: GIVEN_BACK };
+      if (own === undefined && this.#hasChosen) return { kind: 'unanswered', message: GIVEN_BACK };
       if (chosen === undefined) return this.#giveUp(this.#noneFree(fitting, record, refusals));
       this.#hasChosen = true;
       const failed = await this.#claimAll(chosen);
@@ -107,7 +107,9 @@ export class Claiming {
 
   async #claim(machine: OwnMachine): Promise<Refusal | undefined> {
     const { ref } = this.#plan;
-    const visited = await this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) => this.#claimAndInspect(machine, verbs));
+    const visited = await this.#visits.visit(ref.pool, machine, VISIT_MS, (verbs) =>
+      this.#claimAndInspect(machine, verbs),
+    );
     if (visited.kind === 'done') return visited.value;
     const { message, mayHaveBegun } = visited;
     return { machine, problem: `cannot be reached: ${message}`, isSick: true, isHere: mayHaveBegun };
@@ -121,8 +123,7 @@ export class Claiming {
       answer = await verbs.claim(this.#uid, claimText(claim));
     if (answer.kind === 'ended')
       return { machine, problem: 'the slice was given back meanwhile', isSick: false, isHere: false };
-    if (answer.kind === 'taken')
-      return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
+    if (answer.kind === 'taken') return { machine, problem: takenText(answer.claim), isSick: false, isHere: false };
     const problems = await verbs.inspect(declared(machine));
     if (problems.length === 0) return undefined;
     await verbs.vacate(this.#uid, 0);

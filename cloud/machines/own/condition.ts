@@ -35,7 +35,11 @@ export function conditionOf(
   }
   const lost = slice.machines.flatMap((machine, index) => lossOf(machine, looks[index]));
   if (lost.length > 0) return { kind: 'lost', cause: 'failed', message: lost.join('; ') };
-  return { kind: 'ready', uid: slice.uid, hosts: slice.machines.map((machine, index) => hostOf(ref, slice.uid, machine, index)) };
+  return {
+    kind: 'ready',
+    uid: slice.uid,
+    hosts: slice.machines.map((machine, index) => hostOf(ref, slice.uid, machine, index)),
+  };
 }
 
 /** A machine that is silent is still held: its claim goes only when it answers, or a person says that it is off. */
@@ -64,4 +68,3 @@ export function isForgotten({ machines }: PoolRecord, { name }: ChosenMachine, s
 
 export const ownerText = ({ owner, job, run, generation }: Ownership): string =>
   `owner ${owner}, job ${job}, run ${run}, generation ${generation}`;
-

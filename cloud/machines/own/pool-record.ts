@@ -119,7 +119,9 @@ export class PoolRecords {
       );
       if (kind === 'written') return next;
       if (tries === MOST_TRIES)
-        throw new CloudUnavailable(`gs://${this.#store.bucket}/${machinePoolObject(pool)}: others change it all the time`);
+        throw new CloudUnavailable(
+          `gs://${this.#store.bucket}/${machinePoolObject(pool)}: others change it all the time`,
+        );
       await sleep(randomInt(20, 400));
     }
   }

@@ -7,13 +7,7 @@ import { resolveMachines } from './section.js';
 import { machinesSection } from './section-form.js';
 import { machinesType, sizeOf } from './size.js';
 import { machinesText } from './texts.js';
-import {
-  type MachinesPlan,
-  type MachinesRef,
-  type MachinesRequest,
-  type MachinesSection,
-  OWN_PLACE,
-} from './words.js';
+import { type MachinesPlan, type MachinesRef, type MachinesRequest, type MachinesSection, OWN_PLACE } from './words.js';
 
 const text = z.string();
 

@@ -122,7 +122,12 @@ function refuseTwins(machines: readonly OwnMachine[], report: Report): void {
     const place = placeOf({ address, port });
     const twin = places.get(place);
     if (address !== '' && twin !== undefined)
-      report.problem([...path, 'address'], place, `is the address of ${twin} too`, 'a machine serves one job at a time');
+      report.problem(
+        [...path, 'address'],
+        place,
+        `is the address of ${twin} too`,
+        'a machine serves one job at a time',
+      );
     places.set(place, name);
   }
 }

@@ -5,7 +5,9 @@ export const MOST_MACHINES = 1024;
 export const MOST_ACCELERATORS = 100_000;
 
 const schema = section({
-  accelerator: text().nullish().describe('A type as the pool file has it, such as h100; machines without any if left out.'),
+  accelerator: text()
+    .nullish()
+    .describe('A type as the pool file has it, such as h100; machines without any if left out.'),
   count: wholeNumber(1, MOST_ACCELERATORS).nullish().describe('Accelerators of all machines of a slice, such as 16.'),
   hosts: wholeNumber(1, MOST_MACHINES).nullish().describe('Machines of a slice; 1 without it.'),
   labels: textMap().nullish().describe('Labels that each machine must have, as the pool file gives them.'),

@@ -25,11 +25,7 @@ export function resolveMachines(
   return { request: { machines: request }, slice: { type: machinesType(request), hosts }, leftToPool: [] };
 }
 
-function acceleratorOf(
-  form: MachinesForm,
-  hosts: number,
-  report: Report,
-): Pick<MachinesRequest, 'accelerator'> {
+function acceleratorOf(form: MachinesForm, hosts: number, report: Report): Pick<MachinesRequest, 'accelerator'> {
   const type = given(form.accelerator);
   const count = given(form.count);
   if (type === undefined) {

@@ -2,7 +2,10 @@ import type { AskedSize } from '../kind.js';
 import { MACHINE, type MachinesRequest } from './words.js';
 
 /** What a job counts for: its accelerators under their type; machines without any under `machine`, one each. */
-export function sizeOf({ hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>, slices: number): AskedSize {
+export function sizeOf(
+  { hosts, accelerator }: Pick<MachinesRequest, 'hosts' | 'accelerator'>,
+  slices: number,
+): AskedSize {
   const all = hosts * slices;
   if (accelerator === undefined) return { units: { [MACHINE]: all }, chips: 0, hosts: all };
   const units = accelerator.perHost * all;

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { claimText } from '../../cloud/machines/own/claim-text.js';
+import type { OwnMachines } from '../../cloud/machines/own/own-machines.js';
+import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
+import type { StorePort } from '../../cloud/store/port.js';
+import { refIn } from '../../domain/machine-kinds/machines/index.js';
+import type { MachinesPlan } from '../../domain/machine-kinds/machines/words.js';
+import { hasOpenSshd } from '../hosts/open-sshd.js';
+import { lookAfter, type Rack, rackStore, startRack, visitsOf } from '../hosts/rack.js';
+import { ownership } from './cloud-tpu-plan.js';
+import { exerciseMachines, makeGone, makeReady, type MachinesUnderTest, observed } from './machines-conformance.js';
+import { type RehearsedCloud, startRehearsedCloud } from './rehearsed-cloud.js';
+
+const POOL = 'lab';
+
+const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
+  ref: refIn(POOL, name),
+  ownership: ownership({ owner }),
+  machines: { hosts, labels: {} },
+});
+
+(hasOpenSshd ? describe : describe.skip)('machines of our own', () => {
+  exerciseMachines('three hosts behind sshd', ['no accelerator'], async (): Promise<MachinesUnderTest<'machines'>> => {
+    const [cloud, rack] = await Promise.all([startRehearsedCloud(111), startRack(3)]);
+    const port = lookAfter(rack, await rackStore(cloud.storeEndpoint, 'rack'));
+    return {
+      port,
+      ...{ account: POOL, owner: 'own-1', hosts: 2, uid: /^[0-9a-f-]{36}$/, deadlineMs: 15_000 },
+      plan: (name) => planOf(name),
+      badPlan: (name) => ({
+        ...planOf(name),
+        machines: { hosts: 2, labels: {}, accelerator: { type: 'v99', perHost: 8 } },
+      }),
+      close: async () => {
+        await port.close();
+        await rack.stop();
+        await cloud.stop();
+      },
+    };
+  });
+
+  describe('that several slices want', () => {
+    let cloud: RehearsedCloud;
+    let rack: Rack;
+    let store: StorePort;
+    let port: OwnMachines;
+    let under: Pick<MachinesUnderTest, 'port' | 'deadlineMs'>;
+    let pools = 0;
+    before(async () => {
+      cloud = await startRehearsedCloud(112);
+    });
+    after(() => cloud.stop());
+    beforeEach(async () => {
+      rack = await startRack(3);
+      store = await rackStore(cloud.storeEndpoint, `rack-${pools++}`);
+      port = lookAfter(rack, store);
+      under = { port, deadlineMs: 15_000 } as typeof under;
+    });
+    afterEach(async () => {
+      await port.close();
+      await rack.stop();
+    });
+
+    const claimOn = (index: number): Promise<string> =>
+      readFile(join(rack.hosts[index]?.home ?? '', '.jobctl/machine/claim'), 'utf8').then(
+        (text) => text.split('\n')[0] ?? '',
+        () => '',
+      );
+
+    const lateClaim = (uid: string, { ownership: whose, ref }: MachinesPlan) => {
+      const [first] = rack.inventory;
+      assert.ok(first);
+      const visits = visitsOf(rack, store);
+      return visits.visit(POOL, first, 5_000, (verbs) =>
+        verbs.claim(uid, claimText({ uid, slice: ref.name, ownership: whose })),
+      );
+    };
+
+    it('serve one slice each: of two that want two of three, one has them and the other is told why', async () => {
+      const plans = [planOf('first'), planOf('second')];
+      const answers = await Promise.all(plans.map((plan) => port.create(plan)));
+      const kinds = answers.map(({ kind }) => kind).toSorted();
+      assert.deepEqual(kinds, ['accepted', 'refused'], JSON.stringify(answers));
+      const refused = answers.find((answer) => answer.kind === 'refused');
+      assert.equal(refused?.scope, 'moment');
+      assert.match(
+        refused?.message ?? '',
+        /2 machines without an accelerator cannot be had now: .*is held by slice (first|second)/,
+      );
+      for (const plan of plans) await makeGone(under, plan);
+      assert.deepEqual(await Promise.all([0, 1, 2].map(claimOn)), ['', '', '']);
+    });
+
+    it('are not claimed twice by two workers that do not know of each other', async () => {
+      const other = lookAfter(rack, await rackStore(cloud.storeEndpoint, `other-${pools}`));
+      const mine = await makeReady(under, planOf('mine'));
+      const answer = await other.create(planOf('theirs', 2, 'own-2'));
+      assert.ok(answer.kind === 'refused' && answer.scope === 'moment', JSON.stringify(answer));
+      assert.match(answer.message, /rack-0 is held by slice mine of job train-x1 \(installation own-1\)/);
+      assert.deepEqual(await observed(under, planOf('mine')), mine);
+      const claims = await Promise.all([0, 1, 2].map(claimOn));
+      assert.deepEqual(claims, [mine.uid, mine.uid, '']);
+      await other.close();
+    });
+
+    it('that does not answer is passed over, and put aside when it happens twice', async () => {
+      rack.ways[0]?.leave(true);
+      for (const name of ['once', 'twice']) {
+        await makeReady(under, planOf(name));
+        await makeGone(under, planOf(name));
+      }
+      const { machines } = await new PoolRecords(store).read(POOL);
+      assert.equal(machines['rack-0']?.failures, 2);
+      assert.match(machines['rack-0']?.aside?.reason ?? '', /cannot be reached: .*127\.0\.0\.1/);
+      const answer = await port.create(planOf('thrice', 3));
+      assert.ok(answer.kind === 'refused');
+      assert.match(answer.message, /rack-0 is put aside: cannot be reached/);
+    });
+
+    it('whose own check fails is given back and passed over', async () => {
+      rack.inventory = rack.inventory.map((machine, index) =>
+        index === 1 ? { ...machine, check: 'echo fan 3 is broken; exit 4' } : machine,
+      );
+      const { hosts } = await makeReady(under, planOf('well'));
+      assert.deepEqual(
+        hosts.map((host) => host.reach === 'ssh' && host.own?.name),
+        ['rack-0', 'rack-2'],
+      );
+      assert.equal(await claimOn(1), '');
+      const { machines } = await new PoolRecords(store).read(POOL);
+      assert.match(machines['rack-1']?.lastProblem?.text ?? '', /its check ended with code 4: fan 3 is broken/);
+    });
+
+    it('that says it has GPUs and has none is sick', async () => {
+      rack.inventory = rack.inventory.map((machine) => ({ ...machine, accelerators: { h100: 8 } }));
+      const plan = planOf('gpus', 1);
+      const answer = await port.create({
+        ...plan,
+        machines: { hosts: 1, labels: {}, accelerator: { type: 'h100', perHost: 8 } },
+      });
+      assert.ok(answer.kind === 'refused' && answer.scope === 'moment', JSON.stringify(answer));
+      assert.match(
+        answer.message,
+        /rack-0 it has 0 NVIDIA devices \(\/dev\/nvidia\[0-9\]\*\), and the pool file says 8/,
+      );
+    });
+
+    it('that falls silent keeps its slice from being gone until it answers, and a claim of it that comes late is refused', async () => {
+      const plan = planOf('held');
+      const seen = await makeReady(under, plan);
+      rack.ways[1]?.leave(true);
+      assert.deepEqual(await observed(under, plan), seen);
+      const { owner, job, run } = plan.ownership;
+      const answer = await port.remove(plan.ref, { owner, job, run });
+      assert.ok(answer.kind === 'unanswered', JSON.stringify(answer));
+      assert.match(
+        answer.message,
+        /machine rack-1 does not answer, so what runs on it may go on: .*jobctl machines forget rack-1 --pool lab/,
+      );
+      assert.equal((await observed(under, plan)).kind, 'lost');
+      assert.equal(await claimOn(0), '');
+      assert.equal(await claimOn(1), seen.uid);
+      rack.ways[1]?.leave(false);
+      await makeGone(under, plan);
+      assert.equal(await claimOn(1), '');
+      const late = await lateClaim(seen.uid, plan);
+      assert.deepEqual(late, { kind: 'done', value: { kind: 'ended' } });
+    });
+  });
+});
