@@ -1,23 +1,26 @@
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
+import type { MachinesActivities } from '../contract/machines.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
+import { machinesActivities } from './own-machines.js';
 import { quotaActivities } from './quota.js';
 import { sliceActivities } from './slice.js';
 
 /** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
-): JobActivities & SliceActivities & QuotaActivities & JanitorActivities {
+): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities {
   return {
     ...jobRecordActivities(dependencies),
     ...attemptActivities(dependencies),
     ...sliceActivities(dependencies),
     ...quotaActivities(dependencies),
     ...janitorActivities(dependencies),
+    ...machinesActivities(dependencies),
   };
 }

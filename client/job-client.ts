@@ -14,6 +14,7 @@ import { describeJob, isAttended, readable } from './job-executions.js';
 import { countJobs, findJobs, type JobCounts } from './job-finding.js';
 import type { JobFilter } from './job-query.js';
 import { type JobPage, type JobRow, rowOf } from './job-rows.js';
+import { MachinesClient } from './machines-client.js';
 import { PoolClient } from './pool-client.js';
 import { type Submission, Submissions, type Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls, taskQueuePolls } from './task-queue-polls.js';
@@ -208,6 +209,11 @@ export class JobClient {
       taskQueue: this.#taskQueue,
       where: this.#where,
     });
+  }
+
+  /** What operators ask of a pool's own machines. */
+  machines(pool = 'default'): MachinesClient {
+    return new MachinesClient(pool, { temporal: this.#temporal, calls: this.#calls, taskQueue: this.#taskQueue });
   }
 
   /** Closes the connection if this client made it. */

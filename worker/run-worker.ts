@@ -12,7 +12,10 @@ import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
-import { createOwnMachines } from '../cloud/machines/own/own-machines.js';
+import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
+import { MachinesOperator } from '../cloud/machines/own/operator.js';
+import { OwnMachines } from '../cloud/machines/own/own-machines.js';
+import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
@@ -86,11 +89,13 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   const pools = poolSource(files);
   const inventory = async (pool: string) => machinesOfPool(await pools.load(pool));
-  const machines = { ...ofProviders, machines: createOwnMachines({ inventory, store, fleet: ssh, key: key.sshKey }) };
+  const looked = { records: new PoolRecords(store), visits: new MachineVisits({ fleet: ssh, key: key.sshKey }) };
+  const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };
   return {
     store,
     secrets,
     machines,
+    operatorFor: (owner: string) => new MachinesOperator({ ...looked, owner }),
     machinesOf: machinesOf(machines),
     hosts,
     pools,
@@ -157,9 +162,10 @@ async function poll({
 }: WorkerRun): Promise<void> {
   const claimedQueue = `${config.taskQueue}-${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const owner = (await ports.store.read(ownerObject))?.toString('utf8').trim() ?? '';
-  const { secrets, ...outside } = ports;
+  const { secrets, operatorFor, ...outside } = ports;
   const activities = createActivities({
     ...outside,
+    machinesOperator: operatorFor(owner),
     meter,
     installation: {
       owner,

@@ -9,6 +9,7 @@ import {
   type ActivityOptions,
   proxyActivities,
 } from '@temporalio/workflow';
+import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machines.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
@@ -154,4 +155,10 @@ export const poolReading = calls<Pick<QuotaActivities, 'readOpenWork' | 'findStr
 export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',
   retry: { maximumAttempts: 3 },
+});
+
+/** Beside a person who waits. */
+export const ownMachines = calls<MachinesActivities>({
+  startToCloseTimeout: MACHINES_TIMEOUT_MS,
+  retry: { maximumAttempts: 2 },
 });

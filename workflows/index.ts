@@ -1,5 +1,6 @@
 /** Every workflow type of jobctl, by the name it is started under. The worker bundles this file. */
 export { janitor } from './janitor.js';
 export { job } from './job.js';
+export { machines } from './machines.js';
 export { quota } from './quota.js';
 export { slice } from './slice.js';

@@ -12,6 +12,7 @@ import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
 import { registerOperatorVerbs } from './operator-commands.js';
 import { registerOutputsVerbs } from './outputs-commands.js';
+import { registerMachines } from './machines/register-machines.js';
 import { registerQuota } from './quota/register-quota.js';
 import { registerRehearsal } from './rehearsal/register-rehearsal.js';
 import { registerRehearse } from './rehearse/register-rehearse.js';
@@ -112,6 +113,7 @@ export function createProgram(invocation: Invocation): Command {
   registerContext(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
+  registerMachines(program, invocation);
   registerOperatorVerbs(program, invocation);
   registerDev(program);
   registerRehearsal(program, invocation);

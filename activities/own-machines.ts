@@ -1,0 +1,95 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { MachineLook, MachinesOperator } from '../cloud/machines/own/operator.js';
+import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
+import { FailureType } from '../domain/failure-types.js';
+import { placeOf } from '../domain/machine-kinds/machines/inventory.js';
+import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
+import type { ActivityDependencies } from './dependencies.js';
+import { messageOf, translated } from './failures.js';
+import { machinesOfPool } from './pool-source.js';
+
+type Outside = Pick<ActivityDependencies, 'pools' | 'quota' | 'machinesOperator'>;
+
+export function machinesActivities({ pools, quota, machinesOperator }: Outside): MachinesActivities {
+  return {
+    operateMachines: async (input) => {
+      const { pool, verb } = input;
+      if (verb !== 'ls') refuseUnlessAdmin(await quota.inForce(pool), input);
+      const all = await pools.load(pool).then(machinesOfPool).catch(refused);
+      const chosen = chosenOf(all, input);
+      return translated(async () => {
+        await operate(machinesOperator, input, chosen);
+        return { machines: (await machinesOperator.look(pool, chosen)).map(rowOf) };
+      });
+    },
+  };
+}
+
+function operate(operator: MachinesOperator, { verb, pool, by, reason }: MachinesInput, chosen: readonly OwnMachine[]) {
+  switch (verb) {
+    case 'ls':
+      return Promise.resolve();
+    case 'check':
+      return operator.check(pool, chosen);
+    case 'drain':
+      return operator.drain(pool, chosen, by, reason);
+    case 'undrain':
+      return operator.undrain(pool, chosen);
+    case 'forget':
+      return operator.forget(pool, chosen, by);
+  }
+}
+
+function refusal(message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type: FailureType.Refused, nonRetryable: true, message });
+}
+
+const refused = (error: unknown): never => {
+  throw refusal(messageOf(error));
+};
+
+function refuseUnlessAdmin(
+  { config }: Awaited<ReturnType<Outside['quota']['inForce']>>,
+  { pool, by, verb }: MachinesInput,
+): void {
+  const admins = config?.kind === 'limited' ? (config.rules?.admins ?? []) : [];
+  if (admins.length === 0 || admins.includes(by)) return;
+  throw refusal(
+    `'${by}' is no admin of pool ${pool} and may not ${verb} its machines; its admins are ${admins.join(', ')}`,
+  );
+}
+
+function chosenOf(all: readonly OwnMachine[], { pool, verb, names }: MachinesInput): readonly OwnMachine[] {
+  if (names.length === 0) {
+    if (verb === 'ls' || verb === 'check') return all;
+    throw refusal(`${verb}: which machine? Pool ${pool} has ${nameList(all)}`);
+  }
+  const unknown = names.filter((name) => !all.some((machine) => machine.name === name));
+  if (unknown.length > 0) throw refusal(`pool ${pool} has no machine ${unknown.join(', ')}; it has ${nameList(all)}`);
+  return all.filter(({ name }) => names.includes(name));
+}
+
+const nameList = (all: readonly OwnMachine[]): string =>
+  all.length === 0 ? 'none: [[machines]] of its pool file names them' : all.map(({ name }) => name).join(', ');
+
+function rowOf({ machine, record, slice, seen }: MachineLook): MachineRow {
+  const { name, user, accelerators } = machine;
+  const { aside, drained, lastProblem } = record;
+  const row = {
+    name,
+    address: placeOf(machine),
+    user,
+    accelerators,
+    ...(slice && { slice: slice.name, job: slice.job }),
+  };
+  if (seen.kind === 'silent')
+    return { ...row, state: 'silent', problem: aside ? `put aside: ${aside.reason}` : seen.message };
+  if (seen.kind === 'foreign') return { ...row, state: 'foreign', problem: seen.message };
+  if (drained !== undefined) {
+    const problem = `by ${drained.by}${drained.reason === undefined ? '' : `: ${drained.reason}`}`;
+    return { ...row, state: 'drained', problem, since: drained.at };
+  }
+  if (aside !== undefined) return { ...row, state: 'aside', problem: aside.reason, since: aside.at };
+  const problem = lastProblem && record.failures > 0 ? { problem: `at its last use: ${lastProblem.text}` } : {};
+  return { ...row, state: seen.kind, ...problem };
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from 'commander';
+import type { MachineVerb } from '../../../contract/machines.js';
+import { byOption } from '../job-filter.js';
+import { type Invocation, outputOption, withConnection } from '../options.js';
+import type { MachinesFlags } from '../verbs/machines.js';
+
+const GROUP_NOTES = `
+The machines are named in the pool file ([[machines]]); docs/own-machines.md has the rules. A worker reaches them and answers.
+
+Examples:
+  jobctl machines ls
+  jobctl machines check rack-3
+`;
+
+interface Verb {
+  readonly verb: MachineVerb;
+  readonly words: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly example: string;
+}
+
+const VERBS: readonly Verb[] = [
+  {
+    verb: 'ls',
+    words: '[machines...]',
+    summary: 'show machines, and who holds them',
+    description: 'Looks at each machine over SSH, and shows who holds it, or why it is not used.',
+    example: 'jobctl machines ls --pool lab --output json',
+  },
+  {
+    verb: 'check',
+    words: '[machines...]',
+    summary: 'inspect machines that nobody holds',
+    description:
+      'Inspects machines that no slice holds: reach, disk, driver, devices, their own check. Those that are well and were put aside are used again. What an ended slice left on them is ended.',
+    example: 'jobctl machines check rack-3',
+  },
+  {
+    verb: 'drain',
+    words: '<machines...>',
+    summary: 'begin nothing more on machines',
+    description: 'A job that runs on a drained machine goes on; no other begins there until it is undrained.',
+    example: "jobctl machines drain rack-3 --reason 'new power supply'",
+  },
+  {
+    verb: 'undrain',
+    words: '<machines...>',
+    summary: 'use drained machines again',
+    description: 'Ends the drain of machines.',
+    example: 'jobctl machines undrain rack-3',
+  },
+  {
+    verb: 'forget',
+    words: '<machines...>',
+    summary: 'say that silent machines are off',
+    description:
+      'Says that machines which do not answer are off, so that jobctl stops waiting for them and their jobs start elsewhere. If one is not off, its command may run twice. It is used again only after `jobctl machines check`, which ends what it still runs.',
+    example: 'jobctl machines forget rack-3',
+  },
+];
+
+/** Adds `machines ls | check | drain | undrain | forget`. */
+export function registerMachines(program: Command, invocation: Invocation): void {
+  const group = program
+    .command('machines')
+    .description("show and change a pool's own machines")
+    .addHelpText('after', GROUP_NOTES);
+  for (const each of VERBS) registerVerb(group, each, invocation);
+}
+
+function registerVerb(
+  group: Command,
+  { verb, words, summary, description, example }: Verb,
+  invocation: Invocation,
+): void {
+  const command = group
+    .command(`${verb} ${words}`)
+    .summary(summary)
+    .description(description)
+    .addOption(new Option('--pool <name>', 'the pool').default('default'))
+    .addOption(outputOption());
+  if (verb !== 'ls') command.addOption(byOption());
+  if (verb === 'drain') command.option('--reason <text>', 'why, for others');
+  command.addHelpText('after', `\nExample:\n  ${example}\n`);
+  withConnection(command).action(async (names: readonly string[], flags: MachinesFlags) => {
+    const verbs = await import('../verbs/machines.js');
+    invocation.exitCode = await verbs.machines(verb, names, flags);
+  });
+}

@@ -1,0 +1,49 @@
+import type { MachineRow, MachinesAnswer, MachineVerb } from '../../../contract/machines.js';
+import { asker } from '../asker.js';
+import { withClient } from '../connect.js';
+import { type ContextFlags, resolveContext } from '../context.js';
+import { contextToChange } from '../contexts/told-place.js';
+import { ExitCode } from '../exit-codes.js';
+import type { OutputFlag } from '../options.js';
+import { renderTable, terminalWidth } from '../render/columns.js';
+
+export interface MachinesFlags extends ContextFlags, OutputFlag {
+  readonly pool: string;
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** @returns 1 if a machine that was checked is not well */
+export async function machines(verb: MachineVerb, names: readonly string[], flags: MachinesFlags): Promise<number> {
+  const { pool, reason, output } = flags;
+  const context = verb === 'ls' ? resolveContext(flags) : contextToChange(flags);
+  const { by } = asker(flags.by, context);
+  const answer = await withClient(context, (client) =>
+    client.machines(pool).call({ verb, names, by, ...(reason !== undefined && { reason }) }),
+  );
+  if (output === 'json') process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  else if (answer.machines.length === 0)
+    process.stderr.write(`pool ${pool} has no machines of its own: [[machines]] of its pool file names them\n`);
+  else process.stdout.write(`${table(answer).join('\n')}\n`);
+  return verb === 'check' && answer.machines.some(isUnwell) ? ExitCode.Failed : ExitCode.Done;
+}
+
+const isUnwell = ({ state, problem }: MachineRow): boolean =>
+  state === 'silent' || state === 'aside' || state === 'foreign' || (state === 'free' && problem !== undefined);
+
+function table({ machines: rows }: MachinesAnswer): readonly string[] {
+  const cells = rows.map((row) => [
+    row.name,
+    row.state,
+    row.job ?? '-',
+    acceleratorText(row),
+    row.address,
+    row.problem ?? '',
+  ]);
+  return renderTable([['MACHINE', 'STATE', 'JOB', 'HAS', 'ADDRESS', 'WHY'], ...cells], terminalWidth(process.stdout));
+}
+
+function acceleratorText({ accelerators }: MachineRow): string {
+  const [first] = Object.entries(accelerators);
+  return first === undefined ? '-' : `${first[1]} ${first[0]}`;
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import {
+  MACHINES_TIMEOUT_MS,
+  type MachinesAnswer,
+  type MachinesInput,
+  machinesStart,
+  type MachineVerb,
+} from '../contract/machines.js';
+import { WorkflowType } from '../contract/workflow-ids.js';
+import { PoolRefused, TemporalUnreachable } from './errors.js';
+import type { TemporalCalls } from './temporal-calls.js';
+
+export interface MachinesCall {
+  readonly verb: MachineVerb;
+  /** Empty: all of the pool, for `ls` and `check`. */
+  readonly names: readonly string[];
+  /** Who asks, by the caller's word; the pool file's `admins` are compared with it. */
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/**
+ * What operators ask of a pool's own machines, which a worker reaches. Rejects with `PoolRefused` (nothing was changed),
+ * `TemporalUnreachable` (no worker answers) and `TemporalRefused`.
+ */
+export class MachinesClient {
+  readonly pool: string;
+  readonly #temporal: Client;
+  readonly #calls: TemporalCalls;
+  readonly #taskQueue: string;
+
+  constructor(pool: string, options: { temporal: Client; calls: TemporalCalls; taskQueue: string }) {
+    this.pool = pool;
+    this.#temporal = options.temporal;
+    this.#calls = options.calls;
+    this.#taskQueue = options.taskQueue;
+  }
+
+  async call(call: MachinesCall): Promise<MachinesAnswer> {
+    const input: MachinesInput = { v: 1, pool: this.pool, ...call };
+    const start = machinesStart(this.#taskQueue, input, randomUUID());
+    const execute = () =>
+      this.#temporal.workflow.execute<(input: MachinesInput) => Promise<MachinesAnswer>>(WorkflowType.Machines, start);
+    try {
+      return await this.#calls.bounded(execute, MACHINES_TIMEOUT_MS + 5_000);
+    } catch (error) {
+      throw await this.#inOurWords(error);
+    }
+  }
+
+  async #inOurWords(error: unknown): Promise<unknown> {
+    const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
+      import('@temporalio/client'),
+      import('@temporalio/common'),
+    ]);
+    if (!(error instanceof WorkflowFailedError)) return error;
+    if (error.cause instanceof TimeoutFailure)
+      return new TemporalUnreachable(
+        `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
+        'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
+      );
+    return new PoolRefused(this.pool, innermost(error).message);
+  }
+}
+
+const innermost = (error: Error): Error => (error.cause instanceof Error ? innermost(error.cause) : error);

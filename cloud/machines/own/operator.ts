@@ -1,0 +1,128 @@
+import type { OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import type { MachineVerbs } from '../../hosts/machine-verbs.js';
+import { readClaim } from './claim-text.js';
+import { declared, failedOnce, reachOf, takenText } from './claiming.js';
+import type { MachineVisits, Visited } from './machine-visits.js';
+import { LIKE_NEW, type MachineRecord, type PoolRecord, type PoolRecords } from './pool-record.js';
+
+/** A machine as it is: what is remembered of it, and what was seen just now. */
+export interface MachineLook {
+  readonly machine: OwnMachine;
+  readonly record: MachineRecord;
+  /** By the pool's record. */
+  readonly slice?: { readonly name: string; readonly job: string };
+  readonly seen:
+    | { readonly kind: 'free' }
+    | { readonly kind: 'held' }
+    | { readonly kind: 'foreign'; readonly message: string }
+    | { readonly kind: 'silent'; readonly message: string };
+}
+
+const LOOK_MS = 10_000;
+const CHECK_MS = 70_000;
+const GRACE_MS = 5_000;
+
+/** What an operator sees and does of a pool's own machines. */
+export class MachinesOperator {
+  readonly #records: PoolRecords;
+  readonly #visits: MachineVisits;
+  /** Of this installation. */
+  readonly #owner: string;
+
+  constructor(parts: { readonly records: PoolRecords; readonly visits: MachineVisits; readonly owner: string }) {
+    this.#records = parts.records;
+    this.#visits = parts.visits;
+    this.#owner = parts.owner;
+  }
+
+  async look(pool: string, machines: readonly OwnMachine[]): Promise<readonly MachineLook[]> {
+    const record = await this.#records.read(pool);
+    return Promise.all(
+      machines.map(async (machine): Promise<MachineLook> => {
+        const held = sliceOn(record, machine);
+        const visited = await this.#visits.visit(pool, reachOf(machine), LOOK_MS, (verbs) =>
+          verbs.holder(held?.uid ?? '-'),
+        );
+        return {
+          machine,
+          record: record.machines[machine.name] ?? LIKE_NEW,
+          ...(held !== undefined && { slice: { name: held.name, job: held.job } }),
+          seen: seenOf(visited, held?.uid),
+        };
+      }),
+    );
+  }
+
+  /** Inspects machines that no slice holds, and uses those again that are well. A claim that no record knows is removed first. */
+  async check(pool: string, machines: readonly OwnMachine[]): Promise<void> {
+    const record = await this.#records.read(pool);
+    const free = machines.filter((machine) => sliceOn(record, machine) === undefined);
+    const found = await Promise.all(
+      free.map(async (machine) => {
+        const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
+          this.#inspect(machine, verbs),
+        );
+        return { machine, problem: visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}` };
+      }),
+    );
+    const at = Date.now();
+    await this.#change(pool, free, (before, { name }) => {
+      const problem = found.find(({ machine }) => machine.name === name)?.problem;
+      if (problem !== undefined) return failedOnce(before, problem, at);
+      const { failures: _, lastProblem: __, aside: ___, forgotten: ____, ...rest } = before;
+      return { ...rest, failures: 0 };
+    });
+  }
+
+  async #inspect(machine: OwnMachine, verbs: MachineVerbs): Promise<string | undefined> {
+    const { claim } = await verbs.holder('-');
+    if (claim !== undefined) {
+      const stale = readClaim(claim);
+      if (stale?.ownership.owner !== this.#owner) return takenText(claim);
+      await verbs.vacate(stale.uid, GRACE_MS);
+    }
+    const problems = await verbs.inspect(declared(machine));
+    return problems.length === 0 ? undefined : problems.join('; ');
+  }
+
+  drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void> {
+    const drained = { at: Date.now(), by, ...(reason !== undefined && { reason }) };
+    return this.#change(pool, machines, (before) => ({ ...before, drained: before.drained ?? drained }));
+  }
+
+  undrain(pool: string, machines: readonly OwnMachine[]): Promise<void> {
+    return this.#change(pool, machines, ({ drained: _, ...rest }) => rest);
+  }
+
+  /** What a machine held before is not waited for any more. It is used again after a check only, which ends what it still runs. */
+  forget(pool: string, machines: readonly OwnMachine[], by: string): Promise<void> {
+    const at = Date.now();
+    const aside = { at, reason: `${by} said that it is off; check it once it is back` };
+    return this.#change(pool, machines, (before) => ({ ...before, forgotten: { at, by }, aside }));
+  }
+
+  async #change(
+    pool: string,
+    machines: readonly OwnMachine[],
+    change: (before: MachineRecord, machine: OwnMachine) => MachineRecord,
+  ): Promise<void> {
+    if (machines.length === 0) return;
+    await this.#records.update(pool, (before) => {
+      const next = machines.map((each) => [each.name, change(before.machines[each.name] ?? LIKE_NEW, each)] as const);
+      return { ...before, machines: { ...before.machines, ...Object.fromEntries(next) } };
+    });
+  }
+}
+
+function sliceOn({ slices }: PoolRecord, { name }: OwnMachine) {
+  for (const [slice, { uid, ownership, machines, maybe }] of Object.entries(slices))
+    if ([...machines, ...maybe].some((each) => each.name === name)) return { name: slice, uid, job: ownership.job };
+  return undefined;
+}
+
+function seenOf(visited: Visited<{ readonly claim?: string }>, uid: string | undefined): MachineLook['seen'] {
+  if (visited.kind === 'silent') return { kind: 'silent', message: visited.message };
+  const { claim } = visited.value;
+  if (claim === undefined) return { kind: 'free' };
+  return readClaim(claim)?.uid === uid ? { kind: 'held' } : { kind: 'foreign', message: takenText(claim) };
+}

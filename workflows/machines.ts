@@ -1,0 +1,17 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import { type MachinesAnswer, type MachinesInput, machinesInputForm } from '../contract/machines.js';
+import { FailureType } from '../domain/failure-types.js';
+import { ownMachines } from './activity-options.js';
+
+/** What an operator asks of a pool's own machines: `jobctl machines`. */
+export async function machines(input: MachinesInput): Promise<MachinesAnswer> {
+  const checked = machinesInputForm(input);
+  if (checked.kind === 'valid') return ownMachines(checked.value.verb).operateMachines(checked.value);
+  const why =
+    checked.kind === 'malformed' ? checked.reason : `version ${checked.version} is not known: update the worker`;
+  throw ApplicationFailure.create({
+    type: FailureType.InvalidInput,
+    nonRetryable: true,
+    message: `the input of the workflow machines: ${why}`,
+  });
+}
