@@ -33,6 +33,8 @@ export interface OpenSshdOptions {
   readonly port: number;
   readonly uid?: string;
   readonly index?: number;
+  /** Says that its system runs, as a host with systemd does: this computer may have none. */
+  readonly hasSystem?: true;
   /** Further lines of sshd_config; the first of a setting counts. */
   readonly settings?: string;
 }
@@ -45,6 +47,7 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
   const home = join(folder, 'home');
   const hostKey = makeKeyPair();
   await mkdir(home);
+  if (options.hasSystem) await writeSystem(join(folder, 'bin'));
   await writeFile(join(folder, 'host_key'), hostKey.private, { mode: 0o600 });
   await writeFile(join(folder, 'authorized_keys'), `${authorized.public}\n`);
   await writeFile(join(folder, 'sshd_config'), configOf(folder, home, options));
@@ -73,13 +76,13 @@ export async function startOpenSshd(options: OpenSshdOptions): Promise<OpenSshd>
 const configOf = (
   folder: string,
   home: string,
-  { address, port, settings = '' }: OpenSshdOptions,
+  { address, port, hasSystem, settings = '' }: OpenSshdOptions,
 ): string => `${settings}
 ListenAddress ${address}
 Port ${port}
 HostKey ${folder}/host_key
 AuthorizedKeysFile ${folder}/authorized_keys
-SetEnv HOME=${home}
+SetEnv HOME=${home}${hasSystem ? ` PATH=${folder}/bin:/usr/local/bin:/usr/bin:/bin` : ''}
 PidFile none
 PasswordAuthentication no
 KbdInteractiveAuthentication no
@@ -89,6 +92,11 @@ StrictModes no
 PrintMotd no
 LogLevel ERROR
 `;
+
+async function writeSystem(folder: string): Promise<void> {
+  await mkdir(folder);
+  await writeFile(join(folder, 'systemctl'), '#!/bin/sh\necho running\n', { mode: 0o755 });
+}
 
 function isAnswering(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {

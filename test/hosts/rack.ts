@@ -22,12 +22,12 @@ export interface Rack {
   stop(): Promise<void>;
 }
 
-export async function startRack(count: number): Promise<Rack> {
-  const key = makeKeyPair();
+/** @param key that the machines let in */
+export async function startRack(count: number, key: KeyPair = makeKeyPair()): Promise<Rack> {
   const hosts: OpenSshd[] = [];
   const ways: TcpCutter[] = [];
   for (let index = 0; index < count; index++) {
-    const host = await startOpenSshd({ authorized: key, address: '127.0.0.1', port: await freePort() });
+    const host = await startOpenSshd({ authorized: key, address: '127.0.0.1', port: await freePort(), hasSystem: true });
     hosts.push(host);
     ways.push(await startTcpCutter(host.port));
   }

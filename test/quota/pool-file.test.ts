@@ -17,7 +17,8 @@ const KNOWN = [
   '    external_ips, service_account, scopes, reservation, data_disks, version',
 ];
 
-const TOP = '  known here: google_project, zones, tpu, quota, tiers, largest_slice, borrowing_limits, lending_limits';
+const TOP = '  known here: google_project, zones, tpu, machines, quota, tiers, largest_slice, borrowing_limits,';
+('    lending_limits');
 
 /** Pool files that are wrong: the whole message, line by line. */
 const WRONG: Readonly<Record<string, { readonly text: string; readonly want: readonly string[] }>> = {
@@ -113,7 +114,7 @@ describe('pool file', () => {
   });
   it('an empty one has no defaults', () => {
     const parsed = parsePoolFile('', 'pool.toml', 'p');
-    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, form: {} });
+    assert.deepEqual(parsed, { ok: true, defaults: { pool: 'p', file: 'pool.toml' }, machines: [], form: {} });
   });
 });
 
@@ -149,6 +150,6 @@ describe("a worker's pool file", () => {
     assert.deepEqual(await zonesNow('zones = ["us-east1-d"]\n'), [['us-east1-d'], undefined]);
   });
   it('belongs to its own pool alone', async () => {
-    assert.deepEqual(await sourceOf('/nowhere').load('other'), { defaults: { pool: 'other' } });
+    assert.deepEqual(await sourceOf('/nowhere').load('other'), { defaults: { pool: 'other' }, machines: [] });
   });
 });

@@ -6,7 +6,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
     text: '',
     want: [
       'train.yaml:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
     ],
   },
   'a file that is a list': {
@@ -14,7 +14,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
 `,
     want: [
       'train.yaml:1:1: ["a"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
     ],
   },
   'a bracket that is not closed': {
