@@ -347,6 +347,7 @@ describe('job file: as JSON', () => {
       { required: ['tpu'] },
       { required: ['kubernetes'] },
       { required: ['ray_cluster'] },
+      { required: ['machines'] },
     ]);
     assert.equal(schema.additionalProperties, false);
   });

@@ -9,7 +9,7 @@ import type { TestServer } from '../../temporal-server.js';
 import { until } from '../../until.js';
 
 /** A step of a job. Measurements may run beside these tests. */
-const STEP_MS = 180_000;
+const STEP_MS = 120_000;
 
 /** A stack whose pool has three machines of its own, behind sshd. */
 export class RackJobs {
@@ -51,7 +51,9 @@ export class RackJobs {
 
   /** @param command a script for bash */
   submit({ command, ...file }: Readonly<Record<string, unknown>>): Promise<string> {
-    return this.stack.jobs.submit({ job: { pool: this.pool, ...file, command: { run: command } }, user: 'ann' }).then(({ id }) => id);
+    return this.stack.jobs
+      .submit({ job: { pool: this.pool, ...file, command: { run: command } }, user: 'ann' })
+      .then(({ id }) => id);
   }
 
   /** Waits for a claim about a job; a failure tells what the job and the worker say. */
