@@ -1,8 +1,7 @@
 import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
-import type { MachinesOperator } from '../cloud/machines/own/operator.js';
-import type { MachinesOf } from '../cloud/machines/port.js';
+import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { MachineLook, MachinesOperator } from '../cloud/machines/own/operator.js';
+import type { MachineLook, MachinesOperator } from '../cloud/machines/port.js';
 import type { MachineRow, MachinesActivities, MachinesInput } from '../contract/machines.js';
 import { FailureType } from '../domain/failure-types.js';
 import { placeOf } from '../domain/machine-kinds/machines/inventory.js';

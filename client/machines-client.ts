@@ -45,22 +45,22 @@ export class MachinesClient {
     try {
       return await this.#calls.bounded(execute, MACHINES_TIMEOUT_MS + 5_000);
     } catch (error) {
-      throw await this.#inOurWords(error);
+      return this.#throwInOurWords(error);
     }
   }
 
-  async #inOurWords(error: unknown): Promise<unknown> {
+  async #throwInOurWords(failure: unknown): Promise<never> {
     const [{ WorkflowFailedError }, { TimeoutFailure }] = await Promise.all([
       import('@temporalio/client'),
       import('@temporalio/common'),
     ]);
-    if (!(error instanceof WorkflowFailedError)) return error;
-    if (error.cause instanceof TimeoutFailure)
-      return new TemporalUnreachable(
+    if (!(failure instanceof WorkflowFailedError)) throw failure;
+    if (failure.cause instanceof TimeoutFailure)
+      throw new TemporalUnreachable(
         `no worker answered for the machines of pool ${this.pool} within ${MACHINES_TIMEOUT_MS / 1000} s`,
         'is a worker up? (`jobctl dev status`, or start one with `jobctl worker`); repeating is safe',
       );
-    return new PoolRefused(this.pool, innermost(error).message);
+    throw new PoolRefused(this.pool, innermost(failure).message);
   }
 }
 

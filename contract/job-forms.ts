@@ -68,7 +68,14 @@ const sliceHost: z.ZodType<SliceHost> = z.discriminatedUnion('reach', [
     internalIp: text(),
     externalIp: text().exactOptional(),
     own: z
-      .object({ pool: text(), name: text(), port: z.int().min(1).max(65_535), user: text(), claim: text(), key: text().exactOptional() })
+      .object({
+        pool: text(),
+        name: text(),
+        port: z.int().min(1).max(65_535),
+        user: text(),
+        claim: text(),
+        key: text().exactOptional(),
+      })
       .exactOptional(),
   }),
   z.object({

@@ -1,7 +1,13 @@
 import { OWN_ID_PREFIXES } from '../domain/own-workflows.js';
 
 /** Workflow types. */
-export const WorkflowType = { Job: 'job', Slice: 'slice', Quota: 'quota', Janitor: 'janitor', Machines: 'machines' } as const;
+export const WorkflowType = {
+  Job: 'job',
+  Slice: 'slice',
+  Quota: 'quota',
+  Janitor: 'janitor',
+  Machines: 'machines',
+} as const;
 
 export { TASK_QUEUE } from '../domain/task-queue.js';
 

@@ -23,7 +23,12 @@ export const OWN_SIGNALS = [
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 
 /** What the ids of workflows begin with that are not jobs. A job's id is the job's own and holds no '/'. */
-export const OWN_ID_PREFIXES = { slice: 'slice/', quota: 'quota/', janitor: 'jobctl-janitor', machines: 'machines/' } as const;
+export const OWN_ID_PREFIXES = {
+  slice: 'slice/',
+  quota: 'quota/',
+  janitor: 'jobctl-janitor',
+  machines: 'machines/',
+} as const;
 
 export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly string[]).includes(name);
 

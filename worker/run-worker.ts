@@ -13,7 +13,7 @@ import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
-import { MachinesOperator } from '../cloud/machines/own/operator.js';
+import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
 import { OwnMachines } from '../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../cloud/machines/own/pool-record.js';
 import { machinesOf } from '../cloud/machines/port.js';
@@ -95,7 +95,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     store,
     secrets,
     machines,
-    operatorFor: (owner: string) => new MachinesOperator({ ...looked, owner }),
+    operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
     machinesOf: machinesOf(machines),
     hosts,
     pools,

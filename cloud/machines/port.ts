@@ -1,3 +1,4 @@
+import type { MachineRecord, OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import type { MachineKindName, PlanOf, RefOf } from '../../domain/machines.js';
 import type { Condition, CreateAnswer, Owner, Ownership } from '../../domain/slice.js';
 
@@ -84,4 +85,28 @@ export class CloudUnavailable extends Error {
 /** The provider refused for good: credentials, permissions, a project or API that does not exist. */
 export class CloudRefused extends Error {
   override readonly name = 'CloudRefused';
+}
+
+/** A machine as it is: what is remembered of it, and what was seen just now. */
+export interface MachineLook {
+  readonly machine: OwnMachine;
+  readonly record: MachineRecord;
+  /** By the pool's record. */
+  readonly slice?: { readonly name: string; readonly job: string };
+  readonly seen:
+    | { readonly kind: 'free' }
+    | { readonly kind: 'held' }
+    | { readonly kind: 'foreign'; readonly message: string }
+    | { readonly kind: 'silent'; readonly message: string };
+}
+
+/** What an operator sees and does of a pool's own machines (docs/own-machines.md). @throws CloudUnavailable, CloudRefused */
+export interface MachinesOperator {
+  look(pool: string, machines: readonly OwnMachine[]): Promise<readonly MachineLook[]>;
+  /** Inspects machines that no slice holds, and uses those again that are well. A claim that no record knows is removed first. */
+  check(pool: string, machines: readonly OwnMachine[]): Promise<void>;
+  drain(pool: string, machines: readonly OwnMachine[], by: string, reason?: string): Promise<void>;
+  undrain(pool: string, machines: readonly OwnMachine[]): Promise<void>;
+  /** What a machine held before is not waited for any more. It is used again after a check only, which ends what it still runs. */
+  forget(pool: string, machines: readonly OwnMachine[], by: string): Promise<void>;
 }

@@ -61,8 +61,8 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     `${GOOD}max retries: 3\n`,
     'FILE:6:1: max retries: no such key in a job file',
     '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
-    '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, setup, ssh,',
-    '    gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
+    '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
+    '    setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
   ),
   'a key with capitals': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  Zone: us-central1-a\ncommand:\n  run: echo hi\n',

@@ -56,7 +56,7 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
       rack = await startRack(3);
       store = await rackStore(cloud.storeEndpoint, `rack-${pools++}`);
       port = lookAfter(rack, store);
-      under = { port, deadlineMs: 15_000 } as typeof under;
+      under = { port, deadlineMs: 15_000 };
     });
     afterEach(async () => {
       await port.close();

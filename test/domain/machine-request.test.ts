@@ -22,7 +22,10 @@ describe('the section of a job file that asks for machines, with a second kind',
   function resolved(file: Record<string, unknown>, dropped: readonly string[] = []) {
     const report = new Report(dropped.map((key) => [key]));
     const size = file['atomic'] === true ? ({ slices: 2, atomic: true } as const) : { slices: 1 };
-    const found = resolveRequest(file, { ...size, poolName: 'default', pool: undefined }, report, [...REQUEST_SECTIONS.slice(0, 1), PODS]);
+    const found = resolveRequest(file, { ...size, poolName: 'default', pool: undefined }, report, [
+      ...REQUEST_SECTIONS.slice(0, 1),
+      PODS,
+    ]);
     const problems = report.problems.map(({ path, message, hint }) => `${path.join('.')} ${message}: ${hint}`);
     return { type: found?.slice.type, problems };
   }

@@ -27,7 +27,12 @@ export async function startRack(count: number, key: KeyPair = makeKeyPair()): Pr
   const hosts: OpenSshd[] = [];
   const ways: TcpCutter[] = [];
   for (let index = 0; index < count; index++) {
-    const host = await startOpenSshd({ authorized: key, address: '127.0.0.1', port: await freePort(), hasSystem: true });
+    const host = await startOpenSshd({
+      authorized: key,
+      address: '127.0.0.1',
+      port: await freePort(),
+      hasSystem: true,
+    });
     hosts.push(host);
     ways.push(await startTcpCutter(host.port));
   }

@@ -17,8 +17,10 @@ const KNOWN = [
   '    external_ips, service_account, scopes, reservation, data_disks, version',
 ];
 
-const TOP = '  known here: google_project, zones, tpu, machines, quota, tiers, largest_slice, borrowing_limits,';
-('    lending_limits');
+const TOP = [
+  '  known here: google_project, zones, tpu, machines, quota, tiers, largest_slice, borrowing_limits,',
+  '    lending_limits',
+];
 
 /** Pool files that are wrong: the whole message, line by line. */
 const WRONG: Readonly<Record<string, { readonly text: string; readonly want: readonly string[] }>> = {
@@ -28,11 +30,11 @@ const WRONG: Readonly<Record<string, { readonly text: string; readonly want: rea
   },
   'an unknown key': {
     text: 'zone = ["us-east5-a"]\n',
-    want: ['pool.toml:1:1: zone: no such key in a pool file', '  did you mean zones?', TOP],
+    want: ['pool.toml:1:1: zone: no such key in a pool file', '  did you mean zones?', ...TOP],
   },
   'a key of another section': {
     text: 'admins = ["alice"]\n',
-    want: ['pool.toml:1:1: admins: no such key in a pool file', '  admins belongs to: quota', TOP],
+    want: ['pool.toml:1:1: admins: no such key in a pool file', '  admins belongs to: quota', ...TOP],
   },
   'a Google project and zones that are none': {
     text: 'google_project = "My Project"\nzones = ["us-east5"]\n',

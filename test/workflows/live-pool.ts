@@ -215,7 +215,12 @@ export class LivePool {
     return quotaActivities({
       installation: { owner: 'test', googleProject: 'rehearsal', taskQueue: QUEUE, timings },
       quota,
-      machinesOf: machinesOf({ 'cloud-tpu': tpu, kubernetes: createKubernetes(), 'ray-cluster': createRayClusters(), machines: noOwnMachines(this.store) }),
+      machinesOf: machinesOf({
+        'cloud-tpu': tpu,
+        kubernetes: createKubernetes(),
+        'ray-cluster': createRayClusters(),
+        machines: noOwnMachines(this.store),
+      }),
       store: this.store,
       meter: { waitingJobs: () => undefined, leasedUnits: () => undefined } satisfies PoolMeter,
     } as never);

@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { isWanted, type MachinesPlan, type OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import {
+  isWanted,
+  type MachineRecord,
+  type MachinesPlan,
+  type OwnMachine,
+} from '../../../domain/machine-kinds/machines/words.js';
 import { machinesText } from '../../../domain/machine-kinds/machines/texts.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { MachineVerbs } from '../../hosts/machine-verbs.js';
 import { claimText, readClaim } from './claim-text.js';
 import type { MachineVisits } from './machine-visits.js';
-import {
-  type ChosenMachine,
-  LIKE_NEW,
-  type MachineRecord,
-  type PoolRecord,
-  type PoolRecords,
-  type SliceRecord,
-} from './pool-record.js';
+import { type ChosenMachine, LIKE_NEW, type PoolRecord, type PoolRecords, type SliceRecord } from './pool-record.js';
 
 /** A create call of the slice workflow lasts 60 s at most: after this no machine is claimed any more. */
 const CLAIM_FOR_MS = 40_000;

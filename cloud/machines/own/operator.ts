@@ -1,29 +1,16 @@
-import type { OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { MachineVerbs } from '../../hosts/machine-verbs.js';
 import { readClaim } from './claim-text.js';
 import { declared, failedOnce, reachOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
-import { LIKE_NEW, type MachineRecord, type PoolRecord, type PoolRecords } from './pool-record.js';
-
-/** A machine as it is: what is remembered of it, and what was seen just now. */
-export interface MachineLook {
-  readonly machine: OwnMachine;
-  readonly record: MachineRecord;
-  /** By the pool's record. */
-  readonly slice?: { readonly name: string; readonly job: string };
-  readonly seen:
-    | { readonly kind: 'free' }
-    | { readonly kind: 'held' }
-    | { readonly kind: 'foreign'; readonly message: string }
-    | { readonly kind: 'silent'; readonly message: string };
-}
+import type { MachineLook, MachinesOperator } from '../port.js';
+import { LIKE_NEW, type PoolRecord, type PoolRecords } from './pool-record.js';
 
 const LOOK_MS = 10_000;
 const CHECK_MS = 70_000;
 const GRACE_MS = 5_000;
 
-/** What an operator sees and does of a pool's own machines. */
-export class MachinesOperator {
+export class OwnMachinesOperator implements MachinesOperator {
   readonly #records: PoolRecords;
   readonly #visits: MachineVisits;
   /** Of this installation. */
@@ -53,7 +40,6 @@ export class MachinesOperator {
     );
   }
 
-  /** Inspects machines that no slice holds, and uses those again that are well. A claim that no record knows is removed first. */
   async check(pool: string, machines: readonly OwnMachine[]): Promise<void> {
     const record = await this.#records.read(pool);
     const free = machines.filter((machine) => sliceOn(record, machine) === undefined);
@@ -94,7 +80,6 @@ export class MachinesOperator {
     return this.#change(pool, machines, ({ drained: _, ...rest }) => rest);
   }
 
-  /** What a machine held before is not waited for any more. It is used again after a check only, which ends what it still runs. */
   forget(pool: string, machines: readonly OwnMachine[], by: string): Promise<void> {
     const at = Date.now();
     const aside = { at, reason: `${by} said that it is off; check it once it is back` };

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
+import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { Ownership } from '../../../domain/slice.js';
 import { machinePoolObject } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
@@ -23,19 +23,6 @@ export interface SliceRecord {
   readonly maybe: readonly ChosenMachine[];
   /** All machines have been claimed and inspected. */
   readonly isWhole: boolean;
-}
-
-/** What is remembered of a machine beside its claim. */
-export interface MachineRecord {
-  /** Uses in a row before which it did not answer, or was not as it should be. */
-  readonly failures: number;
-  readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
-  /** It is not used until somebody has it checked. */
-  readonly aside?: { readonly at: EpochMs; readonly reason: string };
-  /** Its slice may end its work; no other begins. */
-  readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
-  /** A person says that it is off or wiped: what it held before is not waited for. */
-  readonly forgotten?: { readonly at: EpochMs; readonly by: string };
 }
 
 /** Of a pool. */

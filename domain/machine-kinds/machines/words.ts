@@ -1,4 +1,5 @@
 import type { Ownership } from '../../slice.js';
+import type { EpochMs } from '../../units.js';
 
 /** What quota calls a machine of one's own that has no accelerator. */
 export const MACHINE = 'machine';
@@ -71,4 +72,17 @@ export function isWanted(
     ? accelerators[wanted.accelerator.type] === wanted.accelerator.perHost
     : has.length === 0;
   return isSameAccelerator && Object.entries(wanted.labels).every(([key, value]) => labels[key] === value);
+}
+
+/** What is remembered of a machine beside its claim. */
+export interface MachineRecord {
+  /** Uses in a row before which it did not answer, or was not as it should be. */
+  readonly failures: number;
+  readonly lastProblem?: { readonly at: EpochMs; readonly text: string };
+  /** It is not used until somebody has it checked. */
+  readonly aside?: { readonly at: EpochMs; readonly reason: string };
+  /** Its slice may end its work; no other begins. */
+  readonly drained?: { readonly at: EpochMs; readonly by: string; readonly reason?: string };
+  /** A person says that it is off or wiped: what it held before is not waited for. */
+  readonly forgotten?: { readonly at: EpochMs; readonly by: string };
 }

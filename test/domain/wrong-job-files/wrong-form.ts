@@ -86,8 +86,8 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
     want: [
       'train.yaml:2:1: __proto__: no such key in a job file',
       '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
-      '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, setup, ssh,',
-      '    gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
+      '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
+      '    setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
     ],
   },
   'text where a section belongs': {

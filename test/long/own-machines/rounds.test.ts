@@ -28,6 +28,8 @@ describe(`three machines in ${ROUNDS} rounds, in each of which the worker or the
   let jobs: RackJobs;
   let server: TestServer;
   let restart: () => Promise<TestServer>;
+  /** The stack's client keeps the connection of the first. */
+  const dead: TestServer[] = [];
   const folder = mkdtempSync(join(tmpdir(), 'jobctl-rounds-'));
   before(async function () {
     this.timeout(TEMPORAL_START_MS);
@@ -38,7 +40,7 @@ describe(`three machines in ${ROUNDS} rounds, in each of which the worker or the
   });
   after(async () => {
     await jobs.stop();
-    await server.stop();
+    for (const each of [...dead, server]) await each.stop().catch(() => undefined);
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -71,7 +73,8 @@ describe(`three machines in ${ROUNDS} rounds, in each of which the worker or the
         succeeded += 1;
       }
     };
-    const again = <T>(work: () => Promise<T>): Promise<T | undefined> => work().catch((error: unknown) => {
+    const again = <T>(work: () => Promise<T>): Promise<T | undefined> =>
+      work().catch((error: unknown) => {
         if (error instanceof assert.AssertionError) throw error;
         return undefined;
       });
@@ -81,9 +84,8 @@ describe(`three machines in ${ROUNDS} rounds, in each of which the worker or the
       await pause(randomInt(300, 5_000));
       if (round % SERVER_EACH === 0) {
         process.kill(server.pid ?? 0, 'SIGKILL');
-        const dead = server;
+        dead.push(server);
         server = await restart();
-        await dead.stop().catch(() => undefined);
       } else {
         await jobs.stack.killWorker();
         await jobs.stack.startWorker();
