@@ -1,19 +1,35 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { claimText } from '../../cloud/machines/own/claim-text.js';
+import { HostUnreachable, targetOf } from '../../cloud/hosts/port.js';
 import type { OwnMachines } from '../../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { refIn } from '../../domain/machine-kinds/machines/index.js';
 import type { MachinesPlan } from '../../domain/machine-kinds/machines/words.js';
 import { hasOpenSshd } from '../hosts/open-sshd.js';
-import { lookAfter, type Rack, rackStore, startRack, visitsOf } from '../hosts/rack.js';
+import { never } from '../hosts/session.js';
+import { until } from '../until.js';
+import { fleetOf, lookAfter, type Rack, rackStore, startRack, visitsOf } from '../hosts/rack.js';
 import { ownership } from './cloud-tpu-plan.js';
 import { exerciseMachines, makeGone, makeReady, type MachinesUnderTest, observed } from './machines-conformance.js';
 import { type RehearsedCloud, startRehearsedCloud } from './rehearsed-cloud.js';
 
 const POOL = 'lab';
+
+/** That carry the mark of a run below this home. */
+function processesBelow(home: string): number {
+  const environments = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return environments.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`JOBCTL_RUN_DIR=${home}/`);
+    } catch {
+      return false;
+    }
+  }).length;
+}
 
 const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
   ref: refIn(POOL, name),
@@ -145,6 +161,36 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
         answer.message,
         /rack-0 it has 0 NVIDIA devices \(\/dev\/nvidia\[0-9\]\*\), and the pool file says 8/,
       );
+    });
+
+    it('run nothing more of a slice that was given back, whoever still sends it, and nothing of it is left', async () => {
+      const plan = planOf('fenced', 1);
+      const { hosts, uid } = await makeReady(under, plan);
+      const [host] = hosts;
+      assert.ok(host);
+      const target = targetOf(host, { ref: plan.ref, uid, slice: 0, user: 'nobody' });
+      assert.ok(target.reach === 'ssh');
+      const connection = await fleetOf(rack, store).connect(target, { privateKey: rack.key.private }, never);
+      const said: string[] = [];
+      const exec = (command: string) =>
+        connection.exec(command, {
+          onStdout: (chunk) => void said.push(chunk.toString()),
+          onStderr: () => undefined,
+          signal: never,
+        });
+      assert.deepEqual(await exec('echo begun; exit 97'), { code: 97 });
+      const run = { runId: 'fenced-a1', epoch: 1, script: 'trap "" TERM; sleep 1000 & wait', env: {} };
+      await connection.startRun({ ...run, accelerator: { devices: [], lockFiles: [], waitMs: 0 } });
+      await until('the command runs', async () => (await connection.runStatus('fenced-a1')).kind === 'running');
+      await makeGone(under, plan);
+      await assert.rejects(exec('echo too late'), /is not held by its slice any more: claim .* was given back/);
+      await assert.rejects(connection.startRun({ ...run, runId: 'fenced-a2', epoch: 2 }), HostUnreachable);
+      assert.equal(said.join(''), 'begun\n');
+      assert.equal(processesBelow(rack.hosts[0]?.home ?? ''), 0);
+      await makeReady(under, planOf('next', 1));
+      await assert.rejects(exec('echo into the next slice'), HostUnreachable);
+      await makeGone(under, planOf('next', 1));
+      connection.close();
     });
 
     it('that falls silent keeps its slice from being gone until it answers, and a claim of it that comes late is refused', async () => {

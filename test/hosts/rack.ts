@@ -61,6 +61,9 @@ export const lookAfter = (rack: Rack, store: StorePort): OwnMachines =>
 
 export const visitsOf = (rack: Rack, store: StorePort): MachineVisits => new MachineVisits(waysOf(rack, store));
 
+/** Over connections of its own, as a job's. */
+export const fleetOf = (rack: Rack, store: StorePort): VisitOptions['fleet'] => waysOf(rack, store).fleet;
+
 function waysOf({ key }: Rack, store: StorePort): VisitOptions {
   const hostKeys = new StoredHostKeys({
     store,
