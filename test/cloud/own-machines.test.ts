@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { claimText } from '../../cloud/machines/own/claim-text.js';
 import { HostUnreachable, targetOf } from '../../cloud/hosts/port.js';
+import { OwnMachinesOperator } from '../../cloud/machines/own/operator.js';
 import type { OwnMachines } from '../../cloud/machines/own/own-machines.js';
 import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { StorePort } from '../../cloud/store/port.js';
@@ -90,7 +91,7 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
       assert.ok(first);
       const visits = visitsOf(rack, store);
       return visits.visit(POOL, first, 5_000, (verbs) =>
-        verbs.claim(uid, claimText({ uid, slice: ref.name, ownership: whose })),
+        verbs.claim(uid, claimText({ uid, slice: ref.name, pool: POOL, ownership: whose })),
       );
     };
 
@@ -114,11 +115,30 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
       const mine = await makeReady(under, planOf('mine'));
       const answer = await other.create(planOf('theirs', 2, 'own-2'));
       assert.ok(answer.kind === 'refused' && answer.scope === 'moment', JSON.stringify(answer));
-      assert.match(answer.message, /rack-0 is held by slice mine of job train-x1 \(installation own-1\)/);
+      assert.match(answer.message, /rack-0 is held by slice mine of job train-x1 \(pool lab, installation own-1\)/);
       assert.deepEqual(await observed(under, planOf('mine')), mine);
       const claims = await Promise.all([0, 1, 2].map(claimOn));
       assert.deepEqual(claims, [mine.uid, mine.uid, '']);
       await other.close();
+    });
+
+    it('that two pools name by mistake serve one of them at a time', async () => {
+      const mine = await makeReady(under, planOf('mine', 3));
+      const plan = planOf('theirs', 1);
+      const answer = await port.create({ ...plan, ref: refIn('other', 'theirs') });
+      assert.ok(answer.kind === 'refused' && answer.scope === 'moment', JSON.stringify(answer));
+      assert.match(answer.message, /rack-0 is held by slice mine of job train-x1 \(pool lab, installation own-1\)/);
+      const operator = new OwnMachinesOperator({
+        records: new PoolRecords(store),
+        visits: visitsOf(rack, store),
+        owner: 'own-1',
+      });
+      await operator.check('other', rack.inventory);
+      const [look] = await operator.look('other', rack.inventory);
+      assert.equal(look?.seen.kind, 'foreign');
+      assert.deepEqual(await observed(under, planOf('mine', 3)), mine);
+      assert.deepEqual(await Promise.all([0, 1, 2].map(claimOn)), [mine.uid, mine.uid, mine.uid]);
+      await makeGone(under, planOf('mine', 3));
     });
 
     it('that does not answer is passed over, and put aside when it happens twice', async () => {

@@ -8,7 +8,7 @@ import {
 import { machinesText } from '../../../domain/machine-kinds/machines/texts.js';
 import type { CreateAnswer } from '../../../domain/slice.js';
 import type { MachineVerbs } from '../../hosts/machine-verbs.js';
-import { claimText, readClaim } from './claim-text.js';
+import { claimText, isOurs, readClaim } from './claim-text.js';
 import type { MachineVisits } from './machine-visits.js';
 import { type ChosenMachine, LIKE_NEW, type PoolRecord, type PoolRecords, type SliceRecord } from './pool-record.js';
 
@@ -115,7 +115,7 @@ export class Claiming {
 
   async #claimAndInspect(machine: OwnMachine, verbs: MachineVerbs): Promise<Refusal | undefined> {
     const { ref, ownership } = this.#plan;
-    const claim = { slice: ref.name, uid: this.#uid, ownership };
+    const claim = { slice: ref.name, uid: this.#uid, pool: ref.pool, ownership };
     let answer = await verbs.claim(this.#uid, claimText(claim));
     if (answer.kind === 'taken' && (await this.#vacateStale(answer.claim, verbs)))
       answer = await verbs.claim(this.#uid, claimText(claim));
@@ -132,7 +132,7 @@ export class Claiming {
   async #vacateStale(text: string, verbs: MachineVerbs): Promise<boolean> {
     const { ref, ownership } = this.#plan;
     const claim = readClaim(text);
-    if (claim === undefined || claim.ownership.owner !== ownership.owner) return false;
+    if (!isOurs(claim, ownership.owner, ref.pool)) return false;
     const { slices } = await this.#records.read(ref.pool);
     if (Object.values(slices).some(({ uid }) => uid === claim.uid)) return false;
     await verbs.vacate(claim.uid, STALE_GRACE_MS);
@@ -253,8 +253,8 @@ export function reachOf({ labels: _, check: __, ...reach }: OwnMachine): ChosenM
 export function takenText(text: string): string {
   const claim = readClaim(text);
   if (claim === undefined) return 'is held by a claim that jobctl cannot read: look at ~/.jobctl/machine/claim on it';
-  const { slice, ownership } = claim;
-  return `is held by slice ${slice} of job ${ownership.job} (installation ${ownership.owner})`;
+  const { slice, pool, ownership } = claim;
+  return `is held by slice ${slice} of job ${ownership.job} (pool ${pool}, installation ${ownership.owner})`;
 }
 
 const sentences = (problems: ReadonlyMap<string, string>): string =>

@@ -1,6 +1,6 @@
 import type { MachineRecord, OwnMachine } from '../../../domain/machine-kinds/machines/words.js';
 import type { MachineVerbs } from '../../hosts/machine-verbs.js';
-import { readClaim } from './claim-text.js';
+import { isOurs, readClaim } from './claim-text.js';
 import { declared, failedOnce, reachOf, takenText } from './claiming.js';
 import type { MachineVisits, Visited } from './machine-visits.js';
 import type { MachineLook, MachinesOperator } from '../port.js';
@@ -46,7 +46,7 @@ export class OwnMachinesOperator implements MachinesOperator {
     const found = await Promise.all(
       free.map(async (machine) => {
         const visited = await this.#visits.visit(pool, reachOf(machine), CHECK_MS, (verbs) =>
-          this.#inspect(machine, verbs),
+          this.#inspect(pool, machine, verbs),
         );
         return { machine, problem: visited.kind === 'done' ? visited.value : `cannot be reached: ${visited.message}` };
       }),
@@ -60,11 +60,11 @@ export class OwnMachinesOperator implements MachinesOperator {
     });
   }
 
-  async #inspect(machine: OwnMachine, verbs: MachineVerbs): Promise<string | undefined> {
+  async #inspect(pool: string, machine: OwnMachine, verbs: MachineVerbs): Promise<string | undefined> {
     const { claim } = await verbs.holder('-');
     if (claim !== undefined) {
       const stale = readClaim(claim);
-      if (stale?.ownership.owner !== this.#owner) return takenText(claim);
+      if (!isOurs(stale, this.#owner, pool)) return takenText(claim);
       await verbs.vacate(stale.uid, GRACE_MS);
     }
     const problems = await verbs.inspect(declared(machine));
