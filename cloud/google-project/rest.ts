@@ -42,6 +42,11 @@ export class GoogleRest {
     return this.#request<T>('POST', service, path, body);
   }
 
+  /** @throws GoogleCallFailed */
+  delete<T>(service: Service, path: string): Promise<T> {
+    return this.#request<T>('DELETE', service, path);
+  }
+
   /** The items of all pages under `key`. @throws GoogleCallFailed */
   async list<T>(service: Service, path: string, key: string): Promise<readonly T[]> {
     const all: T[] = [];
@@ -67,7 +72,7 @@ export class GoogleRest {
     return this.#baseOf(service).startsWith('http:');
   }
 
-  async #request<T>(method: 'GET' | 'POST', service: Service, path: string, body?: object): Promise<T> {
+  async #request<T>(method: 'GET' | 'POST' | 'DELETE', service: Service, path: string, body?: object): Promise<T> {
     const url = `${this.#baseOf(service)}${path}`;
     const login = this.#isPlain(service) ? {} : await this.#login.headers();
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -76,12 +81,21 @@ export class GoogleRest {
     const response = await fetch(url, { method, headers, signal, ...content }).catch((error: unknown) =>
       fail(`${method} ${url}: ${reasonOf(error)}`),
     );
-    const text = await response.text();
-    if (response.ok) return (text === '' ? {} : JSON.parse(text)) as T;
+    const text = await response.text().catch((error: unknown) => fail(`${method} ${url}: ${reasonOf(error)}`));
+    if (response.ok) return readAnswer<T>(text, `${method} ${url}`);
     const error = restErrorOf(response.status, text);
     const refusal = googleRefusal(error);
     const why = refusal === undefined ? `HTTP ${response.status}: ${error.message}` : inOneLine(refusal);
     throw new GoogleCallFailed(`${method} ${url}: ${why}`, error, refusal);
+  }
+}
+
+/** Of a proxy, or cut off: an answer that is not Google's says nothing. */
+function readAnswer<T>(text: string, what: string): T {
+  try {
+    return (text === '' ? {} : JSON.parse(text)) as T;
+  } catch {
+    return fail(`${what}: the answer is not JSON`);
   }
 }
 

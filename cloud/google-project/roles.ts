@@ -7,6 +7,7 @@ export interface NeededPermission {
 }
 
 const TPU_ADMIN = 'roles/tpu.admin';
+const COMPUTE_ADMIN = 'roles/compute.instanceAdmin.v1';
 const OBJECT_ADMIN = 'roles/storage.objectAdmin';
 
 /**
@@ -50,6 +51,11 @@ const ROLE_OF: readonly (readonly [prefix: string, role: string])[] = [
   ['storage.buckets.', 'roles/storage.admin'],
   ['iam.serviceAccounts.actAs', ACT_AS.role],
   ['iam.serviceAccounts.', 'roles/iam.serviceAccountViewer'],
+  ['compute.instances.create', COMPUTE_ADMIN],
+  ['compute.instances.delete', COMPUTE_ADMIN],
+  ['compute.instances.set', COMPUTE_ADMIN],
+  ['compute.disks.', COMPUTE_ADMIN],
+  ['compute.subnetworks.use', COMPUTE_ADMIN],
   ['compute.', 'roles/compute.viewer'],
   ['orgpolicy.', 'roles/orgpolicy.policyViewer'],
   ['resourcemanager.projects.', 'roles/browser'],

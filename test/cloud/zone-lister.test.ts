@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CallBudget } from '../../cloud/machines/cloud-tpu/call-budget.js';
+import { CallBudget } from '../../cloud/machines/call-budget.js';
 import { ZoneLister, type WatchOptions, type ZoneListing } from '../../cloud/machines/cloud-tpu/zone-lister.js';
 
 const watching = (over: Partial<WatchOptions> = {}): WatchOptions => ({

@@ -2,7 +2,7 @@ import type { protos, v2 } from '@google-cloud/tpu';
 import { refusalText } from '../../google-refusal.js';
 import { apiErrorOf, codeName, type ApiError } from './api-error.js';
 import { classifyReadError, isCredentialProblem } from './classify-error.js';
-import { CallBudget, type CallRate } from './call-budget.js';
+import { CallBudget, type CallRate } from '../call-budget.js';
 import type { ApiNode, ApiQueuedResource } from './observation.js';
 import { CloudRefused, CloudUnavailable } from '../port.js';
 import type { TpuConnection } from './tpu-connection.js';

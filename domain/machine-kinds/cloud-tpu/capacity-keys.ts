@@ -33,18 +33,24 @@ export function resolveCapacity(
  * is one of pricing reserved.
  * @param own `tpu` without a pool's defaults: those do not bind a job to a tier
  */
-export function pricingOf(own: TpuForm): Pricing | undefined {
+export function pricingOf(own: Pick<TpuForm, 'pricing' | 'reservation'>): Pricing | undefined {
   const word = given(own.pricing);
   if (word !== undefined) return pricingNamed(word);
   return given(own.reservation) === undefined ? undefined : 'reserved';
 }
 
-function resolvePricing(tpu: TpuForm, without: Pricing, report: Report): Pricing | typeof ANY_PRICING | undefined {
+/** @param section whose key `pricing` is */
+export function resolvePricing(
+  tpu: Pick<TpuForm, 'pricing'>,
+  without: Pricing,
+  report: Report,
+  section = 'tpu',
+): Pricing | typeof ANY_PRICING | undefined {
   const word = given(tpu.pricing);
   if (word === undefined) return without;
   if (word.toLowerCase() === ANY_PRICING) return ANY_PRICING;
   const pricing = pricingNamed(word);
-  if (pricing === undefined) report.notAllowed(['tpu', 'pricing'], word, [...PRICINGS, ANY_PRICING]);
+  if (pricing === undefined) report.notAllowed([section, 'pricing'], word, [...PRICINGS, ANY_PRICING]);
   return pricing;
 }
 

@@ -1,11 +1,11 @@
 import type { AcceleratorType } from '../../accelerators.js';
+import type { GoogleForm, GooglePlace } from './google-form.js';
 import { nearestWord } from '../../nearest-word.js';
 import type { Path } from '../../problem.js';
 import type { DataDisk } from './words.js';
 import { namesIn, referenceHint, regionOf, RESOURCE_NAME } from '../../job-file/cloud-path.js';
 import { given } from '../../job-file/fields.js';
 import type { Report } from '../../job-file/report.js';
-import type { TpuForm } from './section-form.js';
 
 // Network ------------------------------------------------------------------------------------------------------------
 
@@ -15,26 +15,27 @@ const SUBNETWORK_FORMS =
 
 /** Network, subnetwork and tags. A short name is one of the job's own Google project; a path names its project. */
 export function resolveNetwork(
-  tpu: TpuForm,
+  tpu: Pick<GoogleForm, 'network' | 'subnetwork' | 'tags'>,
   zones: readonly string[],
-  report: Report,
+  place: GooglePlace,
 ): { network: string | undefined; subnetwork: string | undefined; tags: readonly string[] } {
+  const { section, report } = place;
   const network = given(tpu.network);
   const subnetwork = given(tpu.subnetwork);
   const host = network === undefined ? undefined : namesIn(network, ['projects', 'global', 'networks']);
   if (network !== undefined && host === undefined && !RESOURCE_NAME.test(network))
-    report.wrong(['tpu', 'network'], network, 'no network', referenceHint(network, NETWORK_FORMS));
-  if (subnetwork !== undefined) checkSubnetwork(subnetwork, host?.projects, zones, report);
-  return { network, subnetwork, tags: resolveTags(tpu, report) };
+    report.wrong([section, 'network'], network, 'no network', referenceHint(network, NETWORK_FORMS));
+  if (subnetwork !== undefined) checkSubnetwork(subnetwork, host?.projects, zones, place);
+  return { network, subnetwork, tags: resolveTags(tpu, place) };
 }
 
 function checkSubnetwork(
   subnetwork: string,
   networkProject: string | undefined,
   zones: readonly string[],
-  report: Report,
+  { section, report }: GooglePlace,
 ): void {
-  const path = ['tpu', 'subnetwork'];
+  const path = [section, 'subnetwork'];
   const names = namesIn(subnetwork, ['projects', 'regions', 'subnetworks']);
   if (names === undefined) {
     if (!RESOURCE_NAME.test(subnetwork))
@@ -56,18 +57,18 @@ function checkSubnetwork(
 /** Google's limit for network tags of an instance. */
 const MAX_TAGS = 64;
 
-function resolveTags(tpu: TpuForm, report: Report): readonly string[] {
+function resolveTags(tpu: Pick<GoogleForm, 'tags'>, { section, report }: GooglePlace): readonly string[] {
   const tags = tpu.tags ?? [];
   tags.forEach((tag, index) => {
     if (RESOURCE_NAME.test(tag)) return;
     report.wrong(
-      ['tpu', 'tags', index],
+      [section, 'tags', index],
       tag,
       'no network tag',
       'small letters, digits and -; 63 at most; a letter first',
     );
   });
-  if (tags.length > MAX_TAGS) report.problem(['tpu', 'tags'], tags, `has ${tags.length} tags`, `${MAX_TAGS} at most`);
+  if (tags.length > MAX_TAGS) report.problem([section, 'tags'], tags, `has ${tags.length} tags`, `${MAX_TAGS} at most`);
   return tags;
 }
 
@@ -112,21 +113,27 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
   'userinfo-email': ['userinfo.email'],
 };
 
-export function resolveServiceAccount(tpu: TpuForm, report: Report): string | undefined {
+export function resolveServiceAccount(
+  tpu: Pick<GoogleForm, 'service_account'>,
+  { section, report }: GooglePlace,
+): string | undefined {
   const email = given(tpu.service_account);
   if (email !== undefined && email !== DEFAULT_SERVICE_ACCOUNT && !SERVICE_ACCOUNT.test(email))
-    report.wrong(['tpu', 'service_account'], email, 'no service account', SERVICE_ACCOUNT_HINT);
+    report.wrong([section, 'service_account'], email, 'no service account', SERVICE_ACCOUNT_HINT);
   return email;
 }
 
 /** URLs, each once, in the file's order. An empty list stays empty, which the API reads as all scopes. */
-export function resolveScopes(tpu: TpuForm, report: Report): readonly string[] | undefined {
+export function resolveScopes(
+  tpu: Pick<GoogleForm, 'scopes'>,
+  { section, report }: GooglePlace,
+): readonly string[] | undefined {
   const scopes = given(tpu.scopes);
   if (scopes === undefined) return undefined;
   const urls = scopes.flatMap((scope, index) => {
     if (/^https:\/\/\S+$/.test(scope)) return [scope];
     const known = Object.hasOwn(ALIASES, scope) ? ALIASES[scope] : undefined;
-    if (known === undefined) report.wrong(['tpu', 'scopes', index], scope, 'no scope', scopeHint(scope));
+    if (known === undefined) report.wrong([section, 'scopes', index], scope, 'no scope', scopeHint(scope));
     return (known ?? []).map((name) => AUTH + name);
   });
   return [...new Set(urls)];
@@ -147,27 +154,35 @@ const MOST_DISKS_OF_OTHERS = 128;
 const SOURCE_FORMS =
   "a disk's name, for the disk of that name in the slice's zone, or its path projects/P/zones/ZONE/disks/NAME";
 
+/** Of one TPU VM beside its boot disk. @param type undefined = any, as for a pool's defaults */
+export const mostTpuDisks = (type: AcceleratorType | undefined): number =>
+  ((type && MOST_DISKS[type.generation]) ?? MOST_DISKS_OF_OTHERS) - 1;
+
 /** What the disks of a job must fit. */
 export interface DiskUse {
   readonly zones: readonly string[];
-  /** Undefined = any type, as for a pool's defaults. */
-  readonly type: AcceleratorType | undefined;
-  readonly slices: number;
+  /** On one host. */
+  readonly most: number;
+  /** Of the whole job. */
+  readonly hosts: number;
 }
 
 /**
  * Existing disks that are attached to every host. A disk must be in the slice's zone. One VM writes to it, or several read it (the
  * same page, "Access modes").
  */
-export function resolveDataDisks(tpu: TpuForm, use: DiskUse, report: Report): readonly DataDisk[] | undefined {
+export function resolveDataDisks(
+  tpu: Pick<GoogleForm, 'data_disks'>,
+  use: DiskUse,
+  { section, report }: GooglePlace,
+): readonly DataDisk[] | undefined {
   const forms = tpu.data_disks ?? [];
   if (forms.length === 0) return undefined;
-  const { type, zones } = use;
-  const most = ((type && MOST_DISKS[type.generation]) ?? MOST_DISKS_OF_OTHERS) - 1;
+  const { most, zones } = use;
   if (forms.length > most)
-    report.problem(['tpu', 'data_disks'], forms, `has ${forms.length} disks`, `a host takes ${most} at most`);
+    report.problem([section, 'data_disks'], forms, `has ${forms.length} disks`, `a host takes ${most} at most`);
   return forms.map(({ source, mode }, index) => {
-    const path = ['tpu', 'data_disks', index];
+    const path = [section, 'data_disks', index];
     checkSource(source, [...path, 'source'], zones, report);
     if (forms.findIndex((other) => other.source === source) !== index)
       report.wrong([...path, 'source'], source, 'named twice');
@@ -194,8 +209,7 @@ function checkSource(source: string, path: Path, zones: readonly string[], repor
   report.problem(path, source, message, 'a name alone means the disk of that name in whichever zone the slice is');
 }
 
-function checkOneWriter(mode: string | null | undefined, path: Path, { type, slices }: DiskUse, report: Report): void {
-  const hosts = (type?.hosts ?? 1) * slices;
+function checkOneWriter(mode: string | null | undefined, path: Path, { hosts }: DiskUse, report: Report): void {
   if (hosts === 1) return;
   const said = mode ? '' : ` (${DEFAULT_MODE} where no mode is given)`;
   const message = `only one host can write to a disk, and the job has ${hosts} hosts${said}`;

@@ -40,7 +40,7 @@ export function slicePlan(
     externalIps: tpu.externalIps,
     tags: tpu.tags,
     labels: tpu.labels,
-    metadata: metadata(tpu, place),
+    metadata: instanceMetadata(tpu, place),
     ...optional,
   };
 }
@@ -70,7 +70,10 @@ function concretePricing(pricing: CloudTpuRequest['pricing']): Pricing {
 }
 
 /** Our key joins the user's own `ssh-keys`; it is never patched in later (DESIGN.md 4). */
-function metadata(tpu: CloudTpuRequest, { loginUser, publicKey }: SlicePlace): Record<string, string> {
+export function instanceMetadata(
+  tpu: Pick<CloudTpuRequest, 'metadata' | 'startupScript'>,
+  { loginUser, publicKey }: Pick<SlicePlace, 'loginUser' | 'publicKey'>,
+): Record<string, string> {
   const ours = `${loginUser}:${publicKey.trim()}`;
   const theirs = tpu.metadata['ssh-keys'];
   return {

@@ -1,11 +1,17 @@
-import { resolveDataDisks, resolveNetwork, resolveScopes, resolveServiceAccount } from './google-resources.js';
-import { given, textValues } from '../../job-file/fields.js';
+import { resolveLabels, resolveMetadata, resolveNames, resolveZones, withoutUndefined } from './google-keys.js';
+import type { GooglePlace } from './google-form.js';
+import {
+  mostTpuDisks,
+  resolveDataDisks,
+  resolveNetwork,
+  resolveScopes,
+  resolveServiceAccount,
+} from './google-resources.js';
+import { given } from '../../job-file/fields.js';
 import { GENERATION_FACTS, GENERATIONS } from '../../accelerators.js';
 import type { AcceleratorType } from '../../accelerators.js';
-import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../identity.js';
 import type { RequestContext, ResolvedRequest } from '../kind.js';
 import type { CloudTpuRequest, CloudTpuSection } from './words.js';
-import type { Path } from '../../problem.js';
 import {
   acceleratorHint,
   acceleratorNamed,
@@ -16,14 +22,14 @@ import {
   topologiesOf,
 } from '../../job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from './capacity-keys.js';
-import { GOOGLE_PROJECT } from '../../job-file/cloud-path.js';
 import { applyCreateFlags } from './create-flags.js';
 import { POOL_KEYS, withPoolDefaults } from '../../job-file/pool-defaults.js';
-import type { PoolDefaults } from '../../job-file/pool-defaults.js';
 import type { Report } from '../../job-file/report.js';
 import type { TpuForm } from './section-form.js';
 
 type TpuSpec = CloudTpuRequest;
+
+const inTpu = (report: Report): GooglePlace => ({ section: 'tpu', report });
 
 /** The `tpu` section with its defaults; undefined if the accelerator is not known, which is reported. */
 export function resolveTpu(
@@ -35,7 +41,7 @@ export function resolveTpu(
   const own = atomic ? queued(flagged, report) : flagged;
   const type = resolveAccelerator(own, report);
   const tpu = pool === undefined ? own : withPoolDefaults(own, pool, type, report);
-  const zones = resolveZones(tpu, pool, report);
+  const zones = resolveZones(tpu, pool, inTpu(report));
   const spec = resolveRest(tpu, zones, report);
   if (type === undefined) return undefined;
   if (atomic) checkMultislice(type, report);
@@ -43,7 +49,7 @@ export function resolveTpu(
   warnOfRuntime(runtimeVersion, type, report);
   const optional = withoutUndefined({
     topology: resolveTopology(tpu, type, report),
-    dataDisks: resolveDataDisks(tpu, { zones, type, slices }, report),
+    dataDisks: resolveDataDisks(tpu, { zones, most: mostTpuDisks(type), hosts: type.hosts * slices }, inTpu(report)),
   });
   const leftToPool = pool === undefined ? POOL_KEYS.filter((key) => !isSaid(own, key)) : [];
   return {
@@ -57,11 +63,11 @@ export function resolveTpu(
 /** Checks the defaults of a pool, as `tpu` keys, for what does not depend on the job. */
 export function checkPoolDefaults(tpu: TpuForm, report: Report): void {
   const { pricing, reservation, ...rest } = tpu;
-  const zones = resolveZones(rest, undefined, report);
+  const zones = resolveZones(rest, undefined, inTpu(report));
   // A pool may have a reservation beside another pricing: it is for jobs that ask for reserved.
   resolveRest({ ...rest, reservation }, zones, report);
   resolveCapacity({ pricing }, zones, report);
-  resolveDataDisks(rest, { zones, type: undefined, slices: 1 }, report);
+  resolveDataDisks(rest, { zones, most: mostTpuDisks(undefined), hosts: 1 }, inTpu(report));
 }
 
 function isSaid(tpu: TpuForm, key: string): boolean {
@@ -103,80 +109,33 @@ function resolveAccelerator(tpu: TpuForm, report: Report): AcceleratorType | und
   return type;
 }
 
-/** Google's form of a zone: region, dash, letter. */
-const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
-
-function resolveZones(tpu: TpuForm, pool: PoolDefaults | undefined, report: Report): readonly string[] {
-  if (typeof tpu.zone === 'string' && Array.isArray(tpu.zones)) {
-    report.problem(['tpu', 'zones'], tpu.zones, 'zone and zones are both given', 'keep zones, in order of preference');
-  }
-  if (typeof tpu.zone === 'string') checkZone(['tpu', 'zone'], tpu.zone, report);
-  tpu.zones?.forEach((zone, index) => checkZone(['tpu', 'zones', index], zone, report));
-  const zones = tpu.zones ?? (typeof tpu.zone === 'string' ? [tpu.zone] : []);
-  const isDropped = report.wasDropped(['tpu', 'zone']) || report.wasDropped(['tpu', 'zones']);
-  if (zones.length === 0 && pool !== undefined && !isDropped) noZone(pool, report);
-  return [...new Set(zones)];
-}
-
-function noZone({ pool, file }: PoolDefaults, report: Report): void {
-  const there =
-    file === undefined ? `and pool '${pool}' has no pool file` : `and none in ${file}, the file of pool '${pool}'`;
-  const hint = 'write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md';
-  report.problem(['tpu', 'zone'], undefined, `no zone in the job file, ${there}`, hint);
-}
-
-/** Reports what is no name of a zone. */
-export function checkZone(path: Path, zone: string, report: Report): void {
-  if (ZONE.test(zone)) return;
-  const hint = /^[a-z]+-[a-z]+\d+$/.test(zone)
-    ? `${zone} is a region: its zones end in a letter, such as ${zone}-a`
-    : 'a zone is a region and a letter, such as us-central1-a';
-  report.wrong(path, zone, 'no zone', hint);
-}
-
-const RESOURCE_PREFIX = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
-
 type KeysOfOneType = 'accelerator' | 'zones' | 'runtimeVersion' | 'topology' | 'dataDisks';
 
 /** All that does not depend on the type of the slice. */
 function resolveRest(tpu: TpuForm, zones: readonly string[], report: Report): Omit<TpuSpec, KeysOfOneType> {
-  const name = given(tpu.name);
-  if (name !== undefined && !RESOURCE_PREFIX.test(name)) {
-    const hint = 'small letters, digits and dashes; it starts with a letter';
-    report.wrong(['tpu', 'name'], name, 'no resource name', hint);
-  }
-  const project = given(tpu.project);
-  if (project !== undefined && !GOOGLE_PROJECT.test(project)) {
-    const hint = 'the id of a Google Cloud project: 6 to 30 small letters, digits and dashes';
-    report.wrong(['tpu', 'project'], project, 'no Google Cloud project id', hint);
-  }
+  const place = inTpu(report);
+  const { name, project } = resolveNames(tpu, place);
   const { allocationMode, pricing, reservation } = resolveCapacity(tpu, zones, report);
-  const { network, subnetwork, tags } = resolveNetwork(tpu, zones, report);
+  const { network, subnetwork, tags } = resolveNetwork(tpu, zones, place);
   const optional = {
     name,
     project,
     startupScript: given(tpu.startup_script),
     network,
     subnetwork,
-    serviceAccount: resolveServiceAccount(tpu, report),
-    scopes: resolveScopes(tpu, report),
+    serviceAccount: resolveServiceAccount(tpu, place),
+    scopes: resolveScopes(tpu, place),
     reservation,
   };
   return {
     allocationMode,
     pricing,
     tags,
-    metadata: resolveMetadata(tpu, report),
-    labels: resolveLabels(tpu, report),
+    metadata: resolveMetadata(tpu, place),
+    labels: resolveLabels(tpu, place),
     externalIps: tpu.external_ips ?? true,
     ...withoutUndefined(optional),
   };
-}
-
-type Present<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
-
-function withoutUndefined<Values extends Record<string, unknown>>(values: Values): Present<Values> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<Values>;
 }
 
 function resolveTopology(tpu: TpuForm, type: AcceleratorType, report: Report): string | undefined {
@@ -184,39 +143,6 @@ function resolveTopology(tpu: TpuForm, type: AcceleratorType, report: Report): s
   if (topology !== undefined && !hasTopology(type, topology))
     report.wrong(['tpu', 'topology'], topology, `no topology of ${type.type}`, topologyHint(type));
   return topology;
-}
-
-/** jobctl's own: it puts the login key there, and passes `startup_script` under Google's name. */
-const OWN_METADATA = new Map([
-  ['ssh-keys', 'jobctl puts the key of ssh.private_key there'],
-  ['startup-script', 'write tpu.startup_script'],
-]);
-
-function resolveMetadata(tpu: TpuForm, report: Report): Record<string, string> {
-  for (const key of Object.keys(tpu.metadata ?? {})) {
-    const instead = OWN_METADATA.get(key);
-    if (instead !== undefined)
-      report.problem(['tpu', 'metadata', key], tpu.metadata?.[key], 'is set by jobctl', instead);
-  }
-  return textValues(tpu.metadata);
-}
-
-/** Google's limit of labels on a resource, ours among them. */
-const MAX_LABELS = 64;
-
-function resolveLabels(tpu: TpuForm, report: Report): Record<string, string> {
-  const labels = textValues(tpu.labels);
-  const most = MAX_LABELS - OWN_LABELS;
-  const count = Object.keys(labels).length;
-  if (count > most) report.problem(['tpu', 'labels'], labels, `has ${count} labels`, `${most} at most, beside ours`);
-  for (const [key, value] of Object.entries(labels)) {
-    const path = ['tpu', 'labels', key];
-    if (key.startsWith(OWN_LABEL_PREFIX)) report.wrong(path, key, "one of jobctl's own labels", 'take another key');
-    else if (!LABEL_KEY.test(key))
-      report.wrong(path, key, 'no label key', 'a-z, 0-9, - and _; 63 at most; a letter first');
-    else if (!LABEL_VALUE.test(value)) report.wrong(path, value, 'no label value', 'a-z, 0-9, - and _; 63 at most');
-  }
-  return labels;
 }
 
 /** Part of a runtime version's name by which it belongs to one generation. */

@@ -1,0 +1,113 @@
+import { given, textValues } from '../../job-file/fields.js';
+import { GOOGLE_PROJECT } from '../../job-file/cloud-path.js';
+import type { PoolDefaults } from '../../job-file/pool-defaults.js';
+import type { Report } from '../../job-file/report.js';
+import { LABEL_KEY, LABEL_VALUE, OWN_LABEL_PREFIX, OWN_LABELS } from '../../identity.js';
+import type { Path } from '../../problem.js';
+import type { GoogleForm, GooglePlace } from './google-form.js';
+
+/** Google's form of a zone: region, dash, letter. */
+const ZONE = /^[a-z]+-[a-z]+\d+-[a-z]$/;
+
+/** Those of the file, in its order, each once. With a pool that is known there must be one. */
+export function resolveZones(
+  tpu: Pick<GoogleForm, 'zone' | 'zones'>,
+  pool: PoolDefaults | undefined,
+  { section, report }: GooglePlace,
+): readonly string[] {
+  if (typeof tpu.zone === 'string' && Array.isArray(tpu.zones)) {
+    report.problem(
+      [section, 'zones'],
+      tpu.zones,
+      'zone and zones are both given',
+      'keep zones, in order of preference',
+    );
+  }
+  if (typeof tpu.zone === 'string') checkZone([section, 'zone'], tpu.zone, report);
+  tpu.zones?.forEach((zone, index) => checkZone([section, 'zones', index], zone, report));
+  const zones = tpu.zones ?? (typeof tpu.zone === 'string' ? [tpu.zone] : []);
+  const isDropped = report.wasDropped([section, 'zone']) || report.wasDropped([section, 'zones']);
+  if (zones.length === 0 && pool !== undefined && !isDropped) noZone(pool, { section, report });
+  return [...new Set(zones)];
+}
+
+function noZone({ pool, file }: PoolDefaults, { section, report }: GooglePlace): void {
+  const there =
+    file === undefined ? `and pool '${pool}' has no pool file` : `and none in ${file}, the file of pool '${pool}'`;
+  const hint = 'write such as zone: us-central1-a, or zones: [..]; for all jobs of a pool see docs/pool-file.md';
+  report.problem([section, 'zone'], undefined, `no zone in the job file, ${there}`, hint);
+}
+
+/** Reports what is no name of a zone. */
+export function checkZone(path: Path, zone: string, report: Report): void {
+  if (ZONE.test(zone)) return;
+  const hint = /^[a-z]+-[a-z]+\d+$/.test(zone)
+    ? `${zone} is a region: its zones end in a letter, such as ${zone}-a`
+    : 'a zone is a region and a letter, such as us-central1-a';
+  report.wrong(path, zone, 'no zone', hint);
+}
+
+const RESOURCE_PREFIX = /^[a-z]([a-z0-9-]*[a-z0-9])?$/;
+
+/** The prefix of resource names, and the Google project. */
+export function resolveNames(
+  tpu: Pick<GoogleForm, 'name' | 'project'>,
+  { section, report }: GooglePlace,
+): { name: string | undefined; project: string | undefined } {
+  const name = given(tpu.name);
+  if (name !== undefined && !RESOURCE_PREFIX.test(name)) {
+    const hint = 'small letters, digits and dashes; it starts with a letter';
+    report.wrong([section, 'name'], name, 'no resource name', hint);
+  }
+  const project = given(tpu.project);
+  if (project !== undefined && !GOOGLE_PROJECT.test(project)) {
+    const hint = 'the id of a Google Cloud project: 6 to 30 small letters, digits and dashes';
+    report.wrong([section, 'project'], project, 'no Google Cloud project id', hint);
+  }
+  return { name, project };
+}
+
+/** jobctl's own: it puts the login key there, and passes `startup_script` under Google's name. */
+const OWN_METADATA = new Map([
+  ['ssh-keys', 'jobctl puts the key of ssh.private_key there'],
+  ['startup-script', 'write startup_script in its place'],
+]);
+
+export function resolveMetadata(
+  tpu: Pick<GoogleForm, 'metadata'>,
+  { section, report }: GooglePlace,
+): Record<string, string> {
+  for (const key of Object.keys(tpu.metadata ?? {})) {
+    const instead = OWN_METADATA.get(key);
+    if (instead !== undefined)
+      report.problem([section, 'metadata', key], tpu.metadata?.[key], 'is set by jobctl', instead);
+  }
+  return textValues(tpu.metadata);
+}
+
+/** Google's limit of labels on a resource, ours among them. */
+const MAX_LABELS = 64;
+
+export function resolveLabels(
+  tpu: Pick<GoogleForm, 'labels'>,
+  { section, report }: GooglePlace,
+): Record<string, string> {
+  const labels = textValues(tpu.labels);
+  const most = MAX_LABELS - OWN_LABELS;
+  const count = Object.keys(labels).length;
+  if (count > most) report.problem([section, 'labels'], labels, `has ${count} labels`, `${most} at most, beside ours`);
+  for (const [key, value] of Object.entries(labels)) {
+    const path = [section, 'labels', key];
+    if (key.startsWith(OWN_LABEL_PREFIX)) report.wrong(path, key, "one of jobctl's own labels", 'take another key');
+    else if (!LABEL_KEY.test(key))
+      report.wrong(path, key, 'no label key', 'a-z, 0-9, - and _; 63 at most; a letter first');
+    else if (!LABEL_VALUE.test(value)) report.wrong(path, value, 'no label value', 'a-z, 0-9, - and _; 63 at most');
+  }
+  return labels;
+}
+
+type Present<Values> = { [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+
+export function withoutUndefined<Values extends Record<string, unknown>>(values: Values): Present<Values> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<Values>;
+}
