@@ -1,9 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { RehearsalClock } from './clock.js';
+import { ComputeCloud } from './compute/compute-cloud.js';
+import { asNodes } from './compute/fleet-view.js';
 import type { FleetSurroundings } from './fleet.js';
 import { Fleet } from './fleet.js';
 import type { Journal } from './journal.js';
+import type { ProjectFacts } from './project/facts.js';
+import { DEFAULT_PROJECT } from './project/facts.js';
 import { Random } from './random.js';
 import { recordRestored } from './restored.js';
 import { loadState, StateFile } from './state-file.js';
@@ -18,6 +22,7 @@ import { upgraded } from './tpu/upgrade.js';
 
 export interface Core {
   readonly cloud: TpuCloud;
+  readonly compute: ComputeCloud;
   readonly clock: RehearsalClock;
   readonly timeline: Timeline;
   readonly fleet: Fleet;
@@ -33,6 +38,8 @@ export interface CoreOptions {
   readonly storeUrl: string;
   readonly restUrl?: () => string | undefined;
   readonly surroundings?: FleetSurroundings;
+  /** Of the rehearsed project. */
+  readonly facts?: () => ProjectFacts;
   readonly settings: Partial<Settings>;
   /** Of a cloud that is new; one that is there goes on with its own. None: any. */
   readonly seed?: number | undefined;
@@ -66,6 +73,9 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     () => cloud.lifecycle.advance(),
     () => state.advancedTo,
   );
+  const compute = new ComputeCloud(cloud.records, options.facts ?? (() => DEFAULT_PROJECT));
+  timeline.join(compute);
+  const nodes = () => [...Object.values(state.nodes), ...asNodes(Object.values(state.compute.vms))];
   const file = new StateFile(stateDir, state, () => cloud.records.takeTouched());
   cloud.configure(options.settings);
   const failures: Error[] = [];
@@ -75,7 +85,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     if (phase === 'stopped') return file.save();
     const due = timeline.advance();
     state.journalSeq = journal.lastSeq;
-    fleet.reconcile(Object.values(state.nodes));
+    fleet.reconcile(nodes());
     clearTimeout(timer);
     const wait = due === undefined ? undefined : clock.wallMsUntil(due);
     // A longer wait than a timer can hold (24 days) is cut and looked at again.
@@ -89,14 +99,14 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     {
       record,
       booted(name, nodeId) {
-        cloud.markBooted(name, nodeId);
+        (isVm(name) ? compute : cloud).markBooted(name, nodeId);
         void changed();
       },
       failed(name, nodeId, error) {
         record('vm-failure', name, { error: error.message });
         // A port that is taken at a restart must not destroy slices that are there.
         if (phase === 'starting') failures.push(error);
-        else cloud.markBootFailed(name, nodeId, error);
+        else (isVm(name) ? compute : cloud).markBootFailed(name, nodeId, error);
         void changed();
       },
     },
@@ -108,7 +118,7 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     state.journalSeq = journal.lastSeq;
     await file.close();
   };
-  await fleet.sweep(Object.values(state.nodes));
+  await fleet.sweep(nodes());
   await changed();
   await fleet.settled();
   if (failures[0] !== undefined) {
@@ -116,5 +126,8 @@ export async function startCore(stateDir: string, options: CoreOptions, journal:
     throw failures[0];
   }
   phase = 'running';
-  return { cloud, clock, timeline, fleet, listHistory: history, changed, stop };
+  return { cloud, compute, clock, timeline, fleet, listHistory: history, changed, stop };
 }
+
+/** Of Compute Engine; else a node's. */
+const isVm = (name: string): boolean => name.includes('/instances/');

@@ -39,6 +39,7 @@ export function instanceFacts(
     isPreempted: isTold && notice.kind === 'preemption',
     isMaintained: isTold && notice.kind === 'maintenance',
     slices: slicesOf(node, nodes),
+    machine: machineOf(node),
     serviceAccount: serviceAccountOf(node, project),
   };
 }
@@ -56,6 +57,12 @@ function serviceAccountOf(node: NodeRecord, project: ProjectMetadata): ServiceAc
     email: asString(given['email']) || `${project.number}-compute@developer.gserviceaccount.com`,
     scopes: scopes.length > 0 ? scopes : ['https://www.googleapis.com/auth/cloud-platform'],
   };
+}
+
+/** Of a VM of Compute Engine. */
+function machineOf({ resource }: NodeRecord): InstanceFacts['machine'] {
+  const type = resource['machineType'];
+  return typeof type === 'string' ? { type, id: resource.id } : undefined;
 }
 
 /** Where the node is one of several slices of one request; nodes of it that are not there yet are not counted. */

@@ -228,7 +228,7 @@ export class Fleet {
       slice: node.hosts,
       // The variable that users of an emulator of Cloud Storage set: Google's client libraries then go there, without a token.
       environment: {
-        TPU_WORKER_ID: String(index),
+        ...(node.resource['machineType'] === undefined && { TPU_WORKER_ID: String(index) }),
         STORAGE_EMULATOR_HOST: storeUrl,
         ...toolEnvironment({
           storeUrl,

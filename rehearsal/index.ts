@@ -133,6 +133,7 @@ async function assemble(stateDir: string, options: RehearsalOptions, closers: Cl
     storeUrl: store.url,
     restUrl: () => wires.rest,
     surroundings: surroundings(site),
+    facts: site.facts,
   };
   const core = await startCore(stateDir, { ...place, settings, seed, timeScale }, site.journal);
   closers.push(core.stop);
@@ -197,7 +198,7 @@ async function openStore({ stateDir, options, closers, record, access }: Site): 
 /** Cloud TPU on both wires, and what stands beside it. */
 async function startApi(
   { options, closers, record, access, facts }: Site,
-  { cloud, fleet, listHistory, changed }: Core,
+  { cloud, compute, fleet, listHistory, changed }: Core,
 ): Promise<Pick<RehearsalEndpoints, 'tpu' | 'rest'>> {
   const { control, tls } = access;
   const gateway = createGateway({
@@ -218,7 +219,17 @@ async function startApi(
     tls,
     addOthers(app) {
       addTokenService(app, { access: control, record });
-      addNeighbours(app, { access: control, facts, record });
+      addNeighbours(app, {
+        access: control,
+        facts,
+        record,
+        compute: {
+          cloud: compute,
+          hostKey: (path) => fleet.vmsOf(path)[0]?.hostKey,
+          refusal: (method, name) => takeRefusal(cloud.state, method, name, cloud.now()),
+          changed,
+        },
+      });
     },
   });
   closers.push(rest.close);

@@ -1,3 +1,5 @@
+import type { ComputeCloud } from '../compute/compute-cloud.js';
+import type { VmRecord } from '../compute/model.js';
 import type { TpuCloud } from '../tpu/cloud.js';
 import type { NodeRecord, QueuedResourceRecord } from '../tpu/model.js';
 import { lastSegment } from '../tpu/resource-name.js';
@@ -17,6 +19,11 @@ export function findNode(cloud: TpuCloud, name: string): NodeRecord {
 export function findQueuedResource(cloud: TpuCloud, name: string): QueuedResourceRecord {
   const all = Object.values(cloud.state.queuedResources);
   return theOne('queued resource', name, requestsNamed(cloud, name), all);
+}
+
+/** The VM of Compute Engine called `name`, the full name or its last part; undefined if there is none. */
+export function findVm(compute: ComputeCloud, name: string): VmRecord | undefined {
+  return Object.values(compute.state.vms).find(({ path }) => isNamed(path, name));
 }
 
 function requestsNamed(cloud: TpuCloud, name: string): readonly QueuedResourceRecord[] {

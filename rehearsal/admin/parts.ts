@@ -1,4 +1,5 @@
 import type { RehearsalClock } from '../clock.js';
+import type { ComputeCloud } from '../compute/compute-cloud.js';
 import type { Journal } from '../journal.js';
 import type { TpuCloud } from '../tpu/cloud.js';
 import type { Vm } from '../vm/index.js';
@@ -12,6 +13,7 @@ export interface HostFleet {
 /** What the verbs of the admin interface and the events of a script work on. */
 export interface AdminParts {
   readonly cloud: TpuCloud;
+  readonly compute: ComputeCloud;
   readonly fleet: HostFleet;
   readonly clock: RehearsalClock;
   readonly journal: Journal;

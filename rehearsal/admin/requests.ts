@@ -3,6 +3,7 @@ import { GENERATIONS } from '../tpu/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { METHODS } from '../tpu/methods.js';
 import { SSH_AT_SHUTDOWN, TIERS } from '../tpu/settings.js';
+import { COMPUTE_METHODS } from '../neighbours/compute-instances.js';
 import { KUBERNETES_METHODS } from '../kubernetes/refused-calls.js';
 import { STORE_METHODS } from '../store/calls.js';
 
@@ -12,6 +13,7 @@ export const REFUSABLE: readonly string[] = [
   ...Object.keys(METHODS),
   ...Object.keys(STORE_METHODS),
   ...KUBERNETES_METHODS,
+  ...COMPUTE_METHODS,
 ];
 export const HOLDABLE = [
   'CREATING',
@@ -75,6 +77,7 @@ export const forceRequest = z.strictObject({
     'STOPPED',
     'PREEMPTED',
     'TERMINATED',
+    'SUSPENDED',
     'HIDING',
     'HIDDEN',
     'UNHIDING',
@@ -91,7 +94,7 @@ export const failRequestRequest = z.strictObject({
   message: z.string().optional(),
 });
 
-const CREATES = ['CreateNode', 'CreateQueuedResource'];
+const CREATES = ['CreateNode', 'instances.insert', 'CreateQueuedResource'];
 
 export const refuseRequest = z
   .strictObject({
@@ -108,9 +111,9 @@ export const refuseRequest = z
     nameMatches: pattern.optional(),
     zone: zone.optional(),
   })
-  .refine(({ as, method: of }) => as === undefined || CREATES.slice(as === 'request' ? 1 : 0).includes(of), {
+  .refine(({ as, method: of }) => as === undefined || CREATES.slice(as === 'request' ? 2 : 0).includes(of), {
     path: ['as'],
-    error: 'operation: of CreateNode or CreateQueuedResource; request: of CreateQueuedResource',
+    error: 'operation: of CreateNode, CreateQueuedResource or instances.insert; request: of CreateQueuedResource',
   });
 
 export const holdRequest = z.strictObject({ state: z.enum(HOLDABLE), nameMatches: pattern.optional() });
@@ -121,14 +124,28 @@ export const releaseRequest = z.strictObject({ state: z.enum(HOLDABLE).optional(
 /** 0 ends it. */
 export const listLagRequest = z.strictObject({ lagMs: ms.max(3_600_000) });
 
+/** Of Compute Engine, such as g2-standard-8. */
+export const MACHINE_TYPE = /^[a-z]\w*(-[a-z0-9]+)+$/;
+
+function isCapacityKey(key: string): boolean {
+  const [place = '', type = '', ...rest] = key.split('/');
+  return placePattern('').test(key) || (rest.length === 0 && ZONE.test(place) && MACHINE_TYPE.test(type));
+}
+
 /** `null`: no limit. */
 export const capacityRequest = z.strictObject({
   zone,
-  generation: z.enum(GENERATIONS),
+  /** Of TPUs; or a machine type of Compute Engine, whose `chips` are VMs. */
+  generation: z.union([z.enum(GENERATIONS), z.string().regex(MACHINE_TYPE)], {
+    error: `must be one of ${GENERATIONS.join(', ')}, or a machine type such as g2-standard-8`,
+  }),
   tier: z.enum(TIERS).optional(),
   chips: chips.nullable(),
 });
-export const quotaRequest = capacityRequest.extend({ project: z.string().min(1).optional() });
+export const quotaRequest = capacityRequest.extend({
+  generation: z.enum(GENERATIONS),
+  project: z.string().min(1).optional(),
+});
 
 const span = z.union([
   ms,
@@ -153,7 +170,12 @@ export const configureRequest = z.strictObject({
   sshAtShutdown: z.enum(SSH_AT_SHUTDOWN).optional(),
   preemptibleLifeMs: span.optional(),
   capacity: z
-    .record(z.string().regex(placePattern(''), 'must be <zone>/<generation> or <zone>/<generation>/<tier>'), chips)
+    .record(
+      z
+        .string()
+        .refine(isCapacityKey, 'must be <zone>/<generation> or <zone>/<generation>/<tier>, or <zone>/<machine type>'),
+      chips,
+    )
     .optional(),
   quota: z
     .record(z.string().regex(placePattern('[^/]+/'), 'must be <project or *>/<zone>/<generation>/<tier>'), chips)

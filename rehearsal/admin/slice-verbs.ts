@@ -1,15 +1,25 @@
 import { ApiError, findStatus } from '../tpu/api-error.js';
+import type { VmRecord } from '../compute/model.js';
+import { VM_STATUSES } from '../compute/model.js';
 import type { NodeRecord } from '../tpu/model.js';
 import { LIVE } from '../tpu/node-lifecycle.js';
+import { draw } from '../tpu/settings.js';
 import { AdminError, parse } from './admin-error.js';
-import { findNode, findQueuedResource } from './find.js';
+import { findNode, findQueuedResource, findVm } from './find.js';
 import type { AdminParts } from './parts.js';
 import { failRequestRequest, forceRequest, maintenanceRequest, preemptRequest, warnRequest } from './requests.js';
 
 /** What the provider does to one slice. */
 
-export function preempt({ cloud }: AdminParts, body: unknown): object {
+export function preempt({ cloud, compute }: AdminParts, body: unknown): object {
   const { name, notice, noticeMs, mode } = parse(preemptRequest, body);
+  const vm = findVm(compute, name);
+  if (vm !== undefined) {
+    const { guestNoticeMs } = cloud.state.settings;
+    const isTold = notice === true || mode === 'signal';
+    compute.preempt(liveVm(vm), noticeMs ?? (isTold ? draw(guestNoticeMs, cloud.records.context.random) : 0));
+    return { name: vm.path, state: vm.resource.status, preemptAt: vm.dueAt };
+  }
   const node = liveNode(findNode(cloud, name), 'preempted');
   if (notice === true || noticeMs !== undefined) {
     cloud.maintenance.announcePreemption(node, noticeMs ?? cloud.lifecycle.drawNotice());
@@ -58,8 +68,16 @@ export function failRequest({ cloud }: AdminParts, body: unknown): object {
 }
 
 /** Any state, and what nothing here brings about by itself, such as TERMINATED or HIDDEN. */
-export function force({ cloud }: AdminParts, body: unknown): object {
+export function force({ cloud, compute }: AdminParts, body: unknown): object {
   const { name, state, health, symptoms } = parse(forceRequest, body);
+  const vm = findVm(compute, name);
+  if (vm !== undefined) {
+    const status = VM_STATUSES.find((known) => known === (state === 'READY' ? 'RUNNING' : state));
+    if (status === undefined) throw new AdminError(400, `${vm.path} is a VM, which has no state ${state}`);
+    compute.force(vm, status);
+    return { name: vm.path, state: vm.resource.status };
+  }
+  if (state === 'SUSPENDED') throw new AdminError(400, `${name} is no VM of Compute Engine: no node is SUSPENDED`);
   const node = findNode(cloud, name);
   cloud.force(node, state, { ...(health && { health }), ...(symptoms && { symptoms }) });
   return { name: node.resource.name, state: node.resource.state };
@@ -71,6 +89,11 @@ function asAdminError<T>(call: () => T): T {
   } catch (error) {
     throw error instanceof ApiError ? new AdminError(409, error.message) : error;
   }
+}
+
+function liveVm(vm: VmRecord): VmRecord {
+  if (['STAGING', 'RUNNING', 'REPAIRING'].includes(vm.resource.status)) return vm;
+  throw new AdminError(409, `${vm.path} is ${vm.resource.status}: only a live VM can be preempted`);
 }
 
 function liveNode(node: NodeRecord, what: string): NodeRecord {

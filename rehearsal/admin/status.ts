@@ -37,6 +37,12 @@ export function statusOf({ cloud, fleet, journal, facts }: StatusParts): object 
       chipsUsedInZone: usedChips(cloud.state, zoneOf(node.resource.name), node.resource.acceleratorType),
       hosts: hostsStatus(node, fleet),
     })),
+    vms: Object.values(cloud.state.compute.vms).map(({ path, resource, machineType, host }) => {
+      const [vm] = fleet.vmsOf(path);
+      const { id, status: state } = resource;
+      const labels = resource['labels'] ?? {};
+      return { name: path, id, state, machineType, labels, ...host, init: vm?.initPid };
+    }),
   };
 }
 

@@ -19,6 +19,7 @@ export const COMPUTE: readonly NeighbourRoute[] = [
       kind: 'compute#project',
       id: idOf(facts.id),
       name: path['project'],
+      defaultServiceAccount: `${facts.number}-compute@developer.gserviceaccount.com`,
       // gcloud crashes on a fingerprint that is not base64 (facts/cloud-tpu.md 3).
       commonInstanceMetadata: {
         kind: 'compute#metadata',

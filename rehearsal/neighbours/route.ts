@@ -2,6 +2,7 @@ import type { Caller } from '../access/access-control.js';
 import type { FrontCall } from '../access/google-front.js';
 import type { JsonObject } from '../json.js';
 import type { ProjectFacts } from '../project/facts.js';
+import type { ComputeService } from '../compute/service.js';
 
 /** One call, its path taken apart. */
 export interface NeighbourCall {
@@ -11,11 +12,12 @@ export interface NeighbourCall {
   readonly query: URLSearchParams;
   readonly body: JsonObject;
   readonly caller: Caller;
+  readonly compute: ComputeService;
 }
 
 /** One call that a neighbour of Cloud TPU serves. */
 export interface NeighbourRoute {
-  readonly verb: 'GET' | 'POST';
+  readonly verb: 'GET' | 'POST' | 'DELETE';
   /** Whole path; its groups are named. */
   readonly path: RegExp;
   readonly service: string;
@@ -27,5 +29,5 @@ export interface NeighbourRoute {
   readonly deniedText?: FrontCall['deniedText'];
   readonly hidesUnknownProjects?: FrontCall['hidesUnknownProjects'];
   /** Throws ApiError. */
-  readonly answer: (call: NeighbourCall) => JsonObject;
+  readonly answer: (call: NeighbourCall) => JsonObject | Promise<JsonObject>;
 }

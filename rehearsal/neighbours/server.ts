@@ -7,6 +7,8 @@ import { isObject } from '../json.js';
 import type { ProjectFacts } from '../project/facts.js';
 import { ApiError } from '../tpu/api-error.js';
 import { COMPUTE } from './compute.js';
+import type { ComputeService } from '../compute/service.js';
+import { COMPUTE_INSTANCES } from './compute-instances.js';
 import { ORG_POLICY } from './org-policy.js';
 import { RESOURCE_MANAGER } from './resource-manager.js';
 import type { NeighbourRoute } from './route.js';
@@ -15,10 +17,17 @@ import { SERVICE_USAGE } from './service-usage.js';
 export interface NeighbourParts {
   readonly access: AccessControl;
   readonly facts: () => ProjectFacts;
+  readonly compute: ComputeService;
   readonly record: (kind: string, subject: string, details: Readonly<Record<string, unknown>>) => void;
 }
 
-const ROUTES: readonly NeighbourRoute[] = [...RESOURCE_MANAGER, ...SERVICE_USAGE, ...COMPUTE, ...ORG_POLICY];
+const ROUTES: readonly NeighbourRoute[] = [
+  ...RESOURCE_MANAGER,
+  ...SERVICE_USAGE,
+  ...COMPUTE,
+  ...COMPUTE_INSTANCES,
+  ...ORG_POLICY,
+];
 
 /**
  * The APIs that tell about the project: each at its own path, so that one base URL stands for all of them. What no route
@@ -50,7 +59,7 @@ function findRoute(verb: string, path: string): FoundRoute | undefined {
   return undefined;
 }
 
-function serve(parts: NeighbourParts, { route, path }: FoundRoute, request: FastifyRequest): JsonObject {
+async function serve(parts: NeighbourParts, { route, path }: FoundRoute, request: FastifyRequest): Promise<JsonObject> {
   const { service, method, permission, hidesUnknownProjects } = route;
   const resource = route.resource(path);
   const facts = parts.facts();
@@ -68,7 +77,7 @@ function serve(parts: NeighbourParts, { route, path }: FoundRoute, request: Fast
     });
     const query = new URL(request.url, 'http://rehearsal').searchParams;
     const body = isObject(request.body) ? request.body : {};
-    const answer = route.answer({ facts, path, query, body, caller });
+    const answer = await route.answer({ facts, path, query, body, caller, compute: parts.compute });
     parts.record('api-call', resource, { ...details, code: 'OK' });
     return answer;
   } catch (error) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GENERATIONS } from '../tpu/accelerators.js';
 import { findStatus } from '../tpu/api-error.js';
 import { TIERS } from '../tpu/settings.js';
-import { isPattern, isRefusable, REFUSABLE, ZONE } from '../admin/requests.js';
+import { isPattern, isRefusable, MACHINE_TYPE, REFUSABLE, ZONE } from '../admin/requests.js';
 import { parseDuration } from './duration.js';
 
 /** The values that fields of a script take. Messages go on after `'value' is not `. */
@@ -60,7 +60,7 @@ const chips = z
 const PLACE = `zone/generation or zone/generation/tier; generations: ${GENERATIONS.join(', ')}; tiers: ${TIERS.join(', ')}`;
 
 /** Chips by place. A key is checked as a value, so that its own line and column are told. */
-export const capacity = placeTable(0, PLACE);
+export const capacity = placeTable(0, `${PLACE}; or zone/machine type`);
 export const quota = placeTable(1, `project/${PLACE}; the project may be *`);
 
 export type PlaceTable = Readonly<Record<string, number | null>>;
@@ -68,10 +68,17 @@ export type PlaceTable = Readonly<Record<string, number | null>>;
 function placeTable(before: number, form: string): z.ZodType<PlaceTable> {
   return z.record(z.string(), chips, 'a table').superRefine((table, context) => {
     for (const key of Object.keys(table)) {
+      if (before === 0 && isMachinePlace(key)) continue;
       if (isPlace(key.split('/').slice(before)) && key.split('/').length > before) continue;
       context.addIssue({ code: 'custom', message: form, path: [key], params: { at: 'key' } });
     }
   });
+}
+
+/** VMs of Compute Engine have no tiers. */
+function isMachinePlace(key: string): boolean {
+  const [place = '', machineType = '', ...others] = key.split('/');
+  return zone.safeParse(place).success && MACHINE_TYPE.test(machineType) && others.length === 0;
 }
 
 function isPlace([place = '', generation = '', tier, ...others]: readonly string[]): boolean {

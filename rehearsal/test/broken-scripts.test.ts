@@ -22,7 +22,7 @@ const BROKEN: Readonly<Record<string, { readonly text: string; readonly want: st
     text: 'version: 1\ncapacity:\n  us-central1/v5e: 8',
     want:
       "3:3: 'us-central1/v5e' is not zone/generation or zone/generation/tier; generations: v2, v3, v4, v5litepod, v5p, v6e; " +
-      'tiers: reserved, on-demand, spot',
+      'tiers: reserved, on-demand, spot; or zone/machine type',
   },
   'chips of words': {
     text: 'version: 1\ncapacity: {us-central1-a/v4: many}',

@@ -1,3 +1,5 @@
+import { ComputeCloud } from '../compute/compute-cloud.js';
+import { DEFAULT_PROJECT } from '../project/facts.js';
 import { join } from 'node:path';
 import { AdminError } from '../admin/admin-error.js';
 import type { AdminParts } from '../admin/parts.js';
@@ -66,7 +68,8 @@ export class SteppedRehearsal {
     this.clock.onChange(() => void this.#timeline.advance());
     const changed = (): Promise<void> => Promise.resolve(void this.#timeline.advance());
     const { cloud, clock, journal } = this;
-    this.#parts = { cloud, clock, journal, fleet: { vmsOf: () => [] }, changed };
+    const compute = new ComputeCloud(cloud.records, () => DEFAULT_PROJECT);
+    this.#parts = { cloud, compute, clock, journal, fleet: { vmsOf: () => [] }, changed };
     this.runner = new ScriptRunner(this.#parts);
     this.#timeline.join(this.runner);
     const site = {

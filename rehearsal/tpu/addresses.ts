@@ -17,7 +17,11 @@ export class Addresses {
   constructor(state: CloudState, subnetOctet: number) {
     this.#state = state;
     this.#subnetOctet = subnetOctet;
-    this.#taken = new Set(Object.values(state.nodes).flatMap((node) => node.hosts.map((host) => host.address)));
+    const hosts = [
+      ...Object.values(state.nodes).flatMap((node) => node.hosts),
+      ...Object.values(state.compute.vms).map(({ host }) => host),
+    ];
+    this.#taken = new Set(hosts.map((host) => host.address));
   }
 
   /** Throws ApiError if the whole subnet is in use. */

@@ -20,9 +20,13 @@ export function takeRefusal(state: CloudState, method: string, name: string, now
 
 function isAbout(rule: Refusal, method: string, name: string): boolean {
   const isMethod = rule.method.endsWith('*') ? method.startsWith(rule.method.slice(0, -1)) : method === rule.method;
-  const isZone = rule.zone === undefined || name.includes(`/locations/${rule.zone}/`) || name.endsWith(`/${rule.zone}`);
+  const isZone =
+    rule.zone === undefined || isWithin('locations', rule.zone, name) || isWithin('zones', rule.zone, name);
   return isMethod && isZone && matches(rule.nameMatches, name);
 }
+
+const isWithin = (collection: string, zone: string, name: string): boolean =>
+  name.includes(`/${collection}/${zone}/`) || name.endsWith(`/${zone}`);
 
 export function refusalError(refusal: Refusal): ApiError {
   const { status, message, reason } = refusal;

@@ -181,6 +181,10 @@ export class Records {
     }));
   }
 
+  freeHosts(hosts: readonly HostRecord[]): void {
+    this.#addresses.free(hosts.map((host) => host.address));
+  }
+
   /** The request that made the node, while it is there. */
   ownerOf(node: NodeRecord): QueuedResourceRecord | undefined {
     const owner = this.state.queuedResources[node.resource.queuedResource ?? ''];

@@ -101,5 +101,12 @@ function badRequest(error: unknown): ApiError {
 
 function legacyReason({ status, info }: ApiError): string {
   if (info?.reason === 'SERVICE_DISABLED') return 'accessNotConfigured';
-  return { NOT_FOUND: 'notFound', UNAUTHENTICATED: 'authError' }[status as string] ?? 'forbidden';
+  return (
+    {
+      NOT_FOUND: 'notFound',
+      UNAUTHENTICATED: 'authError',
+      ALREADY_EXISTS: 'alreadyExists',
+      INVALID_ARGUMENT: 'invalid',
+    }[status as string] ?? 'forbidden'
+  );
 }

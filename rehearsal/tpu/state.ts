@@ -1,3 +1,5 @@
+import type { ComputeState } from '../compute/model.js';
+import { emptyCompute } from '../compute/model.js';
 import type { ClockState } from '../clock.js';
 import { newClockState } from '../clock.js';
 import type { RandomState } from '../random.js';
@@ -11,6 +13,8 @@ export interface CloudState {
   readonly queuedResources: Record<string, QueuedResourceRecord>;
   readonly nodes: Record<string, NodeRecord>;
   readonly operations: Record<string, Operation>;
+  /** Of Compute Engine. */
+  readonly compute: ComputeState;
   settings: Settings;
   refusals: Refusal[];
   holds: Hold[];
@@ -35,6 +39,7 @@ export function emptyState(settings: Settings, { seed = 0, wallNow = 0 } = {}): 
     queuedResources: {},
     nodes: {},
     operations: {},
+    compute: emptyCompute(),
     settings,
     refusals: [],
     holds: [],

@@ -57,7 +57,7 @@ export const BAD_REHEARSALS: Readonly<Record<string, BadInput>> = {
   'capacity of a region': ofCloud(
     ['capacity', 'us-central1', '4'],
     `place: 'us-central1' is invalid`,
-    'a zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them',
+    'a zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them; or a zone and a machine type',
   ),
   'capacity of a tier that is none': ofCloud(
     ['capacity', 'us-central1-a/v5litepod/cheap', '4'],

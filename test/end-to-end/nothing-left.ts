@@ -10,11 +10,11 @@ export async function vmInits(admin: RehearsalAdmin): Promise<readonly number[]>
   return (await admin.status()).nodes.flatMap(({ hosts }) => hosts.flatMap(({ init }) => init ?? []));
 }
 
-/** No node and no queued resource, by the cloud's own word. */
+/** No node, no queued resource and no VM, by the cloud's own word. */
 export async function cloudIsEmpty(admin: RehearsalAdmin, withinMs?: number): Promise<void> {
   const isEmpty = async (): Promise<boolean> => {
-    const { nodes, queuedResources } = await admin.status();
-    return nodes.length + queuedResources.length === 0;
+    const { nodes, queuedResources, vms } = await admin.status();
+    return nodes.length + queuedResources.length + vms.length === 0;
   };
   await until('the cloud is empty', isEmpty, withinMs);
 }

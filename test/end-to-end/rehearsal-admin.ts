@@ -59,6 +59,8 @@ export class RehearsalAdmin {
 }
 
 export interface CloudStatus {
+  /** Of Compute Engine. */
+  readonly vms: readonly { readonly name: string; readonly state: string; readonly machineType: string }[];
   readonly queuedResources: readonly { readonly name: string; readonly state: string }[];
   readonly nodes: readonly {
     readonly name: string;

@@ -23,10 +23,21 @@ export interface RehearsedNode {
   readonly hosts: readonly { readonly address: string; readonly process: string }[];
 }
 
+/** A VM of Compute Engine. */
+export interface RehearsedVm {
+  /** Full name: `projects/P/zones/Z/instances/N`. */
+  readonly name: string;
+  readonly state: string;
+  readonly machineType: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly address: string;
+}
+
 export interface RehearsalStatus {
   readonly journalSeq: number;
   readonly queuedResources: readonly RehearsedQueuedResource[];
   readonly nodes: readonly RehearsedNode[];
+  readonly vms: readonly RehearsedVm[];
   readonly settings: Readonly<Record<string, unknown>>;
   readonly refusals: readonly Readonly<Record<string, unknown>>[];
   readonly holds: readonly Readonly<Record<string, unknown>>[];
@@ -53,15 +64,16 @@ const LIVE: ReadonlySet<string> = new Set(['CREATING', 'READY']);
 
 /**
  * Resolves what a user typed to a resource: a node or queued resource by full name or id, or the live slice of a job by the
- * job's id. Any other word is returned unchanged; the rehearsal's refusal then lists what exists.
+ * job's id; a VM of Compute Engine alike, the first one that runs. Any other word is returned unchanged; the rehearsal's refusal then lists what exists.
  * @throws CliError if the job has several live slices
  */
-export function sliceNamed(word: string, { nodes, queuedResources }: RehearsalStatus): string {
+export function sliceNamed(word: string, { nodes, queuedResources, vms }: RehearsalStatus): string {
   const isName = (full: string): boolean => full === word || placeOf(full).id === word;
   if ([...nodes, ...queuedResources].some(({ name }) => isName(name))) return word;
   const slices = liveSlicesOf(word, nodes);
   const [only] = slices;
-  if (only === undefined) return word;
+  if (only === undefined)
+    return vms.find(({ labels, state }) => labels[JOB_LABEL] === word && state === 'RUNNING')?.name ?? word;
   if (slices.length === 1) return only;
   throw new CliError(
     ExitCode.Usage,

@@ -103,8 +103,10 @@ function registerCapacity(group: Command, invocation: Invocation): void {
   group
     .command('capacity')
     .summary('set how many chips a zone has')
-    .description('Sets how many chips of a generation a zone has, for all or in one tier (reserved, on-demand, spot).')
-    .argument('<place>', 'ZONE/GENERATION or ZONE/GENERATION/TIER', capacityPlace)
+    .description(
+      'Sets how many chips of a generation a zone has, for all or in one tier (reserved, on-demand, spot); or how many VMs of a machine type of Compute Engine.',
+    )
+    .argument('<place>', 'ZONE/GENERATION, ZONE/GENERATION/TIER or ZONE/MACHINE_TYPE', capacityPlace)
     .argument('<chips>', 'a number of chips, or unlimited', chipsOrUnlimited)
     .addOption(outputOption())
     .addHelpText('after', CAPACITY_NOTES)
@@ -266,10 +268,10 @@ const TIERS = ['reserved', 'on-demand', 'spot'];
 
 function capacityPlace(text: string): CapacityPlace {
   const [zone = '', generation = '', tier, ...rest] = text.split('/');
-  const isPlace = /^[a-z]+-[a-z0-9]+-[a-z]$/.test(zone) && /^[a-z0-9]+$/.test(generation) && rest.length === 0;
+  const isPlace = /^[a-z]+-[a-z0-9]+-[a-z]$/.test(zone) && /^[a-z0-9-]+$/.test(generation) && rest.length === 0;
   if (!isPlace)
     throw new InvalidArgumentError(
-      'A zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them.',
+      'A zone and a generation, such as us-central1-a/v5litepod, and perhaps a tier behind them; or a zone and a machine type.',
     );
   if (tier === undefined) return { zone, generation };
   if (!TIERS.includes(tier)) throw new InvalidArgumentError(`The tier is ${TIERS.join(', ')} or absent.`);

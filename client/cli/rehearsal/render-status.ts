@@ -2,14 +2,20 @@ import { count } from '../../../domain/units.js';
 import { formatDuration } from '../render/quantities.js';
 import { oneLine, renderTable } from '../render/columns.js';
 import { placeOf } from './admin-answers.js';
-import type { ClockState, RehearsalStatus, RehearsedNode, RehearsedQueuedResource } from './admin-answers.js';
+import type {
+  ClockState,
+  RehearsalStatus,
+  RehearsedNode,
+  RehearsedQueuedResource,
+  RehearsedVm,
+} from './admin-answers.js';
 
 /**
  * `jobctl rehearsal status`.
  * @param width of the terminal; absent in a pipe
  */
 export function renderRehearsal(
-  { nodes, queuedResources, settings, refusals, holds }: RehearsalStatus,
+  { nodes, queuedResources, vms, settings, refusals, holds }: RehearsalStatus,
   clock: ClockState,
   adminUrl: string,
   width?: number,
@@ -19,6 +25,7 @@ export function renderRehearsal(
     `  ${renderClock(clock)}`,
     ...section(requestRows(queuedResources), width),
     ...section(nodeRows(nodes), width),
+    ...section(vmRows(vms), width),
     ...(queuedResources.length + nodes.length === 0 ? ['', '  no queued resources and no nodes'] : []),
     ...section(settingRows(settings), width),
     ...faults('fails', refusals),
@@ -53,6 +60,15 @@ function nodeRows(all: readonly RehearsedNode[]): readonly (readonly string[])[]
     return [id, zone, node.acceleratorType, node.labels['jobctl-job'] ?? '-', state, hostsOf(node)];
   });
   return [['NODE', 'ZONE', 'TYPE', 'JOB', 'STATE', 'HOSTS'], ...rows];
+}
+
+function vmRows(all: readonly RehearsedVm[]): readonly (readonly string[])[] {
+  if (all.length === 0) return [];
+  const rows = all.map(({ name, machineType, labels, state, address }) => {
+    const { id, zone } = placeOf(name);
+    return [id, zone, machineType, labels['jobctl-job'] ?? '-', state, address];
+  });
+  return [['VM', 'ZONE', 'MACHINE TYPE', 'JOB', 'STATE', 'ADDRESS'], ...rows];
 }
 
 function hostsOf({ hosts }: RehearsedNode): string {

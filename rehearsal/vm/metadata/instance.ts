@@ -25,6 +25,8 @@ export interface InstanceFacts {
   readonly isMaintained: boolean;
   readonly slices?: { readonly coordinator: string; readonly count: number; readonly index: number } | undefined;
   readonly serviceAccount?: ServiceAccountFacts | undefined;
+  /** Of a VM of Compute Engine, which has no TPU. */
+  readonly machine?: { readonly type: string; readonly id: string } | undefined;
 }
 
 export interface ServiceAccountFacts {
@@ -45,14 +47,14 @@ export function metadataTree(facts: InstanceFacts): MetadataTree {
   const { project, zone } = facts;
   return {
     instance: {
-      attributes: { ...facts.attributes, ...tpuAttributes(facts) },
+      attributes: { ...facts.attributes, ...(facts.machine === undefined && tpuAttributes(facts)) },
       description: '',
       disks: [{ deviceName: 'persistent-disk-0', index: 0, interface: 'SCSI', mode: 'READ_WRITE', type: 'PERSISTENT' }],
       hostname: `${facts.hostname}.${zone}.c.${project.id}.internal`,
-      id: instanceId(facts),
+      id: facts.machine === undefined ? instanceId(facts) : Number(facts.machine.id),
       image: '',
       licenses: [],
-      machineType: `projects/${project.number}/machineTypes/${machineType(facts)}`,
+      machineType: `projects/${project.number}/machineTypes/${facts.machine?.type ?? machineType(facts)}`,
       maintenanceEvent: facts.isMaintained ? 'TERMINATE_ON_HOST_MAINTENANCE' : 'NONE',
       name: facts.hostname,
       networkInterfaces: [networkInterface(facts)],
