@@ -56,11 +56,11 @@ const configShape = z.strictObject({
         .string()
         .regex(/^.+:\d+$/, 'host:port')
         .optional(),
-      /** The same over REST, for the audit. */
+      /** The same over REST: Cloud TPU for the audit, and Compute Engine. */
       tpuRestEndpoint: z.url().optional(),
       /** No TLS, no credentials. */
       insecure: z.boolean().default(false),
-      /** Calls a second to the Cloud TPU API, per Google project; absent = the adapter's own. */
+      /** Calls a second to the Cloud TPU API, and as many to Compute Engine, per Google project; absent = the adapter's own. */
       callsPerSecond: z.number().positive().optional(),
       /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),

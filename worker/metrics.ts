@@ -9,7 +9,7 @@ import { isDone, JobPhase } from '../domain/job-state.js';
 export type CloudCallHook = (method: string, code: string) => void;
 
 export interface WorkerMeter extends WorkMeter {
-  cloudCalls(api: 'tpu' | 'storage' | 'kubernetes'): CloudCallHook;
+  cloudCalls(api: 'tpu' | 'compute' | 'storage' | 'kubernetes'): CloudCallHook;
   openJobs(phase: string, count: number): void;
 }
 

@@ -12,9 +12,22 @@ import * as library from '../cloud/machines/kubernetes/library.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { GuestAttributesPort } from '../cloud/machines/cloud-tpu/guest-attributes.js';
+import type { MachineRef } from '../domain/machines.js';
 import { secretNamed } from '../domain/secret-reference.js';
 import type { WorkerConfig } from './config.js';
 import { clusterConfig } from './open-machines.js';
+
+/** Each ref by the adapter of its kind; nothing but Google's VMs has guest attributes. */
+export function guestAttributesOf(
+  machines: Readonly<Record<'cloud-tpu' | 'compute-engine', GuestAttributesPort>>,
+): GuestAttributesPort {
+  const ofKind = ({ kind }: MachineRef): GuestAttributesPort =>
+    machines[kind === 'compute-engine' ? 'compute-engine' : 'cloud-tpu'];
+  return {
+    readGuestAttributes: (ref) => ofKind(ref).readGuestAttributes(ref),
+    readNodeMetadata: (ref) => ofKind(ref).readNodeMetadata(ref),
+  };
+}
 
 /** The fleets as the worker's configuration has them; what is known of host keys is kept in the store. */
 export interface OpenHosts {
@@ -27,15 +40,15 @@ export interface OpenHosts {
 export function openHosts(
   { ssh: settings, cloud, kubernetes }: WorkerConfig,
   store: StorePort,
-  cloudTpu: GuestAttributesPort,
+  machines: GuestAttributesPort,
   secrets: SecretStore | undefined,
 ): OpenHosts {
   const { port, address, proxyCommand, hostKeyPolicy, hostKeyWaitMs } = settings;
-  const guest = new GuestHostKeys(cloudTpu, hostKeyWaitMs);
+  const guest = new GuestHostKeys(machines, hostKeyWaitMs);
   // Another Cloud TPU than Google's has no OS Login of Google's either.
   const osLogin =
     cloud.tpuEndpoint === undefined
-      ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), cloudTpu)
+      ? new OsLogin((googleProject) => new GoogleRest({ googleProject }), machines)
       : undefined;
   const ssh = withKeysOfMachines(
     secrets,

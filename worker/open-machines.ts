@@ -1,4 +1,5 @@
 import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
+import { type ComputeEngineMachines, createComputeEngine } from '../cloud/machines/compute-engine/compute-engine.js';
 import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
 import { createRayClusters } from '../cloud/machines/ray-cluster/kuberay.js';
 import type { ClusterConfig } from '../cloud/machines/kubernetes/cluster.js';
@@ -10,17 +11,28 @@ import type { WorkerMeter } from './metrics.js';
 export function openMachines(
   { cloud, kubernetes }: WorkerConfig,
   meter: WorkerMeter,
-): Omit<MachineAdapters, 'machines'> & { readonly 'cloud-tpu': CloudTpuMachines } {
+): Omit<MachineAdapters, 'machines'> & {
+  readonly 'cloud-tpu': CloudTpuMachines;
+  readonly 'compute-engine': ComputeEngineMachines;
+} {
   const pods = {
     cluster: { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) },
     ...(kubernetes.listingPeriods === undefined ? {} : { periods: kubernetes.listingPeriods }),
+  };
+  const rates = {
+    ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
+    ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
   };
   return {
     'cloud-tpu': createCloudTpu({
       onCall: meter.cloudCalls('tpu'),
       ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: endpointOf(cloud.tpuEndpoint, cloud.insecure) }),
-      ...(cloud.callsPerSecond === undefined ? {} : { budget: callRate(cloud.callsPerSecond) }),
-      ...(cloud.listingPeriods === undefined ? {} : { periods: cloud.listingPeriods }),
+      ...rates,
+    }),
+    'compute-engine': createComputeEngine({
+      onCall: meter.cloudCalls('compute'),
+      ...(cloud.tpuRestEndpoint === undefined ? {} : { endpoint: cloud.tpuRestEndpoint }),
+      ...rates,
     }),
     kubernetes: createKubernetes(pods),
     'ray-cluster': createRayClusters(pods),

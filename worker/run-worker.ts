@@ -22,7 +22,7 @@ import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
 import { type InstallationKey, readInstallationKey } from './installation-key.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
-import { openHosts } from './open-hosts.js';
+import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
 import { openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
@@ -85,7 +85,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const { secretStore } = config;
   const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
   const ofProviders = openMachines(config, meter);
-  const { hosts, ssh } = openHosts(config, store, ofProviders['cloud-tpu'], secrets);
+  const { hosts, ssh } = openHosts(config, store, guestAttributesOf(ofProviders), secrets);
   const files = new PoolFileReader({ places: poolPlacesOf(config), store, openBucket });
   const pools = poolSource(files);
   const inventory = async (pool: string) => machinesOfPool(await pools.load(pool));

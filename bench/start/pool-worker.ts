@@ -13,6 +13,7 @@ import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
 import { noOwnMachines } from '../../test/no-own-machines.js';
+import { createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
 import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { DEFAULT_TIMINGS } from '../../domain/timings.js';
@@ -70,6 +71,7 @@ export async function withPoolWorker<T>(
           kubernetes: createKubernetes(),
           'ray-cluster': createRayClusters(),
           machines: noOwnMachines(store),
+          'compute-engine': createComputeEngine(),
         }),
         store,
         meter: NO_METER,

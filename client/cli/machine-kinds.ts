@@ -1,3 +1,4 @@
+import { listEveryVm } from '../../cloud/machines/compute-engine/audit.js';
 import { listEverything } from '../../cloud/machines/cloud-tpu/audit.js';
 import type { AuditedResource } from '../../cloud/machines/audited-resource.js';
 import { MACHINE_KINDS, type MachineKindName } from '../../domain/machines.js';
@@ -59,6 +60,10 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   },
   // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
+  'compute-engine': {
+    audit: (googleProject, { tpuRestEndpoint }) =>
+      listEveryVm({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+  },
 };
 
 export const cliKind = (kind: MachineKindName): CliKind => CLI_KINDS[kind];

@@ -10,7 +10,7 @@ type Mode = 'words' | 'job' | 'user' | 'map' | 'secret' | 'variables' | 'times';
 /** Sections of a job file and a spec that are structure: what is bought, for how long, how often, under which name. */
 const STRUCTURE =
   keys(`name project pool user priority slices grace graceSeconds retries keep loop timeouts namedPricing tpu
-  remoteUser remote_user env_type notify job setup modules hosts workers`);
+  compute_engine remoteUser remote_user env_type notify job setup modules hosts workers`);
 /** Text for a shell, a file or the hosts, in whatever section. */
 const SECRET =
   keys(`run cmd script check install prefix steps startup_script startupScript config_entry content source tail

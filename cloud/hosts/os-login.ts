@@ -1,7 +1,11 @@
 import type { CloudTpuRef } from '../../domain/machine-kinds/cloud-tpu/words.js';
+import type { ComputeEngineRef } from '../../domain/machine-kinds/compute-engine/words.js';
 import type { GoogleRest } from '../google-project/rest.js';
 import type { GuestAttributesPort } from '../machines/cloud-tpu/guest-attributes.js';
 import type { SshTarget } from './port.js';
+
+/** Machines of Google's: hosts of another kind have no OS Login. */
+type GoogleRef = CloudTpuRef | ComputeEngineRef;
 
 /** Google's requests about one project, as the worker's account. */
 export type ProjectRequests = Pick<GoogleRest, 'get' | 'post' | 'identity'>;
@@ -43,7 +47,7 @@ export class OsLogin {
    */
   userOf({ ref, uid }: SshTarget, publicKey: string): Promise<string | undefined> {
     // OS Login is Google's: hosts of another kind have none.
-    if (ref?.kind !== 'cloud-tpu') return Promise.resolve(undefined);
+    if (ref?.kind !== 'cloud-tpu' && ref?.kind !== 'compute-engine') return Promise.resolve(undefined);
     const name = `${uid} ${publicKey}`;
     const known = this.#users.get(name);
     if (known && Date.now() - known.at < KNOWN_MS) return known.user;
@@ -52,7 +56,7 @@ export class OsLogin {
     return user;
   }
 
-  async #ask(ref: CloudTpuRef, publicKey: string): Promise<string | undefined> {
+  async #ask(ref: GoogleRef, publicKey: string): Promise<string | undefined> {
     const requests = this.#requests(ref.googleProject);
     const where = await this.#whereEnabled(ref, requests);
     if (where === undefined) return undefined;
@@ -68,14 +72,14 @@ export class OsLogin {
     } catch (error) {
       throw new Error(
         `OS Login is on (${where}), so the key in the metadata 'ssh-keys' counts for nothing, and it cannot be used: ${(error as Error).message}; ` +
-          `the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's tpu.metadata`,
+          `the worker's account needs roles/compute.osAdminLogin there, or set enable-oslogin=FALSE in the job's ${ref.kind === 'cloud-tpu' ? 'tpu' : 'compute_engine'}.metadata`,
         { cause: error },
       );
     }
   }
 
   /** The node's own setting outranks its project's. What cannot be read is taken as off: the refusal of the login stands. */
-  async #whereEnabled(ref: CloudTpuRef, requests: ProjectRequests): Promise<string | undefined> {
+  async #whereEnabled(ref: GoogleRef, requests: ProjectRequests): Promise<string | undefined> {
     const metadata = await this.#nodes.readNodeMetadata(ref).catch((): Readonly<Record<string, string>> => ({}));
     const node = metadata['enable-oslogin'];
     if (node !== undefined) return isOn(node) ? `metadata of node ${ref.name}` : undefined;

@@ -119,4 +119,4 @@ function endGroup(child: ChildProcess): void {
 }
 
 const accountVariable = (ref: MachineRef): Readonly<Record<string, string>> =>
-  ref.kind === 'cloud-tpu' ? { JOBCTL_GOOGLE_PROJECT: ref.googleProject } : {};
+  ref.kind === 'cloud-tpu' || ref.kind === 'compute-engine' ? { JOBCTL_GOOGLE_PROJECT: ref.googleProject } : {};

@@ -1,5 +1,7 @@
 import { cloudTpu } from './cloud-tpu/index.js';
 import type { CloudTpuPlan, CloudTpuRef, CloudTpuSection } from './cloud-tpu/words.js';
+import { computeEngine } from './compute-engine/index.js';
+import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineSection } from './compute-engine/words.js';
 import type { MachineKind } from './kind.js';
 import { kubernetes } from './kubernetes/index.js';
 import type { KubernetesPlan, KubernetesRef, KubernetesSection } from './kubernetes/words.js';
@@ -25,6 +27,11 @@ export interface MachineTypes {
     readonly request: RayClusterSection;
   };
   readonly machines: { readonly ref: MachinesRef; readonly plan: MachinesPlan; readonly request: MachinesSection };
+  readonly 'compute-engine': {
+    readonly ref: ComputeEngineRef;
+    readonly plan: ComputeEnginePlan;
+    readonly request: ComputeEngineSection;
+  };
 }
 
 type KindOf<Types extends MachineTypes[keyof MachineTypes]> = MachineKind<
@@ -38,6 +45,7 @@ export const KINDS: { readonly [K in keyof MachineTypes]: KindOf<MachineTypes[K]
   kubernetes,
   'ray-cluster': rayCluster,
   machines,
+  'compute-engine': computeEngine,
 };
 
 /** The machines that a job asks for, under the section of the job file of their kind. */

@@ -7,7 +7,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
     ].join('\n'),
   },
   'a file that is not YAML': {
@@ -25,7 +25,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:1: ["a","b"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
     ].join('\n'),
   },
   'two documents': {
@@ -95,7 +95,7 @@ export const BAD_FILES: Readonly<Record<string, BadInput>> = {
     args: SUBMIT,
     wants: [
       'FILE:1:1: tpu: is missing',
-      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({})',
+      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
     ].join('\n'),
   },
   'a module without its section': {

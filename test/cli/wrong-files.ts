@@ -27,12 +27,12 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   'blanks alone': wrong(
     '\n\n   \n',
     'FILE:1:1: the job file is empty',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
   ),
   'comments alone': wrong(
     '# a job\n',
     'FILE:1:1: the job file is empty',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
   ),
   'Windows line ends and a wrong key': wrong(
     `${GOOD}comand: {run: x}\n`.replaceAll('\n', '\r\n'),
@@ -42,12 +42,12 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
   'a text alone': wrong(
     'train\n',
     "FILE:1:1: 'train' is not a job file",
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
   ),
   'a number alone': wrong(
     '7\n',
     'FILE:1:1: 7 is not a job file',
-    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+    '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
   ),
   'a section that is a text': wrong(
     'tpu: v5litepod-16\ncommand: {run: x}\n',
@@ -62,7 +62,8 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     'FILE:6:1: max retries: no such key in a job file',
     '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
     '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
-    '    setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
+    '    compute_engine, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules,',
+    '    command, secrets',
   ),
   'a key with capitals': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  Zone: us-central1-a\ncommand:\n  run: echo hi\n',

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCloudTpu, type CloudTpuOptions } from '../../cloud/machines/cloud-tpu/google-tpu.js';
+import { type ComputeEngineOptions, createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
 
 import { startRehearsal } from '../../rehearsal/index.js';
 
@@ -19,6 +20,7 @@ export interface RehearsedCloud {
   readonly storeEndpoint: string;
   /** A port on it, closed with it. Short periods and no budget, unless `options` says otherwise. */
   tpuPort(options?: CloudTpuOptions): ReturnType<typeof createCloudTpu>;
+  computePort(options?: ComputeEngineOptions): ReturnType<typeof createComputeEngine>;
   admin(verb: string, body?: object): Promise<void>;
   takeBack(verb: string): Promise<void>;
   journal(after?: number): Promise<readonly JournalLine[]>;
@@ -41,13 +43,19 @@ export async function startRehearsedCloud(subnetOctet: number): Promise<Rehearse
   const { tpu, rest, store, admin } = rehearsal.endpoints;
   const [host = '', port = ''] = tpu.split(':');
   const endpoint = { host, port: Number(port), insecure: true } as const;
-  const opened: ReturnType<typeof createCloudTpu>[] = [];
+  const opened: { close(): Promise<void> }[] = [];
   return {
     tpu: endpoint,
     restEndpoint: rest,
     storeEndpoint: store,
     tpuPort(options) {
       const port = createCloudTpu({ endpoint, budget: UNBOUNDED, periods: { urgentMs: 50, quietMs: 200 }, ...options });
+      opened.push(port);
+      return port;
+    },
+    computePort(options) {
+      const periods = { urgentMs: 50, quietMs: 200 };
+      const port = createComputeEngine({ endpoint: rest, budget: UNBOUNDED, periods, ...options });
       opened.push(port);
       return port;
     },

@@ -348,6 +348,7 @@ describe('job file: as JSON', () => {
       { required: ['kubernetes'] },
       { required: ['ray_cluster'] },
       { required: ['machines'] },
+      { required: ['compute_engine'] },
     ]);
     assert.equal(schema.additionalProperties, false);
   });

@@ -95,7 +95,12 @@ export class TestStack {
       temporal: { address: server.address, namespace: server.namespace },
       taskQueue,
       store: { endpoint: rehearsal.endpoints.store, bucket },
-      cloud: { tpuEndpoint: rehearsal.endpoints.tpu, insecure: true, callsPerSecond: 200 },
+      cloud: {
+        tpuEndpoint: rehearsal.endpoints.tpu,
+        tpuRestEndpoint: rehearsal.endpoints.rest,
+        insecure: true,
+        callsPerSecond: 200,
+      },
       ssh: { port: rehearsal.endpoints.sshPort, ...key, readsKeyFiles: options.readsKeyFiles ?? true },
       googleProject: 'rehearsal',
       secretStore: pathToFileURL(join(directory, 'secrets')).href,

@@ -21,7 +21,7 @@ const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   'float-for-integer': ['slices: 1.5 is not a whole number from 1 to 256'],
   'none-for-a-section': [
     'tpu: is missing',
-    '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({})',
+    '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
   ],
   'env-with-none': ["env.A: null is not text, a number, true or false ('' for an empty text)"],
   'tuple-for-text': ['command.run: ["python","train.py"] is not text'],

@@ -14,6 +14,7 @@ import type { StorePort } from '../../cloud/store/port.js';
 import { createCloudTpu } from '../../cloud/machines/cloud-tpu/google-tpu.js';
 import { createKubernetes } from '../../cloud/machines/kubernetes/kubernetes.js';
 import { noOwnMachines } from '../no-own-machines.js';
+import { createComputeEngine } from '../../cloud/machines/compute-engine/compute-engine.js';
 import { createRayClusters } from '../../cloud/machines/ray-cluster/kuberay.js';
 import { machinesOf } from '../../cloud/machines/port.js';
 import { poolHistoryPrefix, poolStateObject } from '../../domain/store-layout.js';
@@ -219,6 +220,7 @@ export class LivePool {
         'cloud-tpu': tpu,
         kubernetes: createKubernetes(),
         'ray-cluster': createRayClusters(),
+        'compute-engine': createComputeEngine(),
         machines: noOwnMachines(this.store),
       }),
       store: this.store,

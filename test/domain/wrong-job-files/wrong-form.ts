@@ -6,7 +6,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
     text: '',
     want: [
       'train.yaml:1:1: the job file is empty',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
     ],
   },
   'a file that is a list': {
@@ -14,7 +14,7 @@ export const WRONG_FORM: Readonly<Record<string, WrongFile>> = {
 `,
     want: [
       'train.yaml:1:1: ["a"] is not a job file',
-      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines:, and command:',
+      '  a job file is lines of key: value; the least is tpu: or kubernetes: or ray_cluster: or machines: or compute_engine:, and command:',
     ],
   },
   'a bracket that is not closed': {
@@ -70,7 +70,7 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
   'a key of another section': {
     text: `${TPU}zone: us-central1-a
 `,
-    want: ['train.yaml:2:1: zone: no such key in a job file', '  zone belongs to: tpu'],
+    want: ['train.yaml:2:1: zone: no such key in a job file', '  zone belongs to: tpu, compute_engine'],
   },
   'an unknown key in a list of sections': {
     text: `${TPU}ssh: {identities: [{private_key: a, pubkey: b}]}
@@ -87,7 +87,8 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
       'train.yaml:2:1: __proto__: no such key in a job file',
       '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
       '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
-      '    setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules, command, secrets',
+      '    compute_engine, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules,',
+      '    command, secrets',
     ],
   },
   'text where a section belongs': {

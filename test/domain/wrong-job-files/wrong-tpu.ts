@@ -18,7 +18,7 @@ export const WRONG_TPU: Readonly<Record<string, WrongFile>> = {
 `,
     want: [
       'train.yaml:1:1: tpu: is missing',
-      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({})',
+      '  a job needs the section tpu, with accelerator and zone, or kubernetes, with image, or ray_cluster, with image, ray_version and workers, or machines, with accelerator and count, or nothing ({}), or compute_engine, with machine_type and zone',
     ],
   },
   'a size between two': {

@@ -1,0 +1,261 @@
+import { isOutage } from '../../google-project/rest-error.js';
+import { GoogleRest } from '../../google-project/rest.js';
+import { GoogleCallFailed } from '../../google-project/port.js';
+import { refusalText } from '../../google-refusal.js';
+import { CallBudget, type CallRate } from '../call-budget.js';
+import { CloudRefused, CloudUnavailable } from '../port.js';
+import { type ComputeFailure, isRateLimit } from './refusal-scope.js';
+
+export interface ComputeSettings {
+  /** Over all calls to one Google project. */
+  readonly budget: CallRate;
+  /** Resources per page of a listing, 1 to 500. */
+  readonly pageSize: number;
+  /** Told of each call's end, with `OK` or the HTTP status. */
+  readonly onCall?: (method: string, code: string) => void;
+}
+
+/** What is read of `compute#operation`. */
+export interface ApiOperation {
+  readonly name?: string;
+  readonly status?: string;
+  readonly operationType?: string;
+  readonly targetLink?: string;
+  readonly targetId?: string;
+  /** RFC 3339. */
+  readonly insertTime?: string;
+  readonly error?: { readonly errors?: readonly { readonly code?: string; readonly message?: string }[] };
+}
+
+/** What is read of `compute#instance`. */
+export interface ApiInstance {
+  readonly id?: string;
+  readonly name?: string;
+  /** URL. */
+  readonly zone?: string;
+  readonly status?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly networkInterfaces?: readonly {
+    readonly networkIP?: string;
+    readonly accessConfigs?: readonly { readonly natIP?: string }[];
+  }[];
+  readonly scheduling?: { readonly provisioningModel?: string; readonly preemptible?: boolean };
+  readonly metadata?: { readonly items?: readonly { readonly key: string; readonly value?: string }[] };
+  readonly resourceStatus?: { readonly upcomingMaintenance?: { readonly maintenanceStatus?: string } };
+}
+
+export interface ApiGuestAttributes {
+  readonly queryValue?: {
+    readonly items?: readonly { readonly namespace?: string; readonly key?: string; readonly value?: string }[];
+  };
+}
+
+interface Page<T> {
+  readonly items?: T;
+  readonly nextPageToken?: string;
+  readonly unreachables?: readonly string[];
+}
+interface ScopedInstances {
+  readonly instances?: readonly ApiInstance[];
+  readonly warning?: { readonly code?: string };
+}
+
+/** More pages than any project has: a server that repeats its page tokens must not hold a lister for ever. */
+const MAX_PAGES = 1000;
+
+/** A failed call with what the server said; only `compute-api` throws it and only the adapter catches it. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+  readonly error: ComputeFailure;
+
+  constructor(error: ComputeFailure, what: string) {
+    super(`${what}: ${error.message}`);
+    this.error = error;
+  }
+}
+
+/** `projects/P/zones/Z` */
+export interface ZonePlace {
+  readonly googleProject: string;
+  readonly zone: string;
+}
+export const zonePath = ({ googleProject, zone }: ZonePlace): string => `projects/${googleProject}/zones/${zone}`;
+
+/**
+ * The calls of Compute Engine's v1 REST API that jobctl makes, one method each: a deadline and the Google project's budget on every
+ * call, no retries, no waiting for operations. docs/adr/0071 says why not by Google's client.
+ */
+export class ComputeApi {
+  readonly #endpoint: string | undefined;
+  readonly #settings: ComputeSettings;
+  /** By Google project. */
+  readonly #projects = new Map<string, { readonly budget: CallBudget; rest: GoogleRest }>();
+
+  constructor(endpoint: string | undefined, settings: ComputeSettings) {
+    this.#endpoint = endpoint;
+    this.#settings = settings;
+  }
+
+  /** @param requestId a UUID: a request that is made again with it has no second effect, and the first one's operation is the answer. */
+  insert(place: ZonePlace, body: object, requestId: string): Promise<ApiOperation> {
+    return this.#call('instances.insert', place, (rest) =>
+      rest.post('compute', `${pathOf(place)}/instances?requestId=${requestId}`, body),
+    );
+  }
+
+  delete(place: ZonePlace, name: string): Promise<ApiOperation> {
+    return this.#call('instances.delete', place, (rest) =>
+      rest.delete('compute', `${pathOf(place)}/instances/${encodeURIComponent(name)}`),
+    );
+  }
+
+  get(place: ZonePlace, name: string): Promise<ApiInstance | undefined> {
+    return this.#read('instances.get', place, `/instances/${encodeURIComponent(name)}`);
+  }
+
+  operation(place: ZonePlace, name: string): Promise<ApiOperation | undefined> {
+    return this.#read('zoneOperations.get', place, `/operations/${encodeURIComponent(name)}`);
+  }
+
+  /** What the provider did to VMs of the zone that it took back: its own operations. */
+  preemptions(place: ZonePlace): Promise<readonly ApiOperation[]> {
+    return this.#list('zoneOperations.list', place, '/operations', 'operationType="compute.instances.preempted"');
+  }
+
+  /** Of create calls for a VM of that name, the latest one; undefined if Google has forgotten it. */
+  async insertOf(place: ZonePlace, name: string): Promise<ApiOperation | undefined> {
+    const target = `https://www.googleapis.com/compute/v1/${zonePath(place)}/instances/${name}`;
+    const filter = `(operationType="insert") AND (targetLink="${target}")`;
+    const found = await this.#list<ApiOperation>('zoneOperations.list', place, '/operations', filter);
+    return found.toSorted((a, b) => ((a.insertTime ?? '') < (b.insertTime ?? '') ? 1 : -1))[0];
+  }
+
+  /** The VMs of one owner in one zone. */
+  list(place: ZonePlace, owner: string): Promise<readonly ApiInstance[]> {
+    return this.#list('instances.list', place, '/instances', `labels.jobctl-owner="${owner}"`);
+  }
+
+  /** The same in all zones. A part that could not be read makes it no list: what is missing in it is not gone. */
+  async listEverywhere(googleProject: string, owner: string): Promise<readonly ApiInstance[]> {
+    const all: ApiInstance[] = [];
+    const query = { filter: `labels.jobctl-owner="${owner}"`, returnPartialSuccess: 'false' };
+    const pages = this.#pages<Readonly<Record<string, ScopedInstances>>>(
+      'instances.aggregatedList',
+      { googleProject, zone: '-' },
+      `/compute/v1/projects/${encodeURIComponent(googleProject)}/aggregated/instances`,
+      query,
+    );
+    for await (const { items = {} } of pages) {
+      for (const [scope, { instances = [], warning }] of Object.entries(items)) {
+        if (warning?.code !== undefined && warning.code !== 'NO_RESULTS_ON_PAGE')
+          throw new CloudUnavailable(`instances.aggregatedList ${googleProject}: ${scope}: ${warning.code}`);
+        all.push(...instances);
+      }
+    }
+    return all;
+  }
+
+  /** What the VM's agent wrote about itself; undefined if it wrote nothing, or guest attributes are off for it. */
+  guestAttributes(place: ZonePlace, name: string): Promise<ApiGuestAttributes | undefined> {
+    const path = `/instances/${encodeURIComponent(name)}/getGuestAttributes?queryPath=hostkeys%2F`;
+    return this.#read('instances.getGuestAttributes', place, path, () => true);
+  }
+
+  async #list<T>(method: string, place: ZonePlace, path: string, filter: string): Promise<readonly T[]> {
+    const all: T[] = [];
+    const pages = this.#pages<readonly T[]>(method, place, `${pathOf(place)}${path}`, { filter });
+    for await (const { items = [] } of pages) all.push(...items);
+    return all;
+  }
+
+  async *#pages<T>(
+    method: string,
+    place: ZonePlace,
+    path: string,
+    query: Readonly<Record<string, string>>,
+  ): AsyncGenerator<Page<T>> {
+    let pageToken = '';
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const parameters = new URLSearchParams({
+        ...query,
+        maxResults: String(this.#settings.pageSize),
+        ...(pageToken !== '' && { pageToken }),
+      });
+      const page = await this.#call(method, place, (rest) =>
+        rest.get<Page<T>>('compute', `${path}?${parameters}`),
+      ).catch(throwCloudError);
+      if (page.unreachables?.length)
+        throw new CloudUnavailable(`${method} ${path}: could not reach ${page.unreachables.join(', ')}`);
+      yield page;
+      if (!page.nextPageToken) return;
+      pageToken = page.nextPageToken;
+    }
+    throw new CloudUnavailable(`${method} ${path}: no end after ${MAX_PAGES} pages`);
+  }
+
+  /** @returns undefined if the API says that there is no such resource. */
+  async #read<T>(
+    method: string,
+    place: ZonePlace,
+    path: string,
+    isAbsent: (error: ComputeFailure) => boolean = isAboutIt(path),
+  ): Promise<T | undefined> {
+    try {
+      return await this.#call(method, place, (rest) => rest.get<T>('compute', `${pathOf(place)}${path}`));
+    } catch (error) {
+      if (error instanceof CallFailed && error.error.httpStatus === 404 && isAbsent(error.error)) return undefined;
+      return throwCloudError(error);
+    }
+  }
+
+  /** @throws CallFailed */
+  async #call<T>(method: string, place: ZonePlace, run: (rest: GoogleRest) => Promise<T>): Promise<T> {
+    const project = this.#projectOf(place.googleProject);
+    await project.budget.take();
+    const { rest } = project;
+    const { onCall = () => undefined } = this.#settings;
+    try {
+      const answer = await run(rest);
+      onCall(method, 'OK');
+      return answer;
+    } catch (thrown) {
+      if (!(thrown instanceof GoogleCallFailed)) throw thrown;
+      const { error, refusal } = thrown;
+      onCall(method, String(error.httpStatus ?? 'UNAVAILABLE'));
+      // The next call reads the login anew: a person may have logged in again.
+      const isLogin = refusal?.kind === 'no-credentials' || refusal?.kind === 'expired-credentials';
+      if (isLogin && project.rest === rest) project.rest = this.#restOf(place.googleProject);
+      throw new CallFailed(error, `${method} ${zonePath(place)}`);
+    }
+  }
+
+  #projectOf(googleProject: string) {
+    const known = this.#projects.get(googleProject);
+    if (known !== undefined) return known;
+    const made = { budget: new CallBudget(this.#settings.budget), rest: this.#restOf(googleProject) };
+    this.#projects.set(googleProject, made);
+    return made;
+  }
+
+  #restOf(googleProject: string): GoogleRest {
+    return new GoogleRest({ googleProject, ...(this.#endpoint !== undefined && { apiEndpoint: this.#endpoint }) });
+  }
+}
+
+const pathOf = ({ googleProject, zone }: ZonePlace): string =>
+  `/compute/v1/projects/${encodeURIComponent(googleProject)}/zones/${encodeURIComponent(zone)}`;
+
+/** Only an answer about the resource itself says that it is gone: not one about its project or zone, nor a proxy's. */
+const isAboutIt = (path: string) => {
+  const [, collection = '', name = ''] = path.split('/');
+  return ({ message }: ComputeFailure): boolean => message.includes(`/${collection}/${decodeURIComponent(name)}'`);
+};
+
+/** Turns a failed call into the port's errors. */
+export function throwCloudError(error: unknown): never {
+  if (!(error instanceof CallFailed)) throw error;
+  const { httpStatus, reason } = error.error;
+  const isPassing = reason === undefined && (httpStatus === undefined || isOutage(httpStatus));
+  if (isPassing || isRateLimit(error.error)) throw new CloudUnavailable(error.message, { cause: error });
+  throw new CloudRefused(refusalText(error.error), { cause: error });
+}

@@ -1,0 +1,138 @@
+import { contentHash } from '../../../domain/content-hash.js';
+import { ownershipFrom } from '../../../domain/identity.js';
+import type { Condition, Owner, Ownership, SliceHost } from '../../../domain/slice.js';
+import { type ApiInstance, type ApiOperation } from './compute-api.js';
+import { type ComputeFailure, refusalScope } from './refusal-scope.js';
+
+/** One VM of a slice as it was seen. A failed call is no observation: the adapter throws instead. */
+export type SeenVm = { readonly name: string } & (
+  | { readonly kind: 'present'; readonly instance: ApiInstance }
+  /** `preempted`: the provider's own operation says that it took it. `failure`: so ended its create. */
+  | {
+      readonly kind: 'absent';
+      readonly isBeingMade?: true;
+      readonly isPreempted?: true;
+      readonly failure?: ComputeFailure;
+    }
+);
+
+/**
+ * Reads what was seen of a slice's VMs, in the order of its hosts, as evidence (DESIGN.md 2, "Unknown is not dead"; states of
+ * docs/compute-engine.md). The VMs are one gang: all of them are `ready`, or none is; one that is lost is the loss of all. Whatever
+ * is there beside a VM that is missing, being deleted or somebody else's is still to be removed, so that is `missing` with
+ * `isRequestLeft`.
+ */
+export function conditionOf(vms: readonly SeenVm[], ownership: Owner | Ownership): Condition {
+  const seen = vms.map((vm) => vmCondition(vm, ownership));
+  const first = (kind: VmCondition['kind']) => seen.find((condition) => condition.kind === kind);
+  const has = (kind: VmCondition['kind']): boolean => first(kind) !== undefined;
+  const all = (...kinds: readonly VmCondition['kind'][]): boolean => seen.every(({ kind }) => kinds.includes(kind));
+  if (has('foreign') && all('foreign', 'missing')) return first('foreign') as Condition;
+  // Why it failed says more than that another one was taken back with it.
+  const lost = seen.find((condition) => condition.kind === 'lost' && condition.cause === 'refused') ?? first('lost');
+  if (lost !== undefined) return lost as Condition;
+  if (has('deleting') && all('deleting', 'missing')) return { kind: 'deleting' };
+  if (all('missing')) return { kind: 'missing' };
+  if (has('missing') || has('deleting') || has('foreign')) return { kind: 'missing', isRequestLeft: true };
+  if (has('waiting')) return first('waiting') as Condition;
+  return readyOf(seen as readonly RunningVm[]);
+}
+
+/** A VM that runs, before its index is known. */
+interface RunningVm {
+  readonly kind: 'running';
+  readonly id: string;
+  readonly internalIp: string;
+  readonly externalIp?: string;
+  readonly warning?: string;
+}
+type VmCondition = Exclude<Condition, { readonly kind: 'ready' }> | RunningVm;
+
+function readyOf(vms: readonly RunningVm[]): Condition {
+  const hosts = vms.map(({ internalIp, externalIp }, index): SliceHost => {
+    return { reach: 'ssh', index, internalIp, ...(externalIp !== undefined && { externalIp }) };
+  });
+  const warning = vms.find((vm) => vm.warning !== undefined)?.warning;
+  const [first] = vms;
+  // Any VM that is made anew makes another slice of it.
+  const uid = vms.length === 1 ? (first?.id ?? '') : contentHash(vms.map(({ id }) => id)).slice(0, 16);
+  return { kind: 'ready', uid, hosts, ...(warning !== undefined && { warning }) };
+}
+
+function vmCondition(vm: SeenVm, wanted: Owner | Ownership): VmCondition {
+  if (vm.kind === 'absent') return absentCondition(vm);
+  const { name, instance } = vm;
+  const found = ownershipFrom(instance.labels);
+  if (found === undefined || !isOf(found, wanted)) {
+    const whose = found === undefined ? 'somebody else' : `job ${found.job}, run ${found.run}`;
+    return { kind: 'foreign', message: `the VM ${name} belongs to ${whose}` };
+  }
+  // Who deletes names no generation: to it, a VM that stops is on its way out.
+  return stateCondition(name, instance, !('spec' in wanted));
+}
+
+/** Whether all that `wanted` names is so. An `Owner` names no generation and no spec. */
+export const isOf = (found: Ownership, wanted: Owner | Ownership): boolean =>
+  Object.entries(wanted).every(([key, value]) => found[key as keyof Ownership] === value);
+
+function absentCondition({
+  name,
+  isBeingMade,
+  isPreempted,
+  failure,
+}: Extract<SeenVm, { kind: 'absent' }>): VmCondition {
+  if (failure !== undefined) {
+    const message = `the create of VM ${name} failed: ${failure.message}`;
+    return { kind: 'lost', cause: 'refused', scope: refusalScope(failure), message };
+  }
+  if (isPreempted) return { kind: 'lost', cause: 'preempted', message: `the VM ${name} was preempted and deleted` };
+  return isBeingMade ? { kind: 'waiting', detail: `VM ${name} is asked for` } : { kind: 'missing' };
+}
+
+function stateCondition(name: string, instance: ApiInstance, isToGo: boolean): VmCondition {
+  const { id = '', status = 'UNKNOWN' } = instance;
+  switch (status) {
+    case 'RUNNING':
+      return runningCondition(name, id, instance);
+    // Its system shuts down, within 30 s if it is preempted: what runs there may still save. Evidence comes with TERMINATED.
+    case 'STOPPING':
+    case 'PENDING_STOP':
+      return isToGo ? { kind: 'deleting' } : runningCondition(name, id, instance, `VM ${name} is ${status}`);
+    case 'TERMINATED':
+    case 'STOPPED':
+      return { kind: 'lost', cause: isSpot(instance) ? 'preempted' : 'failed', message: `the VM ${name} is ${status}` };
+    case 'SUSPENDED':
+      return { kind: 'lost', cause: 'failed', message: `the VM ${name} is SUSPENDED` };
+    case 'DEPROVISIONING':
+      return { kind: 'deleting' };
+    // PENDING, PROVISIONING, STAGING; REPAIRING and SUSPENDING, from which a VM may come back; what this version does not know.
+    default:
+      return { kind: 'waiting', detail: `VM ${name} ${status}` };
+  }
+}
+
+function runningCondition(name: string, id: string, instance: ApiInstance, stopping?: string): VmCondition {
+  const [nic] = instance.networkInterfaces ?? [];
+  const internalIp = nic?.networkIP;
+  if (!internalIp) return { kind: 'waiting', detail: `VM ${name} RUNNING, without an address`, isIncomplete: true };
+  const externalIp = nic?.accessConfigs?.[0]?.natIP;
+  const maintenance = instance.resourceStatus?.upcomingMaintenance?.maintenanceStatus;
+  const warning = stopping ?? (maintenance && `maintenance of VM ${name} is ${maintenance}`);
+  return { kind: 'running', id, internalIp, ...(externalIp && { externalIp }), ...(warning && { warning }) };
+}
+
+/** A VM that its owner bought as one that may be taken: that it ended is taken for that. */
+const isSpot = ({ scheduling }: ApiInstance): boolean =>
+  scheduling?.provisioningModel === 'SPOT' || scheduling?.preemptible === true;
+
+/** How an operation ended: undefined while it runs, or if it went well. */
+export function failureOf({ error }: ApiOperation): ComputeFailure | undefined {
+  const errors = error?.errors ?? [];
+  if (errors.length === 0) return undefined;
+  // A summary comes first, such as VM_MIN_COUNT_NOT_REACHED: the cause is what has a scope.
+  const known = errors.map(({ code, message }): ComputeFailure => ({
+    message: message || code || 'no reason given',
+    ...(code !== undefined && { errorCode: code }),
+  }));
+  return known.find((failure) => refusalScope(failure) !== 'unknown') ?? known[0];
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { labelsOf } from '../../../domain/identity.js';
+import { vmNames } from '../../../domain/machine-kinds/compute-engine/plan.js';
+import { gpusOf } from '../../../domain/machine-kinds/compute-engine/size.js';
+import type { ComputeEnginePlan } from '../../../domain/machine-kinds/compute-engine/words.js';
+import { zonePath } from './compute-api.js';
+
+/** The labels by which a VM says which slice it is of, beside those of its ownership. */
+export const SLICE_LABEL = 'jobctl-slice';
+export const VMS_LABEL = 'jobctl-vms';
+
+/** One VM to be made. */
+export interface VmRequest {
+  readonly name: string;
+  /** A UUID that follows from the plan: the same request, however often it is made. */
+  readonly requestId: string;
+  readonly body: object;
+}
+
+/** The requests for all VMs of a slice, by host. @throws RangeError for ownership that fits no label. */
+export function vmRequests(plan: ComputeEnginePlan): readonly VmRequest[] {
+  const { ref, ownership } = plan;
+  const names = vmNames(ref);
+  const labels = {
+    ...plan.labels,
+    // Ours last: no label of the user's may change whose the VM is.
+    ...labelsOf(ownership),
+    [SLICE_LABEL]: ref.name,
+    [VMS_LABEL]: String(ref.vms),
+  };
+  return names.map((name) => ({
+    name,
+    requestId: uuidOf(JSON.stringify([zonePath(ref), name, ownership])),
+    body: { ...instanceOf(plan), name, labels },
+  }));
+}
+
+/** Of version 8, whose bits are the maker's own (RFC 9562). */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+function instanceOf(plan: ComputeEnginePlan): object {
+  const { ref, machineType, accelerator, metadata, tags } = plan;
+  const zonal = `zones/${ref.zone}`;
+  return {
+    description: `jobctl job ${plan.ownership.job}`,
+    machineType: `${zonal}/machineTypes/${machineType}`,
+    ...(accelerator && {
+      guestAccelerators: [
+        {
+          acceleratorType: `${zonePath(ref)}/acceleratorTypes/${accelerator.type}`,
+          acceleratorCount: accelerator.count,
+        },
+      ],
+    }),
+    disks: [bootDisk(plan), ...(plan.dataDisks ?? []).map((disk) => attachedDisk(disk, plan))],
+    networkInterfaces: [networkInterface(plan)],
+    serviceAccounts: [
+      { email: plan.serviceAccount ?? 'default', scopes: plan.scopes?.length ? plan.scopes : [ALL_OF_GOOGLE_CLOUD] },
+    ],
+    scheduling: schedulingOf(plan),
+    ...(plan.pricing === 'reserved' && { reservationAffinity: reservationAffinity(plan) }),
+    tags: { items: tags },
+    // The agent then writes the VM's host keys, by which it is known when it is first reached.
+    metadata: { items: itemsOf({ 'enable-guest-attributes': 'TRUE', ...metadata }) },
+  };
+}
+
+const ALL_OF_GOOGLE_CLOUD = 'https://www.googleapis.com/auth/cloud-platform';
+
+const itemsOf = (metadata: Readonly<Record<string, string>>) =>
+  Object.entries(metadata).map(([key, value]) => ({ key, value }));
+
+/** Goes with its VM. */
+const bootDisk = ({ image, diskGb, diskType, ref }: ComputeEnginePlan) => ({
+  boot: true,
+  autoDelete: true,
+  initializeParams: {
+    sourceImage: image,
+    ...(diskGb !== undefined && { diskSizeGb: String(diskGb) }),
+    ...(diskType !== undefined && { diskType: `zones/${ref.zone}/diskTypes/${diskType}` }),
+  },
+});
+
+/** One that exists already, and outlives the VM. */
+const attachedDisk = (
+  { source, mode }: NonNullable<ComputeEnginePlan['dataDisks']>[number],
+  { ref }: ComputeEnginePlan,
+) => ({
+  source: source.includes('/') ? source : `${zonePath(ref)}/disks/${source}`,
+  mode: mode === 'read-only' ? 'READ_ONLY' : 'READ_WRITE',
+  autoDelete: false,
+});
+
+function networkInterface({ ref, network, subnetwork, externalIps }: ComputeEnginePlan): object {
+  const { googleProject, zone } = ref;
+  const region = zone.slice(0, zone.lastIndexOf('-'));
+  const isPath = (reference: string): boolean => reference.includes('/');
+  return {
+    ...(network !== undefined && { network: isPath(network) ? network : `global/networks/${network}` }),
+    ...(subnetwork !== undefined && {
+      subnetwork: isPath(subnetwork)
+        ? subnetwork
+        : `projects/${googleProject}/regions/${region}/subnetworks/${subnetwork}`,
+    }),
+    ...(externalIps && { accessConfigs: [{ type: 'ONE_TO_ONE_NAT', name: 'External NAT' }] }),
+  };
+}
+
+/**
+ * Never started again by itself: a VM that was, has lost its processes and looks as before. Spot VMs and those with GPUs cannot be
+ * moved to another machine while they run; Google refuses a request that does not say so.
+ */
+function schedulingOf(plan: ComputeEnginePlan): object {
+  const { pricing } = plan;
+  const isPreemptible = pricing === 'spot' || pricing === 'preemptible';
+  const onHostMaintenance = isPreemptible || gpusOf(plan) !== undefined ? 'TERMINATE' : 'MIGRATE';
+  return {
+    automaticRestart: false,
+    onHostMaintenance,
+    ...(pricing === 'spot' && { provisioningModel: 'SPOT', instanceTerminationAction: 'DELETE' }),
+    ...(isPreemptible && { preemptible: true }),
+  };
+}
+
+function reservationAffinity({ reservation }: ComputeEnginePlan): object {
+  if (reservation === undefined) return { consumeReservationType: 'ANY_RESERVATION' };
+  return {
+    consumeReservationType: 'SPECIFIC_RESERVATION',
+    key: 'compute.googleapis.com/reservation-name',
+    values: [reservation],
+  };
+}

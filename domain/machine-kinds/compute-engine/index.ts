@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { PRICINGS } from '../../slice.js';
+import { DISK_MODES } from '../cloud-tpu/words.js';
+import { distributedEnvironment } from '../distributed-environment.js';
+import type { MachineKind } from '../kind.js';
+import { ownershipForm } from '../kubernetes/forms.js';
+import { vmsPlan } from './plan.js';
+import { resolveComputeEngine } from './section.js';
+import { computeEngineSection, MOST_VMS } from './section-form.js';
+import { gpusOf, sizeOf, sliceType } from './size.js';
+import type { ComputeEnginePlan, ComputeEngineRef, ComputeEngineRequest, ComputeEngineSection } from './words.js';
+
+const text = z.string();
+
+const refForm: z.ZodType<ComputeEngineRef> = z.object({
+  kind: z.literal('compute-engine'),
+  googleProject: text,
+  zone: text,
+  name: text.min(1),
+  vms: z.int().min(1).max(MOST_VMS),
+});
+
+const planForm: z.ZodType<ComputeEnginePlan> = z.object({
+  ref: refForm,
+  ownership: ownershipForm(),
+  machineType: text.min(1),
+  accelerator: z.object({ type: text, count: z.int().min(1) }).exactOptional(),
+  image: text.min(1),
+  diskGb: z.int().min(1).exactOptional(),
+  diskType: text.exactOptional(),
+  dataDisks: z.array(z.object({ source: text, mode: z.enum(DISK_MODES) })).exactOptional(),
+  pricing: z.enum(PRICINGS),
+  reservation: text.exactOptional(),
+  network: text.exactOptional(),
+  subnetwork: text.exactOptional(),
+  externalIps: z.boolean(),
+  serviceAccount: text.exactOptional(),
+  scopes: z.array(text).exactOptional(),
+  tags: z.array(text),
+  labels: z.record(text, text),
+  metadata: z.record(text, text),
+});
+
+/** VMs of Compute Engine: a slice is a gang of VMs in one zone, each of them a host (docs/compute-engine.md, docs/adr/0071). */
+export const computeEngine: MachineKind<
+  ComputeEngineRef,
+  ComputeEnginePlan,
+  ComputeEngineSection,
+  ReturnType<typeof computeEngineSection>
+> = {
+  provider: 'Compute Engine',
+  refForm: () => refForm,
+  planForm: () => planForm,
+  devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
+
+  reach: 'ssh',
+
+  section: {
+    name: 'compute_engine',
+    least: 'machine_type and zone',
+    form: computeEngineSection,
+    required: ['machine_type'],
+    takesAtomic: false,
+    resolve: resolveComputeEngine,
+  },
+
+  asked: ({ compute_engine: request }) => ({
+    accelerator: sliceType(request),
+    zones: request.zones,
+    pricing: request.pricing,
+    ...(request.name === undefined ? {} : { name: request.name }),
+  }),
+  size: (spec) => sizeOf(spec.compute_engine, spec.slices),
+  plan: vmsPlan,
+  slices: (ref) => [ref],
+  usdPerHour: () => undefined,
+  environment: (_, attempt) => distributedEnvironment(attempt),
+
+  route: ({ compute_engine: { network, subnetwork, tags, externalIps } }) =>
+    JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
+  accountsPrefix: 'system/compute-engine-projects/',
+  account,
+
+  accountText: (googleProject) => `Compute Engine of project ${googleProject}`,
+  resourceText: ({ name, vms }) => (vms === 1 ? `VM ${name}` : `${vms} VMs ${name}-*`),
+  placeText: ({ zone, googleProject }) => `${zone}, Google project ${googleProject}`,
+  requestText: (spec) => `${spec.compute_engine.pricing}, ${vmsText(spec.compute_engine)}`,
+  requestFacts: ({ compute_engine: request }, orPools) => [
+    ['VMs', vmsText(request)],
+    ['pricing', `${request.pricing}${orPools('pricing')}`],
+    [
+      'zones',
+      request.zones.length === 0 ? "the pool's: the file names none (--pool-file checks it)" : request.zones.join(', '),
+    ],
+    ['project', request.project ?? "the pool's, else the worker's"],
+    ['image', request.image],
+  ],
+  planText: (plan) => `${vmsText({ ...plan, count: plan.ref.vms })}, ${plan.pricing}`,
+  planDetails: (plan) => `${vmsText({ ...plan, count: plan.ref.vms })}, ${plan.pricing}, image ${plan.image}`,
+  stateHint: ({ name, zone, googleProject }) =>
+    `\`gcloud compute instances list --project ${googleProject} --zones ${zone} --filter 'labels.jobctl-slice=${name}'\` shows Google's own state`,
+};
+
+function account(settings: { readonly googleProject: string }, spec: ComputeEngineSection): string;
+function account(settings: { readonly googleProject: string }, spec?: ComputeEngineSection): string | undefined;
+/** Without a job nothing is listed: an installation for TPUs alone needs no rights on Compute Engine. */
+function account(
+  { googleProject }: { readonly googleProject: string },
+  spec?: ComputeEngineSection,
+): string | undefined {
+  return spec && (spec.compute_engine.project ?? googleProject);
+}
+
+/** `2 VMs g2-standard-8 with 1 l4 each`, `1 VM n2-standard-8` */
+function vmsText(request: Pick<ComputeEngineRequest, 'machineType' | 'accelerator' | 'count'>): string {
+  const gpus = gpusOf(request);
+  const vms = `${request.count} ${request.count === 1 ? 'VM' : 'VMs'} ${request.machineType}`;
+  return gpus === undefined ? vms : `${vms} with ${gpus.count} ${gpus.type}${request.count === 1 ? '' : ' each'}`;
+}

@@ -1,0 +1,75 @@
+/** What one VM of a machine type has. */
+export interface MachineType {
+  /** vCPUs; undefined if the name does not say it. */
+  readonly cpus: number | undefined;
+  /** GPUs that come with the type, by quota's name for them. */
+  readonly gpus?: { readonly type: string; readonly count: number };
+}
+
+/**
+ * Machine types with GPUs of their own (cloud.google.com/compute/docs/accelerator-optimized-machines, 2026), and quota's name for
+ * the GPU. The count is the number before the last `g`; that of G2 and G4 follows from the vCPUs. Texts and no patterns: an export
+ * keeps the words of jobctl's texts (docs/adr/0050).
+ */
+const GPUS_BY_FAMILY: Readonly<Record<string, string>> = {
+  'a2-highgpu': 'a100',
+  'a2-megagpu': 'a100',
+  'a2-ultragpu': 'a100-80gb',
+  'a3-highgpu': 'h100',
+  'a3-megagpu': 'h100',
+  'a3-edgegpu': 'h100',
+  'a3-ultragpu': 'h200',
+  'a4-highgpu': 'b200',
+  'a4x-highgpu': 'gb200',
+};
+const GPUS_BY_CPUS: Readonly<Record<string, readonly [string, Readonly<Record<number, number>>]>> = {
+  'g2-standard': ['l4', { 4: 1, 8: 1, 12: 1, 16: 1, 24: 2, 32: 1, 48: 4, 96: 8 }],
+  'g4-standard': ['rtx-pro-6000', { 48: 1, 96: 2, 192: 4, 384: 8 }],
+};
+
+/** vCPUs of types whose name does not say it; 0.25 and 0.5 of a core count as one. */
+const CPUS: Readonly<Record<string, number>> = {
+  'e2-micro': 2,
+  'e2-small': 2,
+  'e2-medium': 2,
+  'f1-micro': 1,
+  'g1-small': 1,
+};
+
+/** `n1-standard-8`, `c3-standard-22-lssd`, `n2-custom-6-3072`, `custom-2-4096`. */
+const SIZES = [
+  'standard',
+  'highmem',
+  'highcpu',
+  'ultramem',
+  'megamem',
+  'hypermem',
+  'highlssd',
+  'standardlssd',
+  'custom',
+];
+const CPUS_IN_NAME = new RegExp(`(?:^|-)(?:${SIZES.join('|')})-(\\d+)`);
+
+/** Whether a text can be the name of a machine type. Which there are differs from zone to zone. */
+export const isMachineType = (name: string): boolean => /^[a-z]\w*(-[a-z0-9]+)+$/.test(name);
+
+export function machineTypeOf(name: string): MachineType {
+  const cpus = CPUS[name] ?? (Number(CPUS_IN_NAME.exec(name)?.[1] ?? 0) || undefined);
+  const [, family = '', number = '', isGpus] = /^(\w+-\w+)-(\d+)(g)?/.exec(name) ?? [];
+  const type = GPUS_BY_FAMILY[family];
+  if (type !== undefined && isGpus !== undefined) return { cpus, gpus: { type, count: Number(number) } };
+  const [typeByCpus, counts] = GPUS_BY_CPUS[family] ?? [];
+  const count = counts?.[Number(number)];
+  if (typeByCpus !== undefined && count !== undefined) return { cpus, gpus: { type: typeByCpus, count } };
+  return { cpus };
+}
+
+/** GPUs can be attached to N1 alone, and not to its types of a shared core (cloud.google.com/compute/docs/gpus, 2026). */
+export const takesAccelerators = (name: string): boolean => /^(n1-|custom-)/.test(name);
+
+/** `nvidia-tesla-t4` is `t4` to quota, `nvidia-h100-80gb` is `h100`: of that GPU there is one size. */
+export const gpuNameOf = (accelerator: string): string =>
+  accelerator
+    .replace(/^nvidia-/, '')
+    .replace(/^tesla-/, '')
+    .replace(/^h100-.*/, 'h100');
