@@ -4,7 +4,7 @@ import { parseHostChoice } from './hosts/host-options.js';
 import { changingMany } from './job-filter.js';
 import { registerLifeVerbs } from './life-commands.js';
 import { registerLookingVerbs } from './looking-commands.js';
-import { collect, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import { buildOptions, collect, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
 import type { InitFlags } from './verbs/init.js';
 import type { ManyFlags } from './many/act-on-jobs.js';
 import type { SubmitFlags } from './verbs/submit.js';
@@ -98,7 +98,7 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low) (default: 3)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
-  withConnection(command).action(async (file: string | undefined, flags: SubmitFlags) => {
+  withConnection(buildOptions(command)).action(async (file: string | undefined, flags: SubmitFlags) => {
     const { submit } = await import('./verbs/submit.js');
     invocation.exitCode = await submit(file, flags, invocation.commandWords);
   });

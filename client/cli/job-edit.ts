@@ -7,6 +7,8 @@ import { SECRET_NAME, secretNamed } from '../../domain/secret-reference.js';
 import type { JobEdit } from '../job-calls.js';
 import type { JobClient } from '../job-client.js';
 import { type AskFlags, askJob } from './ask-job.js';
+import { builtJob } from './building/built-job.js';
+import type { GitLeave } from './building/git-rules.js';
 import { refuseUnpacked, withBundle } from './bundle-edit.js';
 import { CliError } from './cli-error.js';
 import { contextToChange } from './contexts/told-place.js';
@@ -16,7 +18,7 @@ import { readJobFile, tellWarnings } from './job-file.js';
 import { checkJobKeys } from './job-keys.js';
 import { storeForFiles } from './connect.js';
 
-export interface EditFlags extends AskFlags {
+export interface EditFlags extends AskFlags, GitLeave {
   readonly file?: string;
   readonly set?: readonly string[];
   readonly bundle?: string;
@@ -53,13 +55,15 @@ export async function askWithEdit(
  * With a file, `--set` changes the file, as at submit; without one, the file that is in force.
  * @throws CliError with every problem
  */
-async function readEdit({ file, set = [], bundle }: EditFlags, context: CliContext): Promise<ReadEdit> {
+async function readEdit({ file, set = [], bundle, ...leave }: EditFlags, context: CliContext): Promise<ReadEdit> {
   if (file === undefined) return { edit: await readAssignments(set, bundle !== undefined, context) };
   const overrides = bundle === undefined ? {} : { bundle: resolve(bundle) };
-  const { raw, spec, source, files, warnings } = await readJobFile(file, { set, overrides });
+  const read = await readJobFile(file, { set, overrides });
+  const { source, files, warnings } = read;
   tellWarnings(file, warnings);
   // What it warns of was said at submit: the worker has found the key.
-  const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, spec, context);
+  const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, read.spec, context);
+  const { raw, spec } = await builtJob(read, file, leave);
   const edit = { job: raw, source, files, ...(identityKeys && { identityKeys }) };
   return sshKey === undefined ? { edit } : { edit, key: { path: spec.ssh?.privateKey ?? '', fingerprint: sshKey } };
 }

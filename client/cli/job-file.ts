@@ -98,8 +98,17 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
     else if (content !== undefined) contents.set(...content);
   }
   reading.end();
+  problems.push(...(await buildProblems(written, job)));
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   return Object.fromEntries(contents);
+}
+
+/** Of an image that is to be built. */
+async function buildProblems(written: WrittenJob, { build, raw }: ParsedJob): Promise<readonly Problem[]> {
+  if (build === undefined || build.digest !== undefined) return [];
+  const { placeProblems } = await import('./building/sources.js');
+  const { place } = localPlaceOf(written.file, build.context, raw);
+  return placeProblems(build, place).map((problem) => placed(written, problem));
 }
 
 async function bundleContent(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AskFlags } from './ask-job.js';
 import { byOption, changingMany } from './job-filter.js';
-import { collect, type Invocation, outputOption, withConnection } from './options.js';
+import { buildOptions, collect, type Invocation, outputOption, withConnection } from './options.js';
 import type { EditFlags } from './job-edit.js';
 import type { DeleteFlags } from './verbs/delete.js';
 import type { StopFlags } from './verbs/life.js';
@@ -124,8 +124,10 @@ function asking(command: Command): Command {
 }
 
 function editing(command: Command): Command {
-  return command
-    .option('--file <file>', 'the changed job file (YAML)')
-    .option('--set <key=value>', 'set a value; may be repeated', collect)
-    .option('--bundle <folder>', 'the folder that every host gets from now on, packed as it is now');
+  return buildOptions(
+    command
+      .option('--file <file>', 'the changed job file (YAML)')
+      .option('--set <key=value>', 'set a value; may be repeated', collect)
+      .option('--bundle <folder>', 'the folder that every host gets from now on, packed as it is now'),
+  );
 }

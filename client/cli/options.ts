@@ -38,6 +38,12 @@ const serverOptions = (): readonly Option[] =>
     ({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`),
   );
 
+/** What `build` in a job file may be made of: `GitLeave`. */
+export const buildOptions = (command: Command): Command =>
+  command
+    .option('--allow-dirty', 'build the image of a working tree with changes (build)')
+    .option('--allow-unpushed', 'build the image of a commit that no remote has (build)');
+
 /** Parser of an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -9,6 +9,11 @@ type AnySection = RequestSection<MachineRequest>;
 /** The sections by which a job asks for machines, one of each kind. */
 export const REQUEST_SECTIONS = Object.values(KINDS).map((kind): AnySection => kind.section);
 
+/** Those whose machines are pods, which take an image. */
+export const POD_SECTIONS = Object.values(KINDS).flatMap(({ reach, section }) =>
+  reach === 'pod' ? [section.name] : [],
+);
+
 type SectionName<Request> = Request extends unknown ? keyof Request : never;
 type RequestForms = { [Name in SectionName<MachineRequest>]: z.ZodOptional<z.ZodNullable<z.ZodType>> };
 

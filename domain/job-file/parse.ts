@@ -33,7 +33,11 @@ export function parseJobFile(text: string, options: ParseOptions): ResolvedJob {
   const other = isMapping(tree.value) ? foreignTree(tree.value, file) : foreignText(text, file);
   if (other !== undefined) return refusedAs(other, file);
   const overridden = isMapping(tree.value) ? applyOverrides(tree.value, set, overrides) : undefined;
-  const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, { env, ...(pool && { pool }) });
+  const resolved = resolveJob(overridden === undefined ? tree.value : overridden.tree, {
+    env,
+    mayBuild: true,
+    ...(pool && { pool }),
+  });
   const flagProblems = overridden?.problems ?? [];
   if (resolved.ok) return flagProblems.length === 0 ? resolved : refused(flagProblems);
   return refused([...resolved.problems.map((problem) => locate(problem, source, file, overridden)), ...flagProblems]);
@@ -50,7 +54,7 @@ function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | 
 /** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
 export function parseJobFlags({ file, env, set = [], overrides = {}, pool }: ParseOptions): ResolvedJob {
   const { tree, problems, flagAt } = applyOverrides({}, set, overrides);
-  const resolved = resolveJob(tree, { env, ...(pool && { pool }) });
+  const resolved = resolveJob(tree, { env, mayBuild: true, ...(pool && { pool }) });
   if (resolved.ok) return problems.length === 0 ? resolved : refused(problems);
   return refused([
     ...resolved.problems.map((problem) => ({ file: flagAt(problem.path) ?? file, ...problem })),

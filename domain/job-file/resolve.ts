@@ -1,3 +1,4 @@
+import { type BuildSpec, refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
 import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
@@ -17,7 +18,7 @@ import { interpolate, replaceTpuName, substituteEnvironment } from './interpolat
 import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify } from './notify.js';
-import { REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
+import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
 import { inFileOrder, isDeeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
@@ -37,6 +38,8 @@ export type ResolvedJob =
       readonly warnings: readonly string[];
       /** Keys of the section of its machines that the file does not give and a pool file may; none where the pool's defaults are in. */
       readonly leftToPool: readonly string[];
+      /** The image that the job is to run, if its file has a section `build`. */
+      readonly build?: BuildSpec;
     }
   | { readonly ok: false; /** In file order. */ readonly problems: readonly Problem[] };
 
@@ -45,6 +48,8 @@ export interface ResolveOptions {
   readonly env?: Environment;
   /** The defaults of the job's pool: then the spec is complete. Absent: what the file leaves out may be the pool's to say. */
   readonly pool?: PoolDefaults;
+  /** Whoever asks builds images: `build` needs no digest yet. */
+  readonly mayBuild?: true;
 }
 
 /** Retry budgets of a file that names none. */
@@ -64,12 +69,17 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (isDeeperThan(raw, MAX_DEPTH)) return { ok: false, problems: [{ path: [], message: TOO_DEEP }] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
-  const { form, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
+  const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
   const report = new Report(dropped);
+  const build = resolveBuild(written.build, report);
+  const form = build === undefined ? written : withImage(written, build, POD_SECTIONS, report);
+  if (build !== undefined && options.mayBuild !== true) refuseUnbuilt(build, report);
   const size = resolveSize(form, report);
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool: options.pool }, report);
   const spec = resolveForm(form, { size, found }, report);
-  if (found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod') refuseForPods(form, report);
+  const isOfPods = found !== undefined && machineKind(kindOfJob(found.request)).reach === 'pod';
+  if (isOfPods) refuseForPods(form, report);
+  else if (build !== undefined && spec !== undefined) refuseUnused(spec, report);
   if (valueAt(interpolated.tree, ['keep']) === undefined) warnOfKeep(form, report);
   const references = [...environment.problems, ...interpolated.problems];
   // What a value is whose reference leads nowhere is no news.
@@ -78,7 +88,8 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const all = [...references, ...others];
   if (all.length > 0 || spec === undefined) return { ok: false, problems: tidy(all, raw) };
   const warnings = [...environment.warnings, ...report.warnings];
-  return { ok: true, raw: environment.tree, spec, warnings, leftToPool: found?.leftToPool ?? [] };
+  const leftToPool = found?.leftToPool ?? [];
+  return { ok: true, raw: environment.tree, spec, warnings, leftToPool, ...(build && { build }) };
 }
 
 const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };

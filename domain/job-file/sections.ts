@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { buildForm } from '../build/section.js';
 import { hooksForm } from '../hooks.js';
 import { commandForm } from '../modules/command.js';
 import { ENVIRONMENT_NAMES, MODULE_NAMES, moduleForms } from '../modules/registry.js';
@@ -96,6 +97,7 @@ const schema = section({
   notify: notify.nullish().describe('Who is told when the job has ended.'),
   job: job.nullish(),
   ...requestForms(),
+  build: buildForm().nullish().describe('The image of the job, built at submit from a commit.'),
   setup: setup.nullish(),
   ...moduleForms(),
   command: commandForm().nullish(),

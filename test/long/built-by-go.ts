@@ -14,6 +14,8 @@ export const GO_BUILD_MS = BUILD_TIMEOUT_MS + 60_000;
 export const TEMPORAL_SERVER_VERSION = '1.29.1';
 /** The last that a plain build makes (facts: production.md 4). */
 const COMPOSE_VERSION = 'v2.40.3';
+/** The last that a plain build makes (facts: kubernetes.md 4). */
+const BUILDX_VERSION = 'v0.20.1';
 /** 3.5, July 2025. */
 const PROMETHEUS_VERSION = 'v0.305.0';
 const GCSFUSE_VERSION = 'v3.8.4';
@@ -39,6 +41,16 @@ export async function dockerCompose(): Promise<string> {
   return join(folder, 'docker-compose');
 }
 
+/** A folder with Docker's plugin `buildx`, as DOCKER_CONFIG names it. About two minutes when nothing of it is cached. */
+export async function dockerConfigWithBuildx(): Promise<string> {
+  const module = `github.com/docker/buildx@${BUILDX_VERSION}`;
+  return cached('docker-buildx', BUILDX_VERSION, async (built) => {
+    mkdirSync(join(built, 'cli-plugins'));
+    // Its vendor folder is not the one of its go.mod.
+    await buildInCopy(module, './cmd/buildx', join(built, 'cli-plugins/docker-buildx'), ['-mod=mod']);
+  });
+}
+
 /** Prometheus's own tool: it runs the tests of alert rules. Some minutes when nothing of it is cached. */
 export async function promtool(): Promise<string> {
   const module = `github.com/prometheus/prometheus@${PROMETHEUS_VERSION}`;
@@ -56,12 +68,17 @@ export async function gcsfuseProgram(): Promise<string> {
 }
 
 /** `go install` refuses a module with exclude or replace directives, and the module cache is read-only. */
-async function buildInCopy(module: string, path: string, program: string): Promise<void> {
+async function buildInCopy(
+  module: string,
+  path: string,
+  program: string,
+  flags: readonly string[] = [],
+): Promise<void> {
   const { stdout } = await go(['mod', 'download', '-json', module]);
   const source = `${program}-source`;
   cpSync((JSON.parse(stdout) as { Dir: string }).Dir, source, { recursive: true });
   await run('chmod', ['-R', 'u+w', source]);
-  await go(['build', '-o', program, path], {}, source);
+  await go(['build', ...flags, '-o', program, path], {}, source);
   rmSync(source, { recursive: true, force: true });
 }
 

@@ -5,14 +5,29 @@ const LONGEST_MS = 20_000;
 /** Bytes: a difference that is longer tells nobody anything. */
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
-/** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
-export function git(folder: string, words: readonly string[]): Promise<string | undefined> {
+/** What git printed; of a failure its own message, or that there is no git. */
+export type GitAnswer = { readonly text: string } | { readonly failure: string };
+
+/** Asks git about the repository that a folder is in. @param input for its stdin */
+export function askGit(folder: string, words: readonly string[], input?: string): Promise<GitAnswer> {
   // A hook of another repository has its own in the environment.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
   const options = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, env: { ...env, GIT_OPTIONAL_LOCKS: '0' } };
   return new Promise((done) => {
-    execFile('git', ['-C', folder, ...words], options, (error, stdout) => done(error === null ? stdout : undefined));
+    const child = execFile('git', ['-C', folder, ...words], options, (error, stdout, stderr) => {
+      if (error === null) done({ text: stdout });
+      else done({ failure: error.code === 'ENOENT' ? 'git is not installed' : stderr.trim() || error.message });
+    });
+    if (input === undefined) return;
+    // It may end before it has read all.
+    child.stdin?.on('error', () => undefined).end(input);
   });
+}
+
+/** What git prints of the repository that a folder is in; undefined where it is in none, there is no git, or git refuses. */
+export async function git(folder: string, words: readonly string[]): Promise<string | undefined> {
+  const answer = await askGit(folder, words);
+  return 'text' in answer ? answer.text : undefined;
 }
 
 /** Bytes of names on one command line. */

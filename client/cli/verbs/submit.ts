@@ -10,6 +10,8 @@ import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
 import { localContext, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
+import type { GitLeave } from '../building/git-rules.js';
+import { builtJob } from '../building/built-job.js';
 import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
@@ -28,7 +30,7 @@ import { asSubmitted } from '../submitting/by-context.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
 
-export interface SubmitFlags extends ContextFlags, OutputFlag {
+export interface SubmitFlags extends ContextFlags, OutputFlag, GitLeave {
   readonly local?: true;
   readonly wait?: true;
   /** Whose lines `--wait` shows. Absent: of the first host that runs the command. */
@@ -82,9 +84,10 @@ export async function submit(
   const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
   const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
   tellWarnings(named, keys.warnings);
+  const built = await builtJob(job, named, flags);
   const store = await storeForFiles(job.files, context);
   const uploading = new TransferLine('uploading');
-  const wish = { ...job, ...keys, file: named, farAway, uploading };
+  const wish = { ...built, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
   return withClient(context, (client) => submitTo(client, context, wish, flags), means);
 }

@@ -1,0 +1,143 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BuildSpec, DIGEST } from '../../../domain/build/build.js';
+import { isMapping, valueAt } from '../../../domain/job-file/plain-tree.js';
+import { scratchPath } from '../packing/scratch-folder.js';
+import { runTool, type ToolEnd } from './run-tool.js';
+
+/** An image in a registry. */
+export interface PushedImage {
+  /** `sha256:..` */
+  readonly digest: string;
+  /** `linux/amd64` */
+  readonly platform: string;
+}
+
+export interface BuildOrder {
+  readonly build: BuildSpec;
+  readonly context: string;
+  readonly dockerfile: string;
+  /** `repository:tag` */
+  readonly reference: string;
+  /** Of the commit, for whoever finds the image. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What failed, and the last lines of the program. */
+export interface BuildFailure {
+  readonly step: 'build' | 'push';
+  readonly command: string;
+  readonly end: ToolEnd;
+}
+
+/** A program of this computer that builds and pushes images; it logs in to registries by itself. */
+export interface Builder {
+  readonly name: BuilderName;
+  /** Why it cannot be used here; undefined if it can. */
+  unfit(): Promise<string | undefined>;
+  /** The image that a registry has under a tag. Undefined: none, or nobody here can tell. */
+  pushed(reference: string): Promise<PushedImage | undefined>;
+  build(order: BuildOrder): Promise<PushedImage | BuildFailure>;
+}
+
+export const BUILDER_NAMES = ['docker', 'podman', 'buildah'] as const;
+export type BuilderName = (typeof BUILDER_NAMES)[number];
+
+/** Words of `docker buildx build`, `podman build` and `buildah build`. */
+function buildWords({ build, context, dockerfile, reference, labels }: BuildOrder): readonly string[] {
+  const each = (flag: string, map: Readonly<Record<string, string>>): readonly string[] =>
+    Object.entries(map).flatMap(([name, value]) => [flag, `${name}=${value}`]);
+  return [
+    ...['--platform', build.platform, '--file', dockerfile, '--tag', reference],
+    ...(build.target === undefined ? [] : ['--target', build.target]),
+    ...each('--build-arg', build.args),
+    ...each('--label', labels),
+    context,
+  ];
+}
+
+const docker: Builder = {
+  name: 'docker',
+  unfit: async () => {
+    const buildx = await runTool(['docker', 'buildx', 'version']);
+    if (buildx.code !== 0) return buildx.code === undefined ? 'not installed' : 'has no buildx';
+    const daemon = await runTool(['docker', 'version', '--format', '{{.Server.Version}}']);
+    return daemon.code === 0 ? undefined : (daemon.tail.at(-1) ?? 'its daemon does not answer');
+  },
+  pushed: async (reference) => {
+    const { code, stdout } = await runTool([
+      ...['docker', 'buildx', 'imagetools', 'inspect', '--format', '{{json .}}'],
+      reference,
+    ]);
+    if (code !== 0) return undefined;
+    const answer = parsed(stdout);
+    const image = valueAt(answer, ['image']);
+    return imageOf(valueAt(answer, ['manifest', 'digest']), image, 'os', 'architecture');
+  },
+  build: async (order) => {
+    const metadata = scratchPath('.json');
+    const words = ['docker', 'buildx', 'build', '--push', '--metadata-file', metadata, '--progress=plain'];
+    const end = await runTool([...words, ...buildWords(order)], { isShown: true });
+    // Both are one call: what was the push's is told by its lines.
+    const step = end.tail.some((line) => /failed to push|pushing /.test(line)) ? 'push' : 'build';
+    const failure = { step, command: 'docker buildx build --push', end } as const;
+    if (end.code !== 0) return failure;
+    const digest = valueAt(parsed(readFileSync(metadata, 'utf8')), ['containerimage.digest']);
+    if (typeof digest !== 'string') return failure;
+    return (await docker.pushed(`${order.build.image}@${digest}`)) ?? failure;
+  },
+};
+
+/** Podman and buildah are one code under two names; they keep images in a storage of their own until they are pushed. */
+function ofContainers(name: 'podman' | 'buildah', platformWords: readonly string[]): Builder {
+  return {
+    name,
+    unfit: async () => {
+      const { code, tail } = await runTool([name, 'info']);
+      return code === 0 ? undefined : (tail.at(-1) ?? `${name} info failed`);
+    },
+    pushed: async (reference) => {
+      const { code, stdout } = await runTool(['skopeo', 'inspect', `docker://${reference}`]);
+      const answer = code === 0 ? parsed(stdout) : undefined;
+      return answer === undefined ? undefined : imageOf(valueAt(answer, ['Digest']), answer, 'Os', 'Architecture');
+    },
+    build: async (order) => {
+      const { reference } = order;
+      const built = await runTool([name, 'build', ...buildWords(order)], { isShown: true });
+      if (built.code !== 0) return { step: 'build', command: `${name} build`, end: built };
+      const folder = scratchPath('');
+      mkdirSync(folder);
+      const place = join(folder, 'digest');
+      const words = [name, 'push', '--digestfile', place, reference, `docker://${reference}`];
+      const end = await runTool(words, { isShown: true });
+      const failure = { step: 'push', command: `${name} push`, end } as const;
+      if (end.code !== 0) return failure;
+      const { stdout } = await runTool([name, ...platformWords, reference]);
+      const digest = readFileSync(place, 'utf8').trim();
+      return DIGEST.test(digest) ? { digest, platform: stdout.trim() } : failure;
+    },
+  };
+}
+
+const BUILDERS: Readonly<Record<BuilderName, Builder>> = {
+  docker,
+  podman: ofContainers('podman', ['image', 'inspect', '--format', '{{.Os}}/{{.Architecture}}']),
+  buildah: ofContainers('buildah', [
+    ...['inspect', '--type', 'image', '--format', '{{.OCIv1.OS}}/{{.OCIv1.Architecture}}'],
+  ]),
+};
+
+export const builderNamed = (name: BuilderName): Builder => BUILDERS[name];
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function imageOf(digest: unknown, config: unknown, os: string, architecture: string): PushedImage | undefined {
+  if (typeof digest !== 'string' || !isMapping(config)) return undefined;
+  return { digest, platform: `${String(config[os])}/${String(config[architecture])}` };
+}

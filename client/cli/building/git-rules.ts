@@ -1,0 +1,82 @@
+import { count } from '../../../domain/units.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { askGit, git } from '../packing/git.js';
+
+/** What a user lets pass. */
+export interface GitLeave {
+  readonly allowDirty?: true;
+  readonly allowUnpushed?: true;
+}
+
+/** The commit that a folder stands at. */
+export interface BuildCommit {
+  /** 40 hex digits, or 64. Absent: no repository, or one before its first commit. */
+  readonly commit?: string;
+  /** Files differ from the commit, so that it does not say what is built. */
+  readonly isDirty: boolean;
+}
+
+/** Changed files shown. */
+const SHOWN = 5;
+
+/**
+ * The commit that an image is built from: the folder's repository is clean, untracked files counted, and a remote has the commit
+ * as far as this repository knows (docs/adr/0072).
+ * @throws CliError with git's own answer and what to do, unless the user lets it pass
+ */
+export async function buildCommit(folder: string, { allowDirty, allowUnpushed }: GitLeave): Promise<BuildCommit> {
+  const head = await askGit(folder, ['rev-parse', '--verify', '--end-of-options', 'HEAD^{commit}']);
+  if ('failure' in head) {
+    if (allowDirty === true) return { isDirty: true };
+    throw refused(
+      `${folder} has no commit`,
+      ...head.failure.split('\n'),
+      'an image is built from a commit, so that its code can be found again; --allow-dirty builds the folder as it is',
+    );
+  }
+  const commit = head.text.trim();
+  const [changed, remotes] = await Promise.all([changedFiles(folder), remoteBranches(folder, commit)]);
+  const refusals = [
+    ...(changed.length === 0 || allowDirty === true ? [] : dirtyLines(changed)),
+    ...(remotes.length > 0 || allowUnpushed === true ? [] : await unpushedLines(folder, commit)),
+  ];
+  if (refusals.length > 0) throw refused(`${folder} cannot be built as it is`, ...refusals);
+  return { commit, isDirty: changed.length > 0 };
+}
+
+const refused = (what: string, ...rest: readonly string[]): CliError =>
+  new CliError(ExitCode.Usage, `build: ${what}`, ...rest);
+
+/** Of the whole repository: COPY reads from the context alone, and a commit is of everything. */
+async function changedFiles(folder: string): Promise<readonly string[]> {
+  const status = await askGit(folder, ['status', '--porcelain', '--untracked-files=normal', '--', ':/']);
+  if ('failure' in status) throw refused('git does not tell what has changed', ...status.failure.split('\n'));
+  return status.text.split('\n').filter(Boolean);
+}
+
+function dirtyLines(changed: readonly string[]): readonly string[] {
+  const rest = changed.length - SHOWN;
+  return [
+    `git status shows ${count(changed.length, 'file')} that the commit does not have as they are:`,
+    ...changed.slice(0, SHOWN).map((line) => `  ${line}`),
+    ...(rest > 0 ? [`  and ${rest} more`] : []),
+    'commit them, add them to .gitignore, or build the folder as it is with --allow-dirty',
+  ];
+}
+
+async function remoteBranches(folder: string, commit: string): Promise<readonly string[]> {
+  const found = await git(folder, ['branch', '--remotes', '--contains', commit, '--format=%(refname:short)']);
+  return found?.split('\n').filter(Boolean) ?? [];
+}
+
+async function unpushedLines(folder: string, commit: string): Promise<readonly string[]> {
+  const remotes = await git(folder, ['remote']);
+  const short = commit.slice(0, 12);
+  return remotes === undefined || remotes.trim() === ''
+    ? [`the repository has no remote that could have commit ${short}`, 'add one and push, or pass --allow-unpushed']
+    : [
+        `no branch of a remote has commit ${short}, by \`git branch --remotes --contains ${short}\``,
+        'git push (or git fetch, if it was pushed from elsewhere), or pass --allow-unpushed',
+      ];
+}

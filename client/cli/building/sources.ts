@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { userInfo } from 'node:os';
+import type { BuildSpec } from '../../../domain/build/build.js';
+import { canonicalJson } from '../../../domain/content-hash.js';
+import { type Problem, showValue } from '../../../domain/problem.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { askGit } from '../packing/git.js';
+import { scratchPath } from '../packing/scratch-folder.js';
+import type { BuildCommit } from './git-rules.js';
+
+/** What a builder reads, and the tag of what it makes. */
+export interface BuildSources {
+  readonly context: string;
+  readonly dockerfile: string;
+  readonly tag: string;
+  /** Made of all inputs: an image of this tag is the image. */
+  readonly isReusable: boolean;
+}
+
+/** What is wrong with the context or the Dockerfile, without a look into the repository. @param context its place */
+export function placeProblems(build: BuildSpec, context: string): readonly Problem[] {
+  const hint = `looked for at ${context}; a relative path starts at the job file's folder`;
+  if (statSync(context, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    const message = `${showValue(build.context)} is no folder`;
+    return [{ path: ['build', 'context'], value: build.context, message, hint }];
+  }
+  const place = resolve(context, build.dockerfile);
+  if (statSync(place, { throwIfNoEntry: false })?.isFile() === true) return [];
+  const message = `${showValue(build.dockerfile)} is no file`;
+  const where = `looked for at ${place}; build.dockerfile starts at build.context`;
+  return [{ path: ['build', 'dockerfile'], value: build.dockerfile, message, hint: where }];
+}
+
+/**
+ * The files of a clean tree are taken from its commit, so that what git ignores is not in the image; those of a dirty one from the
+ * folder.
+ */
+export async function buildSources(build: BuildSpec, context: string, at: BuildCommit): Promise<BuildSources> {
+  const { commit, isDirty } = at;
+  if (commit === undefined || isDirty)
+    return { context, dockerfile: resolve(context, build.dockerfile), tag: dirtyTag(), isReusable: false };
+  const top = await mustAnswer(context, ['rev-parse', '--show-toplevel']);
+  const inside = await mustAnswer(context, ['rev-parse', '--show-prefix']);
+  const copy = await exportCommit(top, inside, build);
+  const dockerfile = resolve(join(copy, inside), build.dockerfile);
+  if (!existsSync(dockerfile))
+    throw new CliError(
+      ExitCode.Usage,
+      `build.dockerfile: ${showValue(build.dockerfile)} is not in commit ${commit.slice(0, 12)}`,
+      'git ignores it: commit it with `git add --force`',
+    );
+  return { context: join(copy, inside), dockerfile, tag: inputsTag(build, commit, inside), isReusable: true };
+}
+
+/** Readable, and different for all that makes another image. */
+export function inputsTag({ dockerfile, target, args, platform }: BuildSpec, commit: string, context: string): string {
+  const inputs = { commit, context, dockerfile, target, args, platform };
+  return `${commit.slice(0, 12)}-${createHash('sha256').update(canonicalJson(inputs)).digest('hex').slice(0, 12)}`;
+}
+
+function dirtyTag(): string {
+  const user = userInfo().username.replaceAll(/[^\w.-]/g, '-');
+  return `dirty-${user}-${randomBytes(4).toString('hex')}`;
+}
+
+/** The index is the commit's, since the tree is clean. `git archive` would leave out what .gitattributes says. */
+async function exportCommit(top: string, inside: string, { dockerfile }: BuildSpec): Promise<string> {
+  // A Dockerfile above the context brings the whole repository along.
+  const paths = dockerfile.startsWith('..') || inside === '' ? [] : ['--', inside];
+  const staged = await mustAnswer(top, ['ls-files', '--stage', '-z', ...paths], false);
+  const files = staged.split('\0').filter(Boolean);
+  const submodule = files.find((line) => line.startsWith('160000 '));
+  if (submodule !== undefined)
+    throw new CliError(
+      ExitCode.Usage,
+      `build: submodule ${submodule.slice(submodule.indexOf('\t') + 1)} is in the context, and a commit holds none of its files`,
+      'name a context that has no submodule in build.context',
+    );
+  const copy = scratchPath('');
+  mkdirSync(copy);
+  const names = files.map((line) => `${line.slice(line.indexOf('\t') + 1)}\0`).join('');
+  await mustAnswer(top, ['checkout-index', '-z', '--stdin', `--prefix=${copy}/`], false, names);
+  // Nothing of an empty context is written.
+  mkdirSync(join(copy, inside), { recursive: true });
+  return copy;
+}
+
+async function mustAnswer(folder: string, words: readonly string[], isTrimmed = true, input?: string): Promise<string> {
+  const answer = await askGit(folder, words, input);
+  if ('text' in answer) return isTrimmed ? answer.text.replace(/\n$/, '') : answer.text;
+  throw new CliError(ExitCode.Usage, `build: git ${words[0]} failed`, ...answer.failure.split('\n'));
+}

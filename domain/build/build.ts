@@ -1,0 +1,115 @@
+import { given, textValues } from '../job-file/fields.js';
+import type { Mapping } from '../job-file/plain-tree.js';
+import type { Report } from '../job-file/report.js';
+import type { JobFile } from '../job-file/sections.js';
+import type { BuildForm } from './section.js';
+
+/** The `build` section of a job file after defaults and checks: docs/build.md, docs/adr/0072. Plain JSON. */
+export interface BuildSpec {
+  /** The repository that the image is pushed to, without a tag or a digest. */
+  readonly image: string;
+  /** As the job file has it: relative to its folder. */
+  readonly context: string;
+  /** Relative to the context. */
+  readonly dockerfile: string;
+  readonly target?: string;
+  readonly args: Readonly<Record<string, string>>;
+  /** `OS/ARCHITECTURE[/VARIANT]`. */
+  readonly platform: string;
+  /** The repository as hosts reach it. */
+  readonly pullImage: string;
+  /** `sha256:..` of the image if it was built. */
+  readonly digest?: string;
+}
+
+export const DEFAULT_PLATFORM = 'linux/amd64';
+const DEFAULT_DOCKERFILE = 'Dockerfile';
+
+/** A repository: host, path. As in `docker.image`, without tag and digest (github.com/distribution/reference, reference.go). */
+const REPOSITORY =
+  /^(?:[A-Za-z0-9][\w.-]*(?::\d+)?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/;
+const TAG_OR_DIGEST = /(?::\w[\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
+const PLATFORM = /^[a-z0-9]+\/[a-z0-9_]+(?:\/[a-z0-9]+)?$/;
+export const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** In place of a repository that is missing or wrong, so that it is reported once, at its own key. */
+const NO_IMAGE = 'missing';
+const ARGUMENT = /^[A-Za-z_]\w*$/;
+
+/** @returns undefined if there is no section; every problem goes into the report, and `NO_IMAGE` stands for a repository that is missing or wrong */
+export function resolveBuild(form: BuildForm | null | undefined, report: Report): BuildSpec | undefined {
+  if (!form) return undefined;
+  const image = given(form.image);
+  if (image === undefined) report.missing(['build', 'image'], 'where the image is pushed, such as ghcr.io/team/train');
+  else checkRepository('image', image, report);
+  const pullImage = given(form.pull_image);
+  if (pullImage !== undefined) checkRepository('pull_image', pullImage, report);
+  const pulled = pullImage ?? image ?? NO_IMAGE;
+  const platform = given(form.platform) ?? DEFAULT_PLATFORM;
+  if (!PLATFORM.test(platform))
+    report.wrong(['build', 'platform'], platform, 'no platform', 'one of them, such as linux/amd64 or linux/arm64');
+  const digest = given(form.digest);
+  if (digest !== undefined && !DIGEST.test(digest))
+    report.wrong(['build', 'digest'], digest, 'no digest', 'sha256: and 64 hex digits, or leave it out');
+  const args = textValues(form.args);
+  for (const name of Object.keys(args))
+    if (!ARGUMENT.test(name))
+      report.wrong(['build', 'args', name], name, 'no build argument', 'letters, digits and _; no digit first');
+  const target = given(form.target);
+  return {
+    image: image ?? NO_IMAGE,
+    context: given(form.context) ?? '.',
+    dockerfile: given(form.dockerfile) ?? DEFAULT_DOCKERFILE,
+    ...(target === undefined ? {} : { target }),
+    args,
+    platform,
+    pullImage: REPOSITORY.test(pulled) ? pulled : NO_IMAGE,
+    ...(digest !== undefined && DIGEST.test(digest) ? { digest } : {}),
+  };
+}
+
+function checkRepository(key: 'image' | 'pull_image', value: string, report: Report): void {
+  if (REPOSITORY.test(value)) return;
+  const bare = value.replace(/^[a-z]+:\/\//, '').replace(TAG_OR_DIGEST, '');
+  const hint = REPOSITORY.test(bare)
+    ? `write ${bare}: a tag is made of the commit, and the job runs the digest`
+    : 'host/path in small letters, such as ghcr.io/team/train';
+  report.wrong(['build', key], value, 'no repository', hint);
+}
+
+/** What hosts pull: the digest that was built, or the repository alone as long as there is none. */
+export const imageOf = ({ pullImage, digest }: BuildSpec): string =>
+  digest === undefined ? pullImage : `${pullImage}@${digest}`;
+
+/**
+ * A job file with the image of its `build` where its machines read it: in the section of its pods, else in `docker`.
+ * @param podSections the names of sections whose machines are pods
+ */
+export function withImage(form: JobFile, build: BuildSpec, podSections: readonly string[], report: Report): JobFile {
+  const sections: Mapping = form;
+  const name = podSections.find((each) => given(sections[each]) !== undefined) ?? 'docker';
+  const section = sections[name] as Mapping | null | undefined;
+  const other = given(section?.['image']);
+  if (other !== undefined)
+    report.problem([name, 'image'], other, 'is given beside build, which makes the image', 'keep one of the two');
+  return { ...form, [name]: { ...section, image: imageOf(build) } };
+}
+
+/** Where nobody builds: in a workflow, and for services that start one. */
+export function refuseUnbuilt({ digest }: BuildSpec, report: Report): void {
+  const hint =
+    'jobctl submit builds the image and adds its digest; a service names a pushed image in place of build, or its digest here';
+  if (digest === undefined) report.missing(['build', 'digest'], hint);
+}
+
+/** Of VMs, whose command runs in the image only by the module docker. */
+export function refuseUnused({ modules }: { readonly modules: readonly string[] }, report: Report): void {
+  if (modules.includes('docker')) return;
+  const hint = 'name docker in setup.modules (or job.env_type), or leave build out';
+  report.problem(['build'], undefined, 'the image would not be used: the job does not have the module docker', hint);
+}
+
+/** The job file of an image that was built: the same in every other word. @param raw a job file with a section `build` */
+export function withDigest(raw: unknown, digest: string): unknown {
+  const file = raw as Mapping;
+  return { ...file, build: { ...(file['build'] as Mapping), digest } };
+}
