@@ -22,7 +22,7 @@ export interface BuildSpec {
   readonly digest?: string;
 }
 
-export const DEFAULT_PLATFORM = 'linux/amd64';
+const DEFAULT_PLATFORM = 'linux/amd64';
 const DEFAULT_DOCKERFILE = 'Dockerfile';
 
 /** A repository: host, path. As in `docker.image`, without tag and digest (github.com/distribution/reference, reference.go). */

@@ -41,13 +41,12 @@ export async function dockerCompose(): Promise<string> {
   return join(folder, 'docker-compose');
 }
 
-/** A folder with Docker's plugin `buildx`, as DOCKER_CONFIG names it. About two minutes when nothing of it is cached. */
-export async function dockerConfigWithBuildx(): Promise<string> {
+/** A folder with Docker's plugin buildx alone. About two minutes when nothing of it is cached. */
+export function buildxPlugins(): Promise<string> {
   const module = `github.com/docker/buildx@${BUILDX_VERSION}`;
   return cached('docker-buildx', BUILDX_VERSION, async (built) => {
-    mkdirSync(join(built, 'cli-plugins'));
     // Its vendor folder is not the one of its go.mod.
-    await buildInCopy(module, './cmd/buildx', join(built, 'cli-plugins/docker-buildx'), ['-mod=mod']);
+    await buildInCopy(module, './cmd/buildx', join(built, 'docker-buildx'), ['-mod=mod']);
   });
 }
 

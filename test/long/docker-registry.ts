@@ -21,17 +21,22 @@ export interface DockerRegistry {
   stop(): Promise<void>;
 }
 
-export async function startDockerRegistry({ docker }: DockerDaemon): Promise<DockerRegistry> {
+/** @param more of its configuration, such as who may push */
+export async function startDockerRegistry(
+  { docker }: Pick<DockerDaemon, 'docker'>,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<DockerRegistry> {
   const folder = mkdtempSync(join(tmpdir(), 'docker-registry-'));
   const address = `127.0.0.1:${await freePort()}`;
   const settings = {
     version: 0.1,
     storage: { filesystem: { rootdirectory: join(folder, 'data') } },
     http: { addr: address },
+    ...more,
   };
   writeFileSync(join(folder, 'config.yml'), JSON.stringify(settings));
   const server = spawn(PROGRAM, ['serve', join(folder, 'config.yml')], { stdio: 'ignore' });
-  await until('the registry answers', async () => (await fetch(`http://${address}/v2/`)).ok);
+  await until('the registry answers', async () => [200, 401].includes((await fetch(`http://${address}/v2/`)).status));
   return {
     address,
     push: (name, content) => {

@@ -18,12 +18,13 @@ interface RunOptions {
 const TAIL_LINES = 15;
 
 /**
- * Runs a program to its end. It ends with jobctl: a signal is passed on.
+ * Runs a program to its end. It ends with jobctl: a signal is passed on to it and to what it started.
  * @throws CliError if a signal ended it
  */
 export async function runTool(words: readonly string[], { isShown }: RunOptions = {}): Promise<ToolEnd> {
   const [program = '', ...args] = words;
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: TOOL_ENV() });
+  // A group of its own: what the program started ends with it.
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv(), detached: true });
   let [stdout, said, isInterrupted] = ['', '', false];
   const note = (chunk: Buffer): void => {
     said = (said + chunk.toString()).slice(-20_000);
@@ -36,7 +37,7 @@ export async function runTool(words: readonly string[], { isShown }: RunOptions 
   child.stderr.on('data', note);
   const stop = (): void => {
     isInterrupted = true;
-    child.kill('SIGTERM');
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
   };
   for (const name of SIGNALS) process.on(name, stop);
   try {
@@ -57,4 +58,4 @@ export async function runTool(words: readonly string[], { isShown }: RunOptions 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Its provenance would make an index of the image, whose digest is another one. */
-const TOOL_ENV = (): NodeJS.ProcessEnv => ({ ...process.env, BUILDX_NO_DEFAULT_ATTESTATIONS: '1' });
+const toolEnv = (): NodeJS.ProcessEnv => ({ ...process.env, BUILDX_NO_DEFAULT_ATTESTATIONS: '1' });

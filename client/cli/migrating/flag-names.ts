@@ -4,7 +4,5 @@ export const ASTERA_FLAG_NAMES: readonly string[] = [
   '--execution',
   '--workers',
   '--gpus',
-  '--allow-dirty',
-  '--allow-unpushed',
   '--name-prefix',
 ];
