@@ -16,7 +16,7 @@ import {
 } from '../client/cli/migrating/jobman-keys.js';
 import { ASTERA_FLAGS } from '../client/cli/migrating/launch-keys.js';
 import { type Answer, answerTo } from '../client/cli/migrating/typed-line.js';
-import { splitShellWords } from '../domain/shell-quote.js';
+import { shellWords, splitShellWords } from '../domain/shell-quote.js';
 import { userInfo } from 'node:os';
 
 const HEAD = `# Coming from JobMan, AXLearn or launch
@@ -52,13 +52,13 @@ export function migratingPage(): string {
     linesTable(JOBMAN_LINES),
     '| key of a JobMan file | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...[...JOBMAN_RENAMED, ...JOBMAN_DIFFERENT, ...JOBMAN_LOST, ...JOBMAN_VARIABLES].map(keyRow),
-    "\n## AXLearn's Bastion\n\nA `launch` line becomes a `jobctl submit` line; a job spec (JSON) becomes a job file by `jobctl import bastion-jobspec`. A spec whose command is a `launch run` line is read as that line.",
+    "\n## AXLearn's Bastion\n\nA `launch` line runs as the `jobctl submit` line that is shown, if nothing of the job is lost; a job spec (JSON) becomes a job file by `jobctl import bastion-jobspec`. A spec whose command is a `launch run` line is read as that line.",
     linesTable(BASTION_LINES),
     '| flag of `launch`, or variable | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...[...LAUNCH_FLAGS, ...BASTION_VARIABLES].map(keyRow),
     '\n| key of a job spec | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...JOBSPEC_KEYS.map(keyRow),
-    "\n## Astera's launch\n\njobctl builds no images. What a TPU can run becomes a `jobctl submit` line; choose the slice with `--tpu`. `--execution ray` becomes the section [`ray`](ray.md), which also works in pods. For pods, write a job file with the section [`kubernetes`](kubernetes.md): no flag stands for it.",
+    "\n## Astera's launch\n\n`jobctl launch` takes the same flags; `--dry-run` prints the job file that a line stands for. The image is built here ([build.md](build.md)) and pushed to `--image`, or to `JOBCTL_REGISTRY` under the name of the folder. A line with `--gpus` also needs `--gpu-type`, one with `--execution ray` also `--ray-version`; `--build remote` is refused.",
     linesTable(ASTERA_LINES),
     '| flag of `launch submit` | key of jobctl | what is different, or lost |\n| --- | --- | --- |',
     ...ASTERA_FLAGS.map(keyRow),
@@ -77,7 +77,7 @@ function lineRow(example: Example): string {
   const answer = isForeign(own) ? answerTo(own, end === -1 ? undefined : words.slice(end + 1)) : undefined;
   if (answer === undefined)
     return row(code(example.theirs), code(`jobctl ${typedWords(example)}`), example.note ?? 'runs');
-  const lines = answer.runs === undefined ? (answer.lines ?? []) : [`jobctl ${answer.runs.join(' ')}`];
+  const lines = answer.runs === undefined ? (answer.lines ?? []) : [`jobctl ${shellWords(answer.runs)}`];
   const notes = [
     said(answer),
     ...(answer.notes ?? []).filter((note) => !/^(lost|changed): /.test(note)),
@@ -87,7 +87,8 @@ function lineRow(example: Example): string {
 }
 
 function said({ runs, lines = [], notes = [] }: Answer): string {
-  if (runs !== undefined) return 'runs';
+  if (runs !== undefined)
+    return notes.some((note) => note.startsWith('lost: ')) ? 'runs, and names what is lost' : 'runs';
   if (lines.length === 0) return 'the message says that jobctl has none';
   return notes.some((note) => note.startsWith('lost: '))
     ? 'the message holds the line, and names what is lost'

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { parseHostChoice } from './hosts/host-options.js';
 import { changingMany } from './job-filter.js';
+import { registerLaunch } from './launch-command.js';
 import { registerLifeVerbs } from './life-commands.js';
 import { registerLookingVerbs } from './looking-commands.js';
 import { buildOptions, collect, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
@@ -14,6 +15,7 @@ import type { ValidateFlags } from './verbs/validate.js';
 export function registerJobVerbs(program: Command, invocation: Invocation): void {
   registerInit(program, invocation);
   registerSubmit(program, invocation);
+  registerLaunch(program, invocation);
   registerValidate(program, invocation);
   registerLookingVerbs(program, invocation);
   registerCancel(program, invocation);

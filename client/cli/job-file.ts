@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { given } from '../../domain/job-file/fields.js';
-import { isMapping } from '../../domain/job-file/plain-tree.js';
+import { isMapping, type Mapping } from '../../domain/job-file/plain-tree.js';
 import { localFilesOf } from '../../domain/modules/set-up.js';
 import { stringify } from 'yaml';
 import { parseJobFile, parseJobFlags } from '../../domain/job-file/parse.js';
@@ -33,6 +33,8 @@ export type GoodJob = Extract<ResolvedJob, { ok: true }> & {
 export interface JobFileOptions {
   readonly set: readonly string[];
   readonly overrides?: JobOverrides;
+  /** Of a job without a file: what it says before `set` and `overrides`. */
+  readonly tree?: Mapping;
   /** The defaults of the job's pool, where they are known. */
   readonly pool?: PoolDefaults;
   /** Files and folders that are copied are looked at and not read, and are not among the files. */

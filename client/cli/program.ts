@@ -33,8 +33,10 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     return ExitCode.Done;
   }
   const end = args.indexOf('--');
-  const commandWords = end === -1 ? undefined : args.slice(end + 1);
-  const own = asVerb(await ofJobctl(end === -1 ? args : args.slice(0, end), commandWords));
+  const typedCommandWords = end === -1 ? undefined : args.slice(end + 1);
+  const typed = await ofJobctl(end === -1 ? args : args.slice(0, end), typedCommandWords);
+  const own = asVerb(typed.own);
+  const { commandWords } = typed;
   const invocation: Invocation = { commandWords, exitCode: 0 };
   refuseStrayWords(own, invocation);
   const program = createProgram(invocation);
@@ -52,17 +54,23 @@ export async function runProgram(args: readonly string[]): Promise<number> {
  * Words that another tool's user typed, as jobctl's own if these do exactly the same (docs/adr/0064).
  * @throws CliError with the command line of jobctl that does it, if it is not certain to be the same
  */
-async function ofJobctl(
-  own: readonly string[],
-  commandWords: readonly string[] | undefined,
-): Promise<readonly string[]> {
-  if (!isForeign(own)) return own;
+async function ofJobctl(own: readonly string[], commandWords: readonly string[] | undefined): Promise<Typed> {
+  if (!isForeign(own)) return { own, commandWords };
   const { answerTo, refusalOf } = await import('./migrating/typed-line.js');
   const answer = answerTo(own, commandWords);
-  if (answer === undefined) return own;
-  if (answer.runs === undefined) throw refusalOf(own, answer);
-  process.stderr.write(`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(answer.runs)}\`\n`);
-  return answer.runs;
+  if (answer === undefined) return { own, commandWords };
+  const { runs, notes = [] } = answer;
+  if (runs === undefined) throw refusalOf(own, answer);
+  const lines = [`${own[0]} is ${answer.whose}: this runs \`jobctl ${shellWords(runs)}\``, ...notes];
+  process.stderr.write(`${lines.join('\n  ')}\n`);
+  const end = runs.indexOf('--');
+  return end === -1 ? { own: runs, commandWords } : { own: runs.slice(0, end), commandWords: runs.slice(end + 1) };
+}
+
+/** A command line, parted at `--`. */
+interface Typed {
+  readonly own: readonly string[];
+  readonly commandWords: readonly string[] | undefined;
 }
 
 /** A candidate a line. */
@@ -85,6 +93,8 @@ export function asVerb(own: readonly string[]): readonly string[] {
     const isOne = first === 'describe' || (rest[0] !== undefined && !rest[0].startsWith('-'));
     return [isOne ? 'status' : 'list', ...rest];
   }
+  // Astera's launch has verbs of its own.
+  if (first === 'launch' && second === 'submit') return ['launch', ...more];
   return NEAR_WORDS.has(first) ? ['list', ...own.slice(1)] : own;
 }
 const NEAR_WORDS_TEXT = `Words of other tools work too: ls, ps, queue and get mean list; describe JOB and get JOB mean status.`;
@@ -122,7 +132,7 @@ export function createProgram(invocation: Invocation): Command {
 }
 
 /** Verbs that take words after `--`; elsewhere they would vanish in silence. */
-const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'exec', 'ssh', 'import']);
+const TAKE_WORDS: ReadonlySet<string> = new Set(['submit', 'launch', 'exec', 'ssh', 'import']);
 
 function refuseStrayWords(own: readonly string[], { commandWords }: Invocation): void {
   if (commandWords === undefined || own.includes('--help') || own.includes('-h')) return;
@@ -131,7 +141,7 @@ function refuseStrayWords(own: readonly string[], { commandWords }: Invocation):
     throw new CliError(
       ExitCode.Usage,
       `jobctl ${verb}: takes no words after --`,
-      'only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
+      'only `jobctl submit FILE -- CMD..`, `launch -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
     );
   }
   if (verb === 'submit' && commandWords.length === 0) {

@@ -6,7 +6,7 @@ export const typedCommand = (env: Environment = process.env): string =>
 
 /** The verbs of `jobctl --help`; test/architecture/hints.test.ts holds them equal. */
 export const VERBS = [
-  ...['init', 'submit', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+  ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
   ...['stop', 'resume', 'restart', 'requeue', 'delete', 'ssh', 'exec', 'cp', 'port-forward'],
   ...['download', 'outputs', 'import', 'context', 'secret', 'quota', 'setup'],
   ...['doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse', 'help'],

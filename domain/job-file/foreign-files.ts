@@ -36,7 +36,7 @@ export function foreignText(text: string, file: string): ForeignFile | undefined
   if (/(^|\/)Dockerfile$/.test(file) || /^FROM \S+( AS \w+)?\s*$/im.test(text))
     return {
       what: 'a Dockerfile',
-      instead: ['jobctl builds no images: push it, and name it in a job file: docker: {image: ..}', INIT],
+      instead: ['a job file has it built, by a section build: {image: ghcr.io/team/train}', INIT],
     };
   if (/^\s*\[\[?[\w."-]+\]\]?\s*(#.*)?$/m.test(text) || file.endsWith('.toml'))
     return {

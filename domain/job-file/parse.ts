@@ -1,7 +1,7 @@
 import type { Problem } from '../problem.js';
 import { type ForeignFile, foreignText, foreignTree } from './foreign-files.js';
 import type { Environment } from './interpolation.js';
-import { isMapping } from './plain-tree.js';
+import { isMapping, type Mapping } from './plain-tree.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { resolveJob } from './resolve.js';
 import type { ResolvedJob } from './resolve.js';
@@ -16,6 +16,8 @@ export interface ParseOptions {
   /** `key=value` of each `--set`. */
   readonly set?: readonly string[];
   readonly overrides?: JobOverrides;
+  /** Of a job without a file: what it says before `set` and `overrides`. */
+  readonly tree?: Mapping;
   /** The defaults of the job's pool, where they are known. */
   readonly pool?: PoolDefaults;
 }
@@ -52,8 +54,8 @@ function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | 
 }
 
 /** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
-export function parseJobFlags({ file, env, set = [], overrides = {}, pool }: ParseOptions): ResolvedJob {
-  const { tree, problems, flagAt } = applyOverrides({}, set, overrides);
+export function parseJobFlags({ file, env, set = [], overrides = {}, tree: said = {}, pool }: ParseOptions): ResolvedJob {
+  const { tree, problems, flagAt } = applyOverrides(said, set, overrides);
   const resolved = resolveJob(tree, { env, mayBuild: true, ...(pool && { pool }) });
   if (resolved.ok) return problems.length === 0 ? resolved : refused(problems);
   return refused([

@@ -133,7 +133,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
     args: ['submit', 'FILE'],
     wants: [
       'FILE: this is a Dockerfile, and a job file (YAML) is wanted',
-      '  jobctl builds no images: push it, and name it in a job file: docker: {image: ..}',
+      '  a job file has it built, by a section build: {image: ghcr.io/team/train}',
       '  `jobctl init` writes a job file for the folder that it is run in',
     ].join('\n'),
   },
@@ -180,7 +180,7 @@ export const FOREIGN_INPUT: Readonly<Record<string, BadInput>> = {
       'FILE:1:1: instance_type: no such key in a job file',
       '  write tpu: {accelerator: v4-8}',
       'FILE:2:1: bundler_type: no such key in a job file',
-      '  write bundle: {dir: .}; jobctl builds no images, docker.image names one that is pushed',
+      '  write bundle: {dir: .}, or build: {image: ..}, whose image is built at submit',
       'FILE:3:1: bundler_exclude: no such key in a job file',
       '  write bundle: {dir: ., exclude: ["data"]}',
     ].join('\n'),

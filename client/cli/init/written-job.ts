@@ -54,7 +54,7 @@ export function writtenJob(name: string, { run, tpu, zone }: Answers, found: Fou
     '  PYTHONUNBUFFERED: "1" # what is printed is seen at once',
     '',
     ...(found.hasDockerfile
-      ? ['# jobctl builds no images. Push the one of your Dockerfile, and name it: docker: {image: ..}', '']
+      ? ['# The image of your Dockerfile is built at submit by: build: {image: ghcr.io/team/train}', '']
       : []),
     '# Runs on every host of the slice. JOBCTL_HOST_INDEX and JOBCTL_NUM_HOSTS tell them apart.',
     'command:',

@@ -77,18 +77,18 @@ export const LAUNCH_FLAGS: readonly KeyRule[] = [
     put: putTries,
     note: 'tries are 1 more than retries; preemptions and lost hosts have budgets of their own (retries.preemption, retries.infrastructure)',
   },
-  { key: '--retry_interval', note: 'jobctl waits before a retry by itself: from 2 s, doubled' },
+  { key: '--retry_interval', passes: true, note: 'jobctl waits before a retry by itself: from 2 s, doubled' },
   { key: '--env', to: 'env', put: putEnvFlag },
   {
     key: '--bundler_type',
     to: 'bundle.dir',
     put: putBundler,
-    note: 'the current folder goes to every host as it is; no image is built',
+    note: 'the current folder goes to every host as it is; `docker`, `artifactregistry` and `cloudbuild` become `build`: the image of the commit (docs/build.md)',
   },
   {
     key: '--bundler_spec',
     put: putBundlerSpec,
-    note: 'no image is built. `extras` goes to bundle.install; allow_dirty needs no word here; dockerfile, target, repo and build arguments are lost: push an image and name it in docker.image',
+    note: 'of an image: repo and image become build.image, dockerfile, target and platform the keys of `build`, allow_dirty `--allow-dirty`, every other word a build argument. Of a bundle: `extras` goes to bundle.install, allow_dirty needs no word, and the others are lost',
   },
   { key: '--bundler_exclude', to: 'bundle.exclude', put: putExclude },
   { key: '--dry_run', isSwitch: true, fate: 'kept', note: '`jobctl submit --dry-run` does it' },
@@ -106,19 +106,22 @@ export const LAUNCH_FLAGS: readonly KeyRule[] = [
   },
   {
     key: '--bastion',
+    passes: true,
     note: 'the pool is chosen by `pool` in the job file, the server by TEMPORAL_ADDRESS or --temporal-address',
   },
-  { key: '--output_dir', note: 'logs go to the bucket of the installation; `jobctl logs` reads them' },
-  { key: '--env_id', note: 'defaults of a Google project are in the pool file' },
-  { key: '--runner_module', note: 'jobctl has one way to run a job on TPU VMs' },
-  { key: '--runner_name', note: 'jobctl has one way to run a job on TPU VMs' },
+  { key: '--output_dir', passes: true, note: 'logs go to the bucket of the installation; `jobctl logs` reads them' },
+  { key: '--env_id', passes: true, note: 'defaults of a Google project are in the pool file' },
+  { key: '--runner_module', passes: true, note: 'jobctl has one way to run a job on TPU VMs' },
+  { key: '--runner_name', passes: true, note: 'jobctl has one way to run a job on TPU VMs' },
   {
     key: '--enable_pre_provisioner',
+    passes: true,
     isSwitch: true,
     note: 'it keeps node pools of Kubernetes, which jobctl does not use; `jobctl restart` keeps the slices of a job',
   },
   {
     key: '--vertexai_tensorboard',
+    passes: true,
     note: 'jobctl uploads nothing to Vertex AI: write to a bucket and run TensorBoard on it',
   },
 ];
@@ -194,12 +197,33 @@ function putEnvFlag(value: unknown, draft: Draft): Partial<Told> {
   return { fate: 'kept', text: `env.${name} = ${showValue(text)}` };
 }
 
-function putBundler(_value: unknown, draft: Draft): void {
-  draft.set('bundle.dir', '.');
+/** Bundlers of AXLearn that make an image. */
+const IMAGE_BUNDLERS = ['docker', 'artifactregistry', 'cloudbuild'];
+const BUILD_KEYS = ['dockerfile', 'target', 'platform'];
+
+function putBundler(value: unknown, draft: Draft): Partial<Told> | undefined {
+  if (!IMAGE_BUNDLERS.includes(String(value))) {
+    draft.set('bundle.dir', '.');
+    return undefined;
+  }
+  draft.set('build', {});
+  return { fate: 'changed', text: 'build: the image is built at submit, from the commit of the current folder' };
+}
+
+/** The image's repository, once all words of the bundler are known. Without one there is no build. */
+export function nameImage(draft: Draft, specs: readonly string[]): void {
+  if (draft.get('build') === undefined) return;
+  const wordOf = (key: string): string | undefined =>
+    specs.find((spec) => spec.startsWith(`${key}=`))?.slice(key.length + 1);
+  const [repo, image] = [wordOf('repo'), wordOf('image')];
+  if (repo === undefined && image === undefined)
+    draft.tell('(no repo)', 'lost', 'build.image is not known: write where the image is pushed');
+  else draft.set('build.image', [repo, image ?? 'image'].filter((part) => part !== undefined).join('/'));
 }
 
 function putBundlerSpec(value: unknown, draft: Draft): Partial<Told> {
-  const [key = '', text = ''] = String(value).split('=', 2);
+  const [, key = '', text = ''] = /^([^=]*)=?([^]*)$/.exec(String(value)) ?? [];
+  if (draft.get('build') !== undefined) return putBuildWord(key, text, draft);
   if (key === 'extras') {
     const install = `pip install -e '.[${text}]'`;
     draft.set('bundle.install', install);
@@ -207,10 +231,20 @@ function putBundlerSpec(value: unknown, draft: Draft): Partial<Told> {
   }
   if (key === 'allow_dirty')
     return { fate: 'kept', text: 'a bundle is the folder as it is; its .git.diff goes with it' };
-  return { fate: 'lost', text: 'jobctl builds no images: push one and name it in docker.image' };
+  return { fate: 'lost', text: 'a bundle has no such word; of an image it is a key of build' };
+}
+
+function putBuildWord(key: string, text: string, draft: Draft): Partial<Told> {
+  if (key === 'repo' || key === 'image') return { fate: 'kept', text: 'build.image' };
+  if (key === 'allow_dirty') return { fate: 'kept', text: '--allow-dirty' };
+  const path = BUILD_KEYS.includes(key) ? `build.${key}` : `build.args.${key}`;
+  draft.set(path, text);
+  return { fate: 'kept', text: `${path} = ${showValue(text)}` };
 }
 
 function putExclude(value: unknown, draft: Draft): Partial<Told> | undefined {
+  if (draft.get('build') !== undefined)
+    return { fate: 'lost', text: `write it into .dockerignore: ${showValue(value)}` };
   const before = draft.get('bundle.exclude');
   draft.set('bundle.dir', '.');
   draft.set('bundle.exclude', [...(Array.isArray(before) ? (before as unknown[]) : []), ...String(value).split(',')]);

@@ -8,6 +8,8 @@ export interface Told {
   readonly fate: 'kept' | 'changed' | 'lost';
   /** Where it is in the job file now, and what is different; of what is lost the reason. */
   readonly text: string;
+  /** Of what is lost: the job is the same without it. */
+  readonly passes?: true;
 }
 
 /** One key or flag of another tool and what jobctl makes of it. `docs/migrating.md` shows all of them (docs/adr/0064). */
@@ -21,6 +23,8 @@ export interface KeyRule {
   readonly put?: (value: unknown, draft: Draft) => Partial<Told> | undefined | void;
   /** `kept`: nothing is lost although no key takes it. */
   readonly fate?: 'kept';
+  /** Of what is lost: the job is the same without it. */
+  readonly passes?: true;
   /** A flag that takes no value. */
   readonly isSwitch?: true;
 }
@@ -55,8 +59,8 @@ export class Draft {
     return path.split('.').reduce<unknown>((at, key) => (isMapping(at) ? at[key] : undefined), this.tree);
   }
 
-  tell(key: string, fate: Told['fate'], text: string): void {
-    this.told.push({ key, fate, text });
+  tell(key: string, fate: Told['fate'], text: string, passes?: true): void {
+    this.told.push({ key, fate, text, ...(passes && { passes }) });
   }
 
   /** Puts what was given by the rules. A key without a rule is told as lost: nothing vanishes in silence. */
@@ -69,13 +73,13 @@ export class Draft {
     }
   }
 
-  #takeOne({ to, note, put, fate: usual }: KeyRule, value: unknown, shown: string): void {
+  #takeOne({ to, note, put, fate: usual, passes }: KeyRule, value: unknown, shown: string): void {
     const own = put?.(value, this) ?? {};
     if (put === undefined && to !== undefined) this.set(to, value);
     const place = to === undefined ? undefined : placeOf(to, this.get(to));
     const text = own.text ?? [place, note].filter((part) => part !== undefined).join(': ');
     const fate = own.fate ?? usual ?? (to === undefined ? 'lost' : note === undefined ? 'kept' : 'changed');
-    this.tell(shown, fate, text);
+    this.tell(shown, fate, text, own.passes ?? passes);
   }
 }
 

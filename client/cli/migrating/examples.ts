@@ -66,14 +66,17 @@ export const BASTION_LINES: readonly Example[] = [
   { theirs: 'axlearn gcp logs exp-1 --replica=1 --worker=2' },
 ];
 
+const WITH_REGISTRY = 'runs, with `JOBCTL_REGISTRY` or `--image`';
+
 export const ASTERA_LINES: readonly Example[] = [
-  { theirs: 'launch submit -- python3 train.py' },
-  { theirs: 'launch submit --build local --execution kubernetes -- python3 train.py' },
+  { theirs: 'launch submit -- python3 train.py', note: WITH_REGISTRY },
+  { theirs: 'launch submit --build local --execution kubernetes -- python3 train.py', note: WITH_REGISTRY },
   {
     theirs:
       'launch submit --build remote --execution ray --workers 4 --gpus 8 --allow-dirty --name-prefix exp -- python3 train.py --lr 3',
+    note: 'is refused, and the message holds all that the line lacks',
   },
-  { theirs: 'launch submit --allow-unpushed --workers 1 --gpus 0 -- make eval' },
+  { theirs: 'launch submit --allow-unpushed --workers 1 --gpus 0 -- make eval', note: WITH_REGISTRY },
   { theirs: 'launch list' },
   { theirs: 'launch logs exp-1', note: 'lines of several hosts come mixed, as `HOST | line`' },
 ];

@@ -3,7 +3,7 @@ import { ASTERA_FLAG_NAMES } from './flag-names.js';
 /** First words of command lines that belong to another tool. They are no verbs of jobctl. */
 const FIRST_WORDS: ReadonlySet<string> = new Set([
   ...['create', 'start', 'reboot', 'run', 'clean', 'gcsfuse', 'docker', 'conda', 'venv', 'tpu', 'billing', 'storage'],
-  ...['availability', 'analytics', 'jobman', 'axlearn', 'gcp', 'launch', 'bastion', 'history', 'sshvm', 'bundle'],
+  ...['availability', 'analytics', 'jobman', 'axlearn', 'gcp', 'bastion', 'history', 'sshvm', 'bundle'],
   ...[
     'sky',
     'sbatch',
@@ -29,6 +29,8 @@ export function isForeign([first = '', ...rest]: readonly string[]): boolean {
   switch (first) {
     case 'submit':
       return has(ASTERA_FLAG_NAMES);
+    case 'launch':
+      return !rest.includes('--help') && !rest.includes('-h') && isLaunchOfOthers(rest);
     case 'ssh':
       return has(['--i']);
     case 'logs':
@@ -39,3 +41,14 @@ export function isForeign([first = '', ...rest]: readonly string[]): boolean {
       return false;
   }
 }
+
+/** Bastion's flags are written with `_`, those of `jobctl launch` with `-`. */
+export const isOfBastion = (words: readonly string[]): boolean =>
+  BASTION_ACTIONS.has(words[0] ?? '') ||
+  words.some((word) => /^--?[a-z]+_[a-z_]+(=|$)/.test(word) || /^--bastion(=|$)/.test(word));
+
+const BASTION_ACTIONS: ReadonlySet<string> = new Set(['start', 'run', 'update', 'stop', 'list']);
+
+/** `launch list`, `launch job.yaml`, or Bastion's. */
+const isLaunchOfOthers = (rest: readonly string[]): boolean =>
+  isOfBastion(rest) || rest[0] === 'logs' || rest.some((word) => /\.ya?ml$/.test(word) && !word.startsWith('-'));

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
-import { DEFAULT_TPU } from '../init/written-job.js';
-import { LAUNCH_FLAGS } from './bastion-keys.js';
-import { Draft, literalRun } from './draft.js';
+import { launchJob } from '../launching/launch-job.js';
+import { LAUNCH_FLAGS, nameImage } from './bastion-keys.js';
+import { Draft, type GivenKey, literalRun } from './draft.js';
 import { splitFlags } from './flags.js';
-import { ASTERA_FLAGS } from './launch-keys.js';
+import { isOfBastion } from './foreign-words.js';
+import { ASTERA_FLAGS, launchFlags } from './launch-keys.js';
 
 export type LaunchTool = "Bastion's launch" | "Astera's launch";
 
@@ -25,23 +26,28 @@ export function readLaunch(words: readonly string[]): LaunchLine {
   const end = words.indexOf('--');
   const own = end === -1 ? words : words.slice(0, end);
   const command = end === -1 ? [] : words.slice(end + 1);
-  const isAstera = own[0] === 'submit' || isOf(own, ASTERA_FLAGS);
-  return isAstera ? asteraLine(own, command) : bastionLine(own, command);
+  return isOfBastion(own) ? bastionLine(own, command) : asteraLine(own, command);
 }
 
-const isOf = (words: readonly string[], rules: typeof ASTERA_FLAGS): boolean =>
-  words.some((word) => rules.some(({ key }) => word === key || word.startsWith(`${key}=`)));
+/** What a line of `launch` does, by its first word that is no flag; `start` without one. */
+export const launchAction = ([first = '']: readonly string[]): string =>
+  [...BASTION_ACTIONS, 'submit', 'logs'].includes(first) ? first : 'start';
 
-function bastionLine(own: readonly string[], command: readonly string[]): LaunchLine {
+export function bastionLine(own: readonly string[], command: readonly string[]): LaunchLine {
   const { given, words } = splitFlags(own, LAUNCH_FLAGS);
   const draft = new Draft();
-  draft.take(LAUNCH_FLAGS, given, "Bastion's launch");
+  // What its words mean depends on the bundler.
+  draft.take(LAUNCH_FLAGS, given.toSorted(bundlerFirst), "Bastion's launch");
+  nameImage(
+    draft,
+    given.flatMap(({ key, value }) => (key === '--bundler_spec' ? [String(value)] : [])),
+  );
   tellWords(words.slice(1), draft);
   if (command.length > 0) {
     // Bastion joins its words by blanks, and a shell reads the line: that is why its users quote twice.
     draft.set('command.run', literalRun(command.join(' ')));
     draft.tell('-- CMD', 'kept', 'command.run: the words joined by blanks, as Bastion does');
-    bundleOf(draft, 'Bastion');
+    if (draft.get('build') === undefined) bundleOf(draft);
   }
   const action = words.find((word) => BASTION_ACTIONS.includes(word)) ?? words[0] ?? 'start';
   return { tool: "Bastion's launch", action, draft };
@@ -59,31 +65,29 @@ export function launchInside(command: string): LaunchLine | undefined {
   return bastionLine(own, line === undefined ? [] : [line]);
 }
 
-function bundleOf(draft: Draft, tool: string): void {
+const bundlerFirst = (a: GivenKey, b: GivenKey): number =>
+  Number(b.key === '--bundler_type') - Number(a.key === '--bundler_type');
+
+function bundleOf(draft: Draft): void {
   const isAsked = draft.get('bundle.dir') !== undefined;
   draft.set('bundle.dir', '.');
-  if (!isAsked) draft.tell('(the current folder)', 'kept', `bundle.dir = .: ${tool} took it too`);
+  if (!isAsked) draft.tell('(the current folder)', 'kept', 'bundle.dir = .: Bastion took it too');
   if (draft.get('bundle.install') !== undefined || !existsSync('pyproject.toml')) return;
   draft.set('bundle.install', 'pip install -e .');
-  draft.tell('(pyproject.toml)', 'kept', `bundle.install = pip install -e .: ${tool} installed it too`);
+  draft.tell('(pyproject.toml)', 'kept', 'bundle.install = pip install -e .: Bastion installed it too');
 }
 
 function asteraLine(own: readonly string[], command: readonly string[]): LaunchLine {
   const { given, words } = splitFlags(own, ASTERA_FLAGS);
   const draft = new Draft();
-  draft.set('tpu.accelerator', DEFAULT_TPU);
-  draft.tell('(no TPU type)', 'changed', `tpu.accelerator = ${DEFAULT_TPU}: the smallest of one host; choose yours`);
+  const place = { env: process.env, folder: process.cwd() };
+  Object.assign(draft.tree, launchJob(launchFlags(given), command.length > 0, place));
   draft.take(ASTERA_FLAGS, given, "Astera's launch");
   tellWords(words.slice(1), draft);
-  if (command.length > 0) {
-    draft.set('command.run', literalRun(shellWords(command)));
-    draft.tell(
-      '-- CMD',
-      'changed',
-      "command.run: run by the host's shell, where launch gave the words to the image's ENTRYPOINT",
-    );
-    bundleOf(draft, 'launch');
-  }
+  const run = command.length === 1 ? (command[0] ?? '') : shellWords(command);
+  draft.set('command.run', literalRun(run));
+  const text = "command.run: run by the image's shell, where launch gave the words to its ENTRYPOINT";
+  draft.tell('-- CMD', 'changed', text);
   return { tool: "Astera's launch", action: words[0] ?? 'submit', draft };
 }
 

@@ -1,64 +1,83 @@
-import { jobNameFrom } from '../../../domain/identity.js';
 import { showValue } from '../../../domain/problem.js';
-import type { Draft, KeyRule, Told } from './draft.js';
+import { CliError } from '../cli-error.js';
+import { ExitCode } from '../exit-codes.js';
+import { BUILD_PLACES, EXECUTIONS, type LaunchFlags } from '../launching/launch-job.js';
+import type { GivenKey, KeyRule } from './draft.js';
 
-const NO_IMAGE =
-  'jobctl builds no images: the current folder goes to every host as it is (bundle), or a pushed image is named in docker.image';
+/** `launchJob` has put the values of all flags where they belong. */
+const isPut = (): void => undefined;
 
-/** Flags of `launch submit` of Astera's launch. */
+/** Flags of `launch submit` of Astera's launch, and those that `jobctl launch` has beside them. */
 export const ASTERA_FLAGS: readonly KeyRule[] = [
-  { key: '--build', note: NO_IMAGE },
+  {
+    key: '--build',
+    to: 'build',
+    put: isPut,
+    note: 'where the image is built: local, which is the default here. `remote` is refused: builds in a cluster are not there yet',
+  },
   {
     key: '--execution',
-    to: 'ray',
-    put: putExecution,
-    note: '`ray` becomes `ray: {}`: Ray on all hosts, from venv, conda or an image, without autoscaling, and the command on the first host; `kubernetes` is a section of a job file: `kubernetes: {image: .., workers: 4}`',
+    to: 'kubernetes',
+    put: isPut,
+    note: 'the section: `kubernetes`, `ray_cluster` (for ray), and beside those of launch `tpu` and `machines`',
   },
   {
     key: '--workers',
-    to: 'slices',
-    put: putWorkers,
-    note: 'a worker becomes a slice of one host; $JOBCTL_SLICE_INDEX and $JOBCTL_NUM_SLICES tell them apart',
+    to: 'kubernetes.workers',
+    put: isPut,
+    note: 'pods; of ray `ray_cluster.workers.min` and `max`; of machines `machines.hosts`; of tpu `slices`',
   },
   {
     key: '--gpus',
-    put: putGpus,
-    note: 'Cloud TPU has no GPUs: tpu.accelerator says which TPU it is instead; pods have kubernetes.gpus',
+    to: 'kubernetes.gpus',
+    put: isPut,
+    note: 'of each worker; with `--gpu-type`, since quota counts them by type',
   },
+  { key: '--allow-dirty', isSwitch: true, fate: 'kept', note: 'a flag of `submit` and `launch`' },
+  { key: '--allow-unpushed', isSwitch: true, fate: 'kept', note: 'a flag of `submit` and `launch`' },
+  { key: '--name-prefix', to: 'name', put: isPut, note: 'ids of jobs are made from it' },
   {
-    key: '--allow-dirty',
-    isSwitch: true,
-    fate: 'kept',
-    note: 'a bundle is the folder as it is; its .git.diff goes with it',
+    key: '--image',
+    to: 'build.image',
+    put: isPut,
+    note: 'where the image is pushed; without it `JOBCTL_REGISTRY` and the name of the folder. Without `--build` the image that is run',
   },
-  { key: '--allow-unpushed', isSwitch: true, fate: 'kept', note: 'nothing is fetched from a remote' },
-  { key: '--name-prefix', to: 'name', put: putPrefix, note: 'ids of jobs are made from it' },
+  { key: '--gpu-type', to: 'kubernetes.gpu_type', put: isPut },
+  { key: '--ray-version', to: 'ray_cluster.ray_version', put: isPut },
+  { key: '--instance-type', to: 'tpu.accelerator', put: isPut },
+  { key: '--zone', to: 'tpu.zone', put: isPut },
 ];
 
-function putExecution(value: unknown, draft: Draft): Partial<Told> {
-  if (value === 'ray') {
-    draft.set('ray', {});
-    const text =
-      'ray = {}: Ray on all hosts, the command on the first one; venv, conda or the bundle has to install Ray';
-    return { fate: 'changed', text };
-  }
-  const pods = '--tpu is for Cloud TPU VMs; pods are a section of a job file (kubernetes: {image: .., workers: 4})';
-  return { fate: 'lost', text: value === 'kubernetes' ? pods : `${showValue(value)} is no --execution of launch` };
+/** The flags of a line that nobody has parsed yet. @throws CliError for a value that `jobctl launch` refuses */
+export function launchFlags(given: readonly GivenKey[]): LaunchFlags {
+  const valueOf = (key: string): string | undefined => {
+    const found = given.findLast((each) => each.key === key);
+    return found === undefined ? undefined : String(found.value);
+  };
+  const texts = {
+    gpuType: valueOf('--gpu-type'),
+    rayVersion: valueOf('--ray-version'),
+    image: valueOf('--image'),
+    instanceType: valueOf('--instance-type'),
+    zone: valueOf('--zone'),
+    namePrefix: valueOf('--name-prefix'),
+    build: oneOf('--build', valueOf('--build'), BUILD_PLACES),
+    execution: oneOf('--execution', valueOf('--execution'), EXECUTIONS),
+    workers: countOf('--workers', valueOf('--workers'), 1),
+    gpus: countOf('--gpus', valueOf('--gpus'), 0),
+  };
+  return Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
 }
 
-function putWorkers(value: unknown, draft: Draft): Partial<Told> | undefined {
-  const workers = Number(value);
-  if (!Number.isInteger(workers) || workers < 1)
-    return { fate: 'lost', text: `${showValue(value)} is no number of workers` };
-  if (workers === 1) return { fate: 'kept', text: 'one slice of one host' };
-  draft.set('slices', workers);
-  return undefined;
+function oneOf<Word extends string>(flag: string, value: string | undefined, words: readonly Word[]): Word | undefined {
+  const found = words.find((word) => word === value);
+  if (value === undefined || found !== undefined) return found;
+  throw new CliError(ExitCode.Usage, `${flag}: ${showValue(value)} is none of ${words.join(', ')}`);
 }
 
-function putGpus(value: unknown): Partial<Told> | undefined {
-  return Number(value) === 0 ? { fate: 'kept', text: 'no GPUs' } : undefined;
-}
-
-function putPrefix(value: unknown, draft: Draft): void {
-  draft.set('name', jobNameFrom(String(value)));
+function countOf(flag: string, value: string | undefined, least: number): number | undefined {
+  if (value === undefined) return undefined;
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= least) return count;
+  throw new CliError(ExitCode.Usage, `${flag}: ${showValue(value)} is no whole number of ${least} or more`);
 }

@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os';
-import { shellWords } from '../../../domain/shell-quote.js';
+import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { DEFAULT_TPU } from '../init/written-job.js';
 import { typedCommand } from '../typed-command.js';
 import type { Draft } from './draft.js';
-import { readLaunch } from './import-launch.js';
+import { bastionLine, launchAction } from './import-launch.js';
 import { submitLine } from './submit-line.js';
 
 /** What jobctl makes of a command line of another tool. */
@@ -30,7 +30,7 @@ export function answerTo(own: readonly string[], command: readonly string[] | un
   if (['jobman', 'axlearn', 'gcp', 'sky'].includes(first))
     return rest.length === 0 ? undefined : behindName(first, rest, command);
   if (first === 'launch') return launchAnswer(rest, command);
-  if (first === 'submit') return submitAnswer(readLaunch(['submit', ...rest, ...behind(command)]).draft, ASTERAS, []);
+  if (first === 'submit') return { whose: ASTERAS, runs: ['launch', ...rest, ...behind(command)] };
   if (first === 'bastion') return bastionAnswer(rest);
   if (first === 'history') return bastionAnswer(['history', ...rest]);
   return JOBMAN[first]?.(rest, command) ?? OTHERS[first]?.(rest, command);
@@ -171,8 +171,8 @@ function readClean(args: readonly string[]): Answer {
 function launchAnswer(args: readonly string[], command: readonly string[] | undefined): Answer {
   const [file] = plain(args);
   if (file !== undefined && /\.ya?ml$/.test(file)) return { whose: "SkyPilot's", lines: [line('submit', file)] };
-  const { tool, action, draft } = readLaunch([...args, ...behind(command)]);
-  const whose = tool === "Astera's launch" ? ASTERAS : AXLEARNS;
+  const action = launchAction(args);
+  const whose = action === 'logs' ? ASTERAS : AXLEARNS;
   const named = valueOf(args, '--name') ?? valueOf(args, '--job_name') ?? plain(args)[1] ?? 'JOB';
   switch (action) {
     case 'list':
@@ -182,6 +182,7 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
     case 'logs':
       return { whose, lines: [line('logs', named, '--follow')] };
     case 'update': {
+      const { draft } = bastionLine(args, command ?? []);
       const run = (draft.get('command.run') as string | undefined) ?? '';
       const set = run === '' ? [] : ['--set', `command.run=${JSON.stringify(run)}`];
       return {
@@ -191,30 +192,34 @@ function launchAnswer(args: readonly string[], command: readonly string[] | unde
       };
     }
     default: {
+      const { draft } = bastionLine(args, command ?? []);
+      const isDirty = draft.get('build') !== undefined && args.some((word) => /allow_dirty=true$/i.test(word));
       const more = [
         ...(args.includes('--dry_run') ? ['--dry-run'] : []),
+        ...(isDirty ? ['--allow-dirty'] : []),
         ...(action === 'run' ? ['--local', '--wait'] : []),
       ];
-      return submitAnswer(draft, whose, more);
+      return submitAnswer(draft, more, action === 'run');
     }
   }
 }
 
-function submitAnswer(draft: Draft, whose: string, more: readonly string[]): Answer {
+/** @param isShown the line is shown and not run */
+function submitAnswer(draft: Draft, more: readonly string[], isShown: boolean): Answer {
   const { command, name, ...rest } = draft.tree;
   const tree = { ...rest, command: command ?? { run: 'python3 train.py' } };
-  // Bastion's name is the job, launch's prefix is not: it is the same for many jobs.
-  const isId = whose === AXLEARNS && name !== undefined;
-  const named = isId || name === undefined ? tree : { name, ...tree };
-  const line = submitLine(named, [...(isId ? ['--name', String(name)] : []), ...more]);
+  // Bastion's name is the job.
+  const line = submitLine(tree, [...(name === undefined ? [] : ['--name', String(name)]), ...more]);
+  const hasType = draft.get('tpu.accelerator') !== undefined;
   const notes = [
     ...(command === undefined ? ['the command goes behind --'] : []),
-    ...(draft.get('tpu.accelerator') === undefined
-      ? ['the line has no type of TPU: add --tpu, such as --tpu v4-32']
-      : []),
+    ...(hasType ? [] : ['the line has no type of TPU: add --tpu, such as --tpu v4-32']),
     ...draft.told.filter(({ fate }) => fate !== 'kept').map(({ key, fate, text }) => `${fate}: ${key}: ${text}`),
   ];
-  return { whose, lines: [line], notes };
+  const isSame = command !== undefined && hasType && draft.told.every(({ fate, passes }) => fate !== 'lost' || passes);
+  if (isShown || !isSame) return { whose: AXLEARNS, lines: [line], notes };
+  const words = splitShellWords(line) ?? [];
+  return { whose: AXLEARNS, runs: words.slice(words.indexOf('submit')), notes };
 }
 
 function bastionAnswer(args: readonly string[]): Answer {
@@ -272,7 +277,7 @@ const OTHERS: Readonly<Record<string, Reader>> = {
   bundle: () => ({
     whose: AXLEARNS,
     notes: [
-      'jobctl builds no images: `bundle` in a job file brings a folder to every host, docker.image names a pushed image',
+      '`build` in a job file has an image built at submit (docs/build.md), `bundle` brings a folder to every host',
     ],
   }),
   sbatch: as("Slurm's", 'submit'),

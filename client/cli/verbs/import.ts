@@ -12,7 +12,7 @@ import { jobFileText, localPlaceOf, readText } from '../job-file.js';
 import type { Draft, Told } from '../migrating/draft.js';
 import { importJobman } from '../migrating/import-jobman.js';
 import { readJobspec } from '../migrating/import-jobspec.js';
-import { readLaunch } from '../migrating/import-launch.js';
+import { launchAction, readLaunch } from '../migrating/import-launch.js';
 import { lostComments, oneLine, reportLines } from '../migrating/report.js';
 import { asTyped, typedCommand } from '../typed-command.js';
 
@@ -34,13 +34,14 @@ export async function importLaunch(words: readonly string[] | undefined, flags: 
       'jobctl import launch: no command line after --',
       'such as jobctl import launch -- --instance_type=tpu-v4-32 --max_tries=3 -- python3 train.py',
     );
-  const { tool, action, draft } = readLaunch(words);
+  const action = launchAction(words);
   if (['list', 'stop', 'logs'].includes(action))
     throw new CliError(
       ExitCode.Usage,
       `jobctl import launch: \`launch ${action}\` submits no job`,
       `\`${typedCommand()} launch ${words.slice(0, 1).join(' ')}\` says which line of jobctl does the same`,
     );
+  const { tool, draft } = readLaunch(words);
   return writeDraft(draft, tool, flags);
 }
 

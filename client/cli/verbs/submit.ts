@@ -58,20 +58,23 @@ export async function submit(
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<number> {
+  refuseNoJob(file, flags, command);
+  if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
+  return submitRead(await readJob(file, flags, command), file ?? BY_FLAGS, flags);
+}
+
+/** @param named the file, or `BY_FLAGS` */
+export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags): Promise<number> {
   const { name, set = [] } = flags;
   if (name !== undefined && !isValidJobId(name)) {
     throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
   }
-  refuseNoJob(file, flags, command);
   if (flags.host !== undefined && flags.wait !== true)
     throw new CliError(
       ExitCode.Usage,
       'jobctl submit: --host says whose lines --wait shows, and --wait is not given',
       '`jobctl logs JOB --host 0,2` shows the lines of a job that was submitted',
     );
-  if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
-  const job = await readJob(file, flags, command);
-  const named = file ?? BY_FLAGS;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
     // The local stack, which need not run for this, has neither user nor project.

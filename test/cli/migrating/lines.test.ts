@@ -11,7 +11,7 @@ import {
 } from '../../../client/cli/migrating/examples.js';
 import { answerTo } from '../../../client/cli/migrating/typed-line.js';
 import { runProgram } from '../../../client/cli/program.js';
-import { splitShellWords } from '../../../domain/shell-quote.js';
+import { shellWords, splitShellWords } from '../../../domain/shell-quote.js';
 import { refusalOf } from '../command-line.js';
 import { verbReached } from '../verb-reached.js';
 
@@ -43,7 +43,8 @@ describe('command lines of the tools that jobctl replaces', () => {
       // A group with no verb prints its help.
       if (words.join(' ') === 'quota') continue;
       it(`${example.theirs}: is a line of jobctl`, async () => {
-        await verbReached(words[0] === 'queue' ? ['list'] : words);
+        const [verb, second, ...more] = words;
+        await verbReached(verb === 'queue' ? ['list'] : second === 'submit' ? [verb ?? '', ...more] : words);
       });
       continue;
     }
@@ -100,16 +101,35 @@ describe('command lines of the tools that jobctl replaces', () => {
 const SAID_ELSEWHERE = new Set(['shared-bastion', '{"scheduler"', ' {"dry_run"', ' true}}', 'tpu-v4-32', '0']);
 
 describe('a line of launch as `jobctl submit`', () => {
-  const lines = [...BASTION_LINES, ...ASTERA_LINES].filter(
-    ({ theirs }) => / -- /.test(theirs) && !/update/.test(theirs),
-  );
+  const registry = process.env['JOBCTL_REGISTRY'];
+  before(() => (process.env['JOBCTL_REGISTRY'] = 'ghcr.io/team'));
+  after(() => {
+    if (registry === undefined) delete process.env['JOBCTL_REGISTRY'];
+    else process.env['JOBCTL_REGISTRY'] = registry;
+  });
+  const isJob = ({ theirs }: Example): boolean => / -- /.test(theirs) && !/update|--build remote/.test(theirs);
 
-  for (const example of lines)
+  for (const example of ASTERA_LINES.filter(isJob))
+    it(`${example.theirs}: what is submitted is what import writes`, async () => {
+      const words = wordsOf(typedWords(example)).slice(1);
+      const submitted = parse(await printed(['launch', words[0] ?? '', '--dry-run', ...words.slice(1)])) as object;
+      assert.deepEqual(submitted, parse(await printed(['import', 'launch', '--', ...words])));
+    });
+
+  it('a line of Astera that lacks something says all of it', async () => {
+    const [line] = ASTERA_LINES.filter(({ theirs }) => theirs.includes('--build remote'));
+    assert.ok(line);
+    const { exitCode, text } = await refusalOf(wordsOf(typedWords(line)));
+    assert.equal(exitCode, 2);
+    assert.match(text, /--build remote: builds in a cluster are not there yet[^]*--gpu-type h100[^]*--ray-version/);
+  });
+
+  for (const example of BASTION_LINES.filter(isJob))
     it(`${example.theirs}: what is submitted is what import writes`, async () => {
       const words = wordsOf(typedWords(example));
-      const { text } = await refusalOf(words);
-      const line = text.split('\n').find((each) => /^ {2}(npx )?jobctl submit /.test(each)) ?? '';
-      const submitted = parse(await printed(withDryRun(wordsOf(line.trim())))) as object;
+      const answer = answerTo(...split(words));
+      const line = answer?.runs === undefined ? (answer?.lines?.[0] ?? '') : `jobctl ${shellWords(answer.runs)}`;
+      const submitted = parse(await printed(withDryRun(wordsOf(line)))) as object;
       const imported = parse(await printed(['import', 'launch', '--', ...words.slice(1)])) as {
         readonly name?: string;
       };

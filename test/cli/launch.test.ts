@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { jobctl, refusalOf } from './command-line.js';
+
+const LAUNCH = ['launch', '--dry-run'];
+const COMMAND = ['--', 'python3', 'train.py', '--note', "it's", '${tpu.zone}'];
+const RUN = "python3 train.py --note 'it'\\''s' '$''{tpu.zone}'";
+const IMAGE = ['--image', 'ghcr.io/team/train'];
+
+describe('jobctl launch', function () {
+  this.timeout(60_000);
+
+  const CASES: Readonly<Record<string, readonly [readonly string[], object]>> = {
+    'pods of an image that is built here, without an accelerator': [
+      ['--build', 'local', ...IMAGE],
+      { kubernetes: { workers: 1 }, build: { image: 'ghcr.io/team/train' } },
+    ],
+    'pods of an image that was pushed, with GPUs': [
+      ['--image', 'ghcr.io/team/train:1.4', '--workers', '4', '--gpus', '8', '--gpu-type', 'h100'],
+      { kubernetes: { image: 'ghcr.io/team/train:1.4', workers: 4, gpus: 8, gpu_type: 'h100' } },
+    ],
+    'a RayCluster': [
+      ['--execution', 'ray', '--workers', '2', '--ray-version', '2.60.0', '--image', 'ray:1'],
+      { ray_cluster: { image: 'ray:1', ray_version: '2.60.0', workers: { min: 2, max: 2 } } },
+    ],
+    'a TPU slice, with the folder as it is': [
+      ['--instance-type', 'tpu-v5litepod-16', '--zone', 'us-central1-a', '--name-prefix', 'Exp'],
+      { name: 'exp', tpu: { accelerator: 'v5litepod-16', zone: 'us-central1-a' }, bundle: '.' },
+    ],
+    'TPU slices with an image that is built': [
+      ['--execution', 'tpu', '--instance-type', 'v5litepod-16', '--workers', '2', '--build', 'local', ...IMAGE],
+      { slices: 2, tpu: { accelerator: 'v5litepod-16' }, build: { image: 'ghcr.io/team/train' } },
+    ],
+    'machines without an accelerator': [['--execution', 'machines'], { machines: { hosts: 1 }, bundle: '.' }],
+    'machines with GPUs, an image and a quota project': [
+      ['--execution', 'machines', '--workers', '2', '--gpus', '8', '--gpu-type', 'h100', '--image', 'a:1'].concat(
+        ...[['--project', 'vision', '--priority', '2', '--set', 'env.LR=3']],
+      ),
+      {
+        env: { LR: 3 },
+        project: 'vision',
+        priority: 2,
+        machines: { accelerator: 'h100', count: 16, hosts: 2 },
+        docker: { image: 'a:1' },
+      },
+    ],
+  };
+  for (const [name, [flags, job]] of Object.entries(CASES))
+    it(`stands for ${name}`, async () => {
+      // A folder with a Dockerfile, as `build` looks for one.
+      const { exitCode, stdout, stderr } = await jobctl([...LAUNCH, ...flags, ...COMMAND]);
+      assert.equal(exitCode, 0, stderr);
+      assert.deepEqual(parse(stdout), { ...job, command: { run: RUN } });
+    });
+
+  it('builds by default, and pushes to the registry of JOBCTL_REGISTRY under the name of the folder', async () => {
+    const env = { JOBCTL_REGISTRY: 'ghcr.io/team/' };
+    const { stdout, stderr } = await jobctl([...LAUNCH, ...COMMAND], env);
+    const { build } = parse(stdout) as { build: { image: string } };
+    assert.match(build.image, /^ghcr\.io\/team\/[a-z0-9-]+$/, stderr);
+  });
+
+  const WRONG: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
+    'no place for the image': [
+      [...COMMAND],
+      /where the image that is built goes: --image ghcr\.io\/team\/train, or JOBCTL_/,
+    ],
+    'everything at once': [
+      ['--execution', 'ray', '--gpus', '8', '--build', 'remote'],
+      /builds in a cluster are not there yet[^]*--gpu-type h100[^]*--ray-version 2\.60\.0[^]*a command behind --/,
+    ],
+    'a TPU without a type': [['--execution', 'tpu', ...COMMAND], /the type of TPU slice: --instance-type v5litepod-16/],
+    'GPUs on a TPU': [
+      ['--instance-type', 'v5litepod-16', '--gpus', '8', '--gpu-type', 'h100', ...COMMAND],
+      /--gpus 8 is not for --execution tpu/,
+    ],
+    'a type of TPU in pods': [
+      ['--execution', 'kubernetes', '--instance-type', 'v5litepod-16', ...IMAGE, ...COMMAND],
+      /--instance-type is for --execution tpu/,
+    ],
+    'a word that is no place': [['--build', 'here', ...COMMAND], /--build[^]*local, remote/],
+    'a flag that is none': [['--worker', '2', ...COMMAND], /--worker[^]*--workers/],
+    'a word in quotes twice': [
+      [...IMAGE, '--', 'python3', '-c', "'import jax'"],
+      /still has its single quotes after your shell has read it/,
+    ],
+  };
+  for (const [name, [words, want]] of Object.entries(WRONG))
+    it(`${name} is refused`, async () => {
+      const { exitCode, text } = await refusalOf(['launch', ...words]);
+      assert.equal(exitCode, 2);
+      assert.match(text, want);
+    });
+
+  it("a line of Bastion runs as its `submit` line, in Bastion's quoting, and says what is lost", async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'launch-'));
+    const words = ['launch', '--instance_type=tpu-v4-8', '--bastion=shared', '--dry_run'];
+    const { exitCode, stdout, stderr } = await jobctl([...words, '--', 'python3', '-c', "'import jax; print(1)'"], {
+      HOME: folder,
+    });
+    rmSync(folder, { recursive: true });
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stderr, /^launch is AXLearn's: this runs `jobctl submit --tpu tpu-v4-8[^]*lost: --bastion=shared: /);
+    const { tpu, command } = parse(stdout) as { tpu: unknown; command: { run: string } };
+    assert.deepEqual([tpu, command.run], [{ accelerator: 'tpu-v4-8' }, "python3 -c 'import jax; print(1)'"]);
+  });
+
+  it('a line of Bastion whose job would be another one does not run', async () => {
+    const line = ['launch', '--instance_type=tpu-v4-8', '--bundler_type=docker', '--bundler_spec=image=team/train'];
+    const { exitCode, text } = await refusalOf([...line, '--bundler_exclude=data', '--', 'make']);
+    assert.equal(exitCode, 2);
+    assert.match(
+      text,
+      /this is AXLearn's command line; with jobctl it is\n {2}(npx )?jobctl submit .*build\.image=team\/train/,
+    );
+    assert.match(text, /lost: --bundler_exclude=data: write it into \.dockerignore/);
+  });
+});
