@@ -31,7 +31,7 @@ describe('help', () => {
     assert.deepEqual(
       program.commands.map((command) => command.name()),
       [
-        ...['init', 'submit', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
+        ...['init', 'submit', 'launch', 'validate', 'list', 'top', 'status', 'why', 'logs', 'wait', 'export', 'cancel'],
         ...['stop', 'resume', 'restart', 'requeue', 'delete', 'import'],
         ...['ssh', 'exec', 'cp', 'port-forward', 'download', 'outputs', 'context', 'secret', 'quota'],
         ...['setup', 'doctor', 'audit', 'codec', 'worker', 'version', 'completion', 'dev', 'rehearsal', 'rehearse'],
