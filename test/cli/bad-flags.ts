@@ -150,7 +150,7 @@ export const BAD_FLAGS: Readonly<Record<string, BadInput>> = {
     args: ['list', '--', 'x'],
     wants: [
       'jobctl list: takes no words after --',
-      '  only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
+      '  only `jobctl submit FILE -- CMD..`, `launch -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
     ].join('\n'),
   },
   'a flag without its value': WITH(

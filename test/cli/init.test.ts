@@ -100,7 +100,10 @@ describe('jobctl init', function () {
     },
     'an environment.yml and a Dockerfile': {
       files: { 'main.py': PROGRAM, 'environment.yml': 'name: x\n', Dockerfile: 'FROM python\n' },
-      want: [/\nconda:\n {2}name: \S+\n {2}config_file: environment\.yml\n/, /\n# The image of your Dockerfile is built at submit by: build: /],
+      want: [
+        /\nconda:\n {2}name: \S+\n {2}config_file: environment\.yml\n/,
+        /\n# The image of your Dockerfile is built at submit by: build: /,
+      ],
       modules: /conda/,
     },
     'a program that writes to folders whose names say that they are for results': {

@@ -148,7 +148,7 @@ export const WRONG_SETTINGS: Readonly<Record<string, BadInput>> = {
     args: ['import', 'jobman', 'FILE', '--', 'x'],
     wants: [
       'jobctl import: takes no words after --',
-      '  only `jobctl submit FILE -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
+      '  only `jobctl submit FILE -- CMD..`, `launch -- CMD..`, `exec JOB -- CMD..` and `ssh JOB -- OPTIONS` do',
     ].join('\n'),
   },
   'an import of something else': {

@@ -1,13 +1,14 @@
 import { BY_FLAGS, readJobFlags } from '../job-file.js';
 import { type LaunchFlags, launchJob } from '../launching/launch-job.js';
 import { refuseQuotedWords } from '../submitting/quoted-words.js';
-import { submitRead, type SubmitFlags } from './submit.js';
+import { checkFlags, submitRead, type SubmitFlags } from './submit.js';
 
 /** Of `SubmitFlags` those that `jobctl launch` has too. */
 type Common = Omit<SubmitFlags, 'tpu' | 'zone' | 'slices' | 'pricing' | 'spot' | 'bundle'>;
 
 /** Builds and submits in one line, as Astera's launch does: the line is a job file that is not written down. */
 export async function launch(flags: LaunchFlags & Common, command: readonly string[] | undefined): Promise<number> {
+  checkFlags(flags);
   if (flags.literalQuotes !== true) refuseQuotedWords(undefined, command ?? []);
   const tree = launchJob(flags, (command?.length ?? 0) > 0, { env: process.env, folder: process.cwd() });
   const { set = [], project, user, priority, dryRun: isDry } = flags;

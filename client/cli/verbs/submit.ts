@@ -58,6 +58,7 @@ export async function submit(
   flags: SubmitFlags,
   command: readonly string[] | undefined,
 ): Promise<number> {
+  checkFlags(flags);
   refuseNoJob(file, flags, command);
   if (flags.literalQuotes !== true) refuseQuotedWords(file, command ?? []);
   return submitRead(await readJob(file, flags, command), file ?? BY_FLAGS, flags);
@@ -65,16 +66,7 @@ export async function submit(
 
 /** @param named the file, or `BY_FLAGS` */
 export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags): Promise<number> {
-  const { name, set = [] } = flags;
-  if (name !== undefined && !isValidJobId(name)) {
-    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
-  }
-  if (flags.host !== undefined && flags.wait !== true)
-    throw new CliError(
-      ExitCode.Usage,
-      'jobctl submit: --host says whose lines --wait shows, and --wait is not given',
-      '`jobctl logs JOB --host 0,2` shows the lines of a job that was submitted',
-    );
+  const { set = [] } = flags;
   tellWarnings(named, job.warnings);
   if (flags.dryRun === true) {
     // The local stack, which need not run for this, has neither user nor project.
@@ -93,6 +85,19 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   const wish = { ...built, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
   return withClient(context, (client) => submitTo(client, context, wish, flags), means);
+}
+
+/** Those that are wrong whatever the job is. @throws CliError */
+export function checkFlags({ name, host, wait }: SubmitFlags): void {
+  if (name !== undefined && !isValidJobId(name)) {
+    throw new CliError(ExitCode.Usage, `--name: ${showValue(name)} is not ${JOB_ID_RULE}`);
+  }
+  if (host !== undefined && wait !== true)
+    throw new CliError(
+      ExitCode.Usage,
+      'jobctl submit: --host says whose lines --wait shows, and --wait is not given',
+      '`jobctl logs JOB --host 0,2` shows the lines of a job that was submitted',
+    );
 }
 
 /** A file with what the flags say over it, or the flags alone. */
