@@ -7,7 +7,7 @@ import { SECRET_NAME, secretNamed } from '../../domain/secret-reference.js';
 import type { JobEdit } from '../job-calls.js';
 import type { JobClient } from '../job-client.js';
 import { type AskFlags, askJob } from './ask-job.js';
-import { builtJob } from './building/built-job.js';
+import { builtJob, refuseOtherBuild } from './building/built-job.js';
 import type { GitLeave } from './building/git-rules.js';
 import { refuseUnpacked, withBundle } from './bundle-edit.js';
 import { CliError } from './cli-error.js';
@@ -74,6 +74,7 @@ async function readAssignments(set: readonly string[], isPacked: boolean, contex
   if (problems.length > 0) throw new CliError(ExitCode.Usage, formatProblems(problems));
   const values = options.flatMap((option) => ('message' in option ? [] : [{ path: option.path, value: option.value }]));
   if (!isPacked) refuseUnpacked(values);
+  refuseOtherBuild(values);
   await checkJobKeys({ file: '--set', set, source: '' }, { secrets: secretsIn(values) }, context);
   return values.length === 0 ? {} : { set: values };
 }

@@ -1,4 +1,5 @@
 import { withDigest } from '../../../domain/build/build.js';
+import type { Assignment } from '../../../domain/job-file/assignment.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError } from '../cli-error.js';
@@ -20,4 +21,15 @@ export async function builtJob<Job extends GoodJob>(job: Job, file: string, leav
   const built = resolveJob(withDigest(raw, digest));
   if (!built.ok) throw new CliError(ExitCode.Usage, formatProblems(built.problems));
   return { ...job, raw: built.raw, spec: built.spec, build: { ...build, digest } };
+}
+
+/** The image of an open job is built already: its other words would change nothing. @throws CliError for `--set build.target=..` without a file */
+export function refuseOtherBuild(set: readonly Assignment[]): void {
+  const key = set.find(({ path: [section, below] }) => section === 'build' && below !== 'digest');
+  if (key === undefined) return;
+  throw new CliError(
+    ExitCode.Usage,
+    `--set ${key.path.join('.')}: the image is not built again by itself`,
+    'give the job file that it is built by (--file FILE), or the digest of a pushed image (--set build.digest=sha256:..)',
+  );
 }

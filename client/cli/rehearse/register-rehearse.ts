@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { durationOption, type Invocation, outputOption, wholeNumber } from '../options.js';
+import { buildOptions, durationOption, type Invocation, outputOption, wholeNumber } from '../options.js';
 import type { RehearseFlags } from '../verbs/rehearse.js';
 import { DEFAULT_AFTER_MS } from './preemption-plan.js';
 import type { NoticeWish } from './preemption-plan.js';
@@ -21,7 +21,7 @@ Examples:
 `;
 
 export function registerRehearse(program: Command, invocation: Invocation): void {
-  program
+  const command = program
     .command('rehearse')
     .summary('run a job under preemption, and measure what that costs')
     .description(
@@ -70,11 +70,11 @@ export function registerRehearse(program: Command, invocation: Invocation): void
     .option('--keep', 'keep the stack, and print where it is')
     .option('--unconfined', "run even if nothing keeps the job from this computer's files")
     .addOption(outputOption())
-    .addHelpText('after', REHEARSE_NOTES)
-    .action(async (file: string, flags: RehearseFlags) => {
-      const { rehearse } = await import('../verbs/rehearse.js');
-      invocation.exitCode = await rehearse(file, flags);
-    });
+    .addHelpText('after', REHEARSE_NOTES);
+  buildOptions(command).action(async (file: string, flags: RehearseFlags) => {
+    const { rehearse } = await import('../verbs/rehearse.js');
+    invocation.exitCode = await rehearse(file, flags);
+  });
 }
 
 function noticeOption(text: string): NoticeWish {

@@ -22,6 +22,8 @@ import {
   type PrivateStack,
   requireConfinement,
 } from '../rehearse/private-stack.js';
+import { builtJob } from '../building/built-job.js';
+import type { GitLeave } from '../building/git-rules.js';
 import { preemptAsPlanned } from '../rehearse/preempter.js';
 import { DEFAULT_AFTER_MS, preemptionPlan } from '../rehearse/preemption-plan.js';
 import type { NoticeWish } from '../rehearse/preemption-plan.js';
@@ -38,7 +40,7 @@ import { ownVersions } from './version.js';
 import { terminalWidth } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
 
-export interface RehearseFlags extends OutputFlag {
+export interface RehearseFlags extends OutputFlag, GitLeave {
   readonly preempt?: number;
   readonly notice: NoticeWish;
   readonly script?: string;
@@ -59,13 +61,14 @@ const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
-  const job = await readJobFile(file, { set: flags.set ?? [] });
-  tellWarnings(file, job.warnings);
+  const read = await readJobFile(file, { set: flags.set ?? [] });
+  tellWarnings(file, read.warnings);
   // The user's own: what the job names must be there, and its stack gets copies.
   const own = resolveContext({});
   // What these warn of cannot be: the worker of a rehearsal is on this computer.
-  const { sshKey } = await checkJobKeys({ file, set: flags.set ?? [], source: job.source }, job.spec, own);
+  const { sshKey } = await checkJobKeys({ file, set: flags.set ?? [], source: read.source }, read.spec, own);
   if (flags.script !== undefined) await checkedScript(flags.script);
+  const job = await builtJob(read, file, flags);
   const seed = flags.seed ?? randomInt(MOST_SEED);
   // Before anything is started: a Ctrl-C while the stack comes up ends it too.
   const signal = watchEnd();

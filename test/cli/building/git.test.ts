@@ -18,6 +18,8 @@ const BUILD: BuildSpec = {
   pullImage: '127.0.0.1:9/train',
 };
 
+const NOWHERE = ['--temporal-address', '127.0.0.1:1'];
+
 describe('the tree and the commit of an image', function () {
   this.timeout(30_000);
   let work: string;
@@ -171,6 +173,12 @@ describe('the tree and the commit of an image', function () {
       ),
     ];
     assert.equal(new Set([tag, ...others]).size, 7);
+  });
+
+  it('an open job is not built again by --set', async () => {
+    const { exitCode, text } = await refusalOf(['restart', 'a-job', '--set', 'build.target=x', ...NOWHERE]);
+    assert.equal(exitCode, 2);
+    assert.match(text, /--set build\.target: the image is not built again by itself\n {2}give the job file/);
   });
 
   it('validate looks for the context and the Dockerfile, with their places in the file', async () => {
