@@ -54,7 +54,14 @@ function refusedAs(other: ForeignFile | undefined, file: string): ResolvedJob | 
 }
 
 /** A job without a file: the flags say all of it. Problems carry the flag, or the command where no flag is what is wrong. */
-export function parseJobFlags({ file, env, set = [], overrides = {}, tree: said = {}, pool }: ParseOptions): ResolvedJob {
+export function parseJobFlags({
+  file,
+  env,
+  set = [],
+  overrides = {},
+  tree: said = {},
+  pool,
+}: ParseOptions): ResolvedJob {
   const { tree, problems, flagAt } = applyOverrides(said, set, overrides);
   const resolved = resolveJob(tree, { env, mayBuild: true, ...(pool && { pool }) });
   if (resolved.ok) return problems.length === 0 ? resolved : refused(problems);

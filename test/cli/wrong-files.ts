@@ -62,8 +62,8 @@ export const WRONG_FILES: Readonly<Record<string, BadInput>> = {
     'FILE:6:1: max retries: no such key in a job file',
     '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
     '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
-    '    compute_engine, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules,',
-    '    command, secrets',
+    '    compute_engine, build, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray,',
+    '    modules, command, secrets',
   ),
   'a key with capitals': wrong(
     'tpu:\n  accelerator: v5litepod-16\n  Zone: us-central1-a\ncommand:\n  run: echo hi\n',

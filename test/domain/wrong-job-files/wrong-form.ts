@@ -87,8 +87,8 @@ d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
       'train.yaml:2:1: __proto__: no such key in a job file',
       '  known here: name, project, pool, user, priority, slices, atomic, env, grace, retries, keep, loop,',
       '    timeouts, hooks, outputs, max_unattended, notify, job, tpu, kubernetes, ray_cluster, machines,',
-      '    compute_engine, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray, modules,',
-      '    command, secrets',
+      '    compute_engine, build, setup, ssh, gcsfuse, docker, conda, venv, files, bundle, script, ray,',
+      '    modules, command, secrets',
     ],
   },
   'text where a section belongs': {
