@@ -5,55 +5,55 @@ accelerator_type acceleratorconfig acceleratorconfigs acceleratorcount accelerat
 accept accepted accepteddata acceptjob access access_token access_type accessconfig accessconfigs accessdenied
 accessnotconfigured according account accounts accountsprefix accounttext acquire act actas action actions activate
 activation active activedata activefrom activities activity actors add added additionalproperties addothers address
-addresses addversion admin adminerror adminport admins admission admissionreason adr advancedto aes af affinity africa
-after aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms ago ahead
-algorithm algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode allocationmode
-allow allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already already_exists
-alreadyexists also alsoput alt alternatively altname altnames always amazonaws amd among amounts amp an anaconda anchor
-anchors and anew annotate annotations announce announces anonymous another answer answered answerlost answers any
-anybody anyof anything anyway apart api apiendpoint apienum apierror apigrouplist apirefusal apiresourcelist apis
-apiversion apiversions app append application applied appliedby applier apply applyfiles applymodules apt architecture
-archive are args argument arguments argv around array arrive arrived as asc asia aside ask asked askedat asker asking
-asking_timeout askingend askingends askingsince askingtimeoutms asks assigned assignment at atinstant atomic attach
-attached attacheddisk attempt attempts attempttrouble attend attended attribute attributes audience audit audited
-australia auth authclient authentication authenticationrequired autherror authhandler authmethods authoptions authority
-authorization authorize authorized authorizedkeys authtaglength autocreatesubnetworks autodelete automatic
-automaticrestart autopaginate autoscaler autoscaleroptions available await awaited awaiting awaitslice away awk axbxc
-axes axlearn b200 back backenderror background backoff backoffcoefficient backofflimit backofflimitexceeded backs
-backslash bad bad_alias bad_collection_type bad_directive bad_dq_escape bad_indent bad_prop_order bad_scalar_start
-badrange badrequest badtoken balanced bare base base64url baseserver bash bashpid bashrc basicconstraints bastion batch
-be bearer became becameready because become becomes been before began begin beginning beginparts beginresumable begins
-begun behind being believe belong belongs below beside best besteffort between beyond big bigquery billing bills bin
-binary bind binding bindings bits blank blanks blobs block block_as_implicit_key block_in_flow blocked
-blockownerdeletion body bodylimit book bool boolean boot booted bootfailure bootfailures bootid booting boots borrow
-borrowed borrowedunits borrower borrowers borrowing borrowing_limits borrowinglimits borrows both bought boundaries
-boundary braces bracket brackets break brevo_email bring brings broken brought browser bs bucket bucket_name
-bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered build builddate builds
-builtin builtins bundle bundler_exclude bundler_type bundles burst burstable busy but by byname byte bytes ca cache
-cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback called caller
-callfailed calls callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype cancelled
-cancelnote canceloperation cancelrequested candidates cannot canreschedule capacity capacityunits capitals carried
-carries carry case cat categories cause causes cd cell cells central1 central2 cert cert_chain certificate certificates
-cgroup chain chance change changed changes channel channelrefused character characters charset chdir check checked
-checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod choose
-chosen chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms claimworker
-class classify cleanup_command clear clearafter clearafterms clearat client client_email client_id client_secret
-clientcertpair clientoperationid clients clock close closed closedat closedjobs closers closes closing cloud cloudat
-cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file cloudsdk_compute_zone
-cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm cmd cmdline cmp cntrl
-code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols column
-columndefinitions columns com come comes coming comm comma command commands comment common commoninstancemetadata
-commonname compact compare compared comparison compile compiler complete completed completedindexes
-completemultipartuploadresult completeparts completion completionmode completions completionsreached completiontime
-component componentcount components compose compute compute_engine computemetadata computer conda condition
-conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile configmap configmaps
-configs configuration configurations configure configured confinement confinementreason confirm conflict connect
-connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent console
-const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits consumerquotametrics
-contact contained container containercannotrun containercreating containers containersnotready containersready
-containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash contentid
-contentlanguage contents contenttype contenturl context contexts continue continues contract contradictory control
-controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
+addresses adds addversion admin adminerror adminport admins admission admissionreason adr advancedto aes af affinity
+africa after aftereffect afterms ag again against age agenda agent agenthours aggregated aggregatedlist aging agingms
+ago ahead algorithm algorithms alias alias_props aliases alike alive all allocatable allocation allocation_mode
+allocationmode allow allowall allowed allowedvalues allows alone along alpha alphanumeric alpnprotocols already
+already_exists alreadyexists also alsoput alt alternatively altname altnames always amazonaws amd amd64 among amounts
+amp an anaconda anchor anchors and anew annotate annotations announce announces anonymous another answer answered
+answerlost answers any anybody anyof anything anyway apart api apiendpoint apienum apierror apigrouplist apirefusal
+apiresourcelist apis apiversion apiversions app append application applied appliedby applier apply applyfiles
+applymodules apt architecture archive are arg args argument arguments argv arm64 around array arrive arrived as asc asia
+aside ask asked askedat asker asking asking_timeout askingend askingends askingsince askingtimeoutms asks assigned
+assignment at atinstant atomic attach attached attacheddisk attempt attempts attempttrouble attend attended attribute
+attributes audience audit audited australia auth authclient authentication authenticationrequired autherror authhandler
+authmethods authoptions authority authorization authorize authorized authorizedkeys authtaglength autocreatesubnetworks
+autodelete automatic automaticrestart autopaginate autoscaler autoscaleroptions available await awaited awaiting
+awaitslice away awk axbxc axes axlearn b200 back backenderror background backoff backoffcoefficient backofflimit
+backofflimitexceeded backs backslash bad bad_alias bad_collection_type bad_directive bad_dq_escape bad_indent
+bad_prop_order bad_scalar_start badrange badrequest badtoken balanced bare base base64url baseserver bash bashpid bashrc
+basicconstraints bastion batch be bearer became becameready because become becomes been before began begin beginning
+beginparts beginresumable begins begun behind being believe belong belongs below beside best besteffort between beyond
+big bigquery billing bills bin binary bind binding bindings bits blank blanks blobs block block_as_implicit_key
+block_in_flow blocked blockownerdeletion body bodylimit book bool boolean boot booted bootfailure bootfailures bootid
+booting boots borrow borrowed borrowedunits borrower borrowers borrowing borrowing_limits borrowinglimits borrows both
+bought boundaries boundary braces bracket brackets break brevo_email bring brings broken brought browser bs bucket
+bucket_name bucketnotempty bucketnothierarchical bucketpolicyonly buckets buckettaken budget budgets buffered build
+builddate builds built builtin builtins bundle bundler_exclude bundler_type bundles burst burstable busy but by byname
+byte bytes ca cache cache_file_for_range_read cachecontrol cachefileforrangeread cae cafile calculated call callback
+called caller callfailed calls callspersecond calltimeoutms came can cancel cancellable cancellation cancellationtype
+cancelled cancelnote canceloperation cancelrequested candidates cannot canreschedule capacity capacityunits capitals
+carried carries carry case cat categories cause causes cd cell cells central1 central2 cert cert_chain certificate
+certificates cgroup chain chance change changed changes channel channelrefused character characters charset chdir check
+checked checks child children chip chiphours chips chips_per_host_bounds chipsin chipsperhost chipsusedinzone chmod
+choose chosen chunks cipher circle ckpt cksum claim claimed claimedqueue claiming claimname claims claimtimeoutms
+claimworker class classify cleanup_command clear clearafter clearafterms clearat client client_email client_id
+client_secret clientcertpair clientoperationid clients clock close closed closedat closedjobs closers closes closing
+cloud cloudat cloudcalls cloudrefused cloudresourcemanager cloudsdk cloudsdk_auth_access_token_file
+cloudsdk_compute_zone cloudsdk_config cloudsdk_core_project cloudunavailable cluster clusterfirst clusterip clusters cm
+cmd cmdline cmp cntrl code codec codeckeyerror codeckeyunknown codename codes collect collecting collections colon cols
+column columndefinitions columns com come comes coming comm comma command commands comment commit common
+commoninstancemetadata commonname compact compare compared comparison compile compiler complete completed
+completedindexes completemultipartuploadresult completeparts completion completionmode completions completionsreached
+completiontime component componentcount components compose compute compute_engine computemetadata computer conda
+condition conditionnotmet conditionof conditions conf config config_entry config_file configentry configfile configmap
+configmaps configs configuration configurations configure configured confinement confinementreason confirm conflict
+connect connected connecting connection connectionerror connectionlost connects connecttimeoutms consist consistent
+console const constant constraint consumer consumer_project_id consumereservationtype consumerquotalimits
+consumerquotametrics contact contained container containercannotrun containercreating containers containersnotready
+containersready containerstatuses containerstatusunknown contains content contentdisposition contentencoding contenthash
+contentid contentlanguage contents contenttype contenturl context contexts continue continues contract contradictory
+control controller conv converter cookie cool cool_down cool_down_max cooldownmaxms cooldownms cooldowns coolinguntil
 coordinator copied copier copy copyto core cores coreutils cost costs could couldn count counted counter counts cp cpu
 cpuplatform cpus create createbucket createcontainerconfigerror created createdat createnode createqueuedresource
 creates createsettlems createslice createtime creating creatingdata creatingms creationtimestamp credential credentials
@@ -169,8 +169,8 @@ managedby managedfolders management manager manages manifest manifests manifestu
 mapfile mark markdown marked marks mask master_addr master_port match matched matches matchglob matching matchlabels
 mawk max max_guarantee_delay max_retries max_tries max_unattended maxbytesrewrittenpercall maxconnecting maxdepth
 maxguaranteedelayms maximum maximumattempts maximuminterval maxlength maxreplicas maxresults maxretries maxunattended
-maxunattendedms may maybe maybecomeready mayhavebegun mb md me mean means meant meanwhile measure media medialink
-mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices
+maxunattendedms may maybe maybecomeready maybuild mayhavebegun mb md me mean means meant meanwhile measure media
+medialink mediatype medium meet megabytes megagpu megamem megascale megascale_coordinator_address megascale_num_slices
 megascale_slice_id member members membership memo memory mend mended mends merge message messages meta metadata
 metadata_ttl_secs metadatahost metadataport metadatattlsecs metageneration metagenerationmatch metagenerationnotmatch
 meter method methodnotallowed methodnotfound methods metric metrics mi mib micro migrate migrating migration
@@ -224,14 +224,14 @@ projectattributes projecteditor projectid projectnumber projectowner projects pr
 proof propagate propagation propagationpolicy properties propertynames protected protection proto protobuf protobufjs
 protocol protos proves provided provider providers provision provisioned provisionedat provisioning provisioningdata
 provisioningmodel provisioningms proxy proxycommand prune ps pty pub public public_key publicaccessprevention
-publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pulled
-punctuator push pushed put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass qs qsxf
-qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid queuedresources
-queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota quotabuckets
-quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotapreemptions quotaproject
-quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx rack raise ran random range ranges rank rapt rare
-rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams rayversion rd
-re2 re2js reach reachable reached reaches read read_only readable readbook reader readexitrecord readfiles
+publicfingerprint publickey publickeys publish published publisher publishnotreadyaddresses pubsub pull pull_image
+pulled pullimage punctuator pushed put putat putfile putpart puts pvc py pycache pytest python python3 qefc qie qosclass
+qs qsxf qualified quantity queries query querypath queryvalue queue queued queuedresource queuedresourceid
+queuedresources queuedstate queueingpolicy queuems queues queuetime quickends quiet quietms quietuntil quit quota
+quotabuckets quotaexhausted quotafile quotahistorybytes quotahistoryevents quotalimits quotanote quotapreemptions
+quotaproject quotarefusal quotas quotauser quote quoted quotes quoting qxf qzfx rack raise ran random range ranges rank
+rapt rare rate raw ray ray_cluster ray_version raycluster rayclusterprovisioned rayclusters raylet raystartparams
+rayversion rd re2 re2js reach reachable reached reaches read read_only readable readbook reader readexitrecord readfiles
 readguestattributes readiness readinessprobe reading readlink readme readnodemetadata readonly readopenwork reads
 readskeyfiles ready readytimeout real realpath reaps reason reasons reauth reauthentication reboot rebuild
 rebuildboundms rebuilding rebuildsettlems rebuilt received recently reclaim reclaimed reclaiming reclaims recommended
