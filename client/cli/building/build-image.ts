@@ -72,6 +72,6 @@ function refuseOtherPlatform({ platform, image }: BuildSpec, made: string): void
   throw new CliError(
     ExitCode.Failed,
     `build: the image in ${image} is for ${made}, and build.platform is ${platform}`,
-    'a FROM --platform=.. in the Dockerfile says another one, or its base image has no other',
+    'its base image may have no other; take one that has, or name the platform in build.platform',
   );
 }
