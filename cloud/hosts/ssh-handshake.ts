@@ -163,7 +163,10 @@ const isRefusal = (error: unknown): boolean => (error as { level?: string }).lev
 function reasonOf(error: unknown, target: SshTarget, ourKey: string, options: HandshakeOptions): string {
   const { level, code, message } = error as Error & { level?: string; code?: string };
   if (isRefusal(error)) {
-    return `it refused the key ${ourKey} for user ${target.user}; look whether the node's metadata 'ssh-keys' has this key for this user`;
+    const place = target.own
+      ? `~/.ssh/authorized_keys of ${target.user} on it has this key`
+      : "the node's metadata 'ssh-keys' has this key for this user";
+    return `it refused the key ${ourKey} for user ${target.user}; look whether ${place}`;
   }
   if (level === 'client-timeout') return `no SSH answer within ${options.connectTimeoutMs} ms`;
   if (code === 'ECONNREFUSED') return 'connection refused (ECONNREFUSED); the host may still be starting';

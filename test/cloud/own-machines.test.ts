@@ -10,6 +10,7 @@ import { PoolRecords } from '../../cloud/machines/own/pool-record.js';
 import type { StorePort } from '../../cloud/store/port.js';
 import { refIn } from '../../domain/machine-kinds/machines/index.js';
 import type { MachinesPlan } from '../../domain/machine-kinds/machines/words.js';
+import { makeKeyPair } from '../hosts/ssh-host.js';
 import { hasOpenSshd } from '../hosts/open-sshd.js';
 import { never } from '../hosts/session.js';
 import { until } from '../until.js';
@@ -153,6 +154,18 @@ const planOf = (name: string, hosts = 2, owner = 'own-1'): MachinesPlan => ({
       const answer = await port.create(planOf('thrice', 3));
       assert.ok(answer.kind === 'refused');
       assert.match(answer.message, /rack-0 is put aside: cannot be reached/);
+    });
+
+    it('that refuses the key is passed over, and the message says which key and where it belongs', async () => {
+      const stranger = { ...rack, key: makeKeyPair() };
+      const other = lookAfter(stranger, store);
+      const answer = await other.create(planOf('locked', 3));
+      assert.ok(answer.kind === 'refused' && answer.scope === 'moment', JSON.stringify(answer));
+      assert.match(
+        answer.message,
+        /rack-0 cannot be reached: .* refused the key SHA256:\S+ for user \w+; look whether ~\/\.ssh\/authorized_keys of \w+ on it has this key/,
+      );
+      await other.close();
     });
 
     it('whose own check fails is given back and passed over', async () => {

@@ -66,8 +66,10 @@ clear_runs() {
   for each in "$base"/runs/*/; do
     [ -d "$each" ] || continue
     each=\${each%/}
-    (verb_stop "\${each##*/}" "$1" '{"v":1,"cause":"cancel","reason":"the machine is given back","graceSeconds":'$(($1 / 1000))'}') > /dev/null || exit 70
-    rm -rf "$each"
+    run_id=\${each##*/}
+    (verb_stop "$run_id" "$1" '{"v":1,"cause":"cancel","reason":"the machine is given back","graceSeconds":'$(($1 / 1000))'}') > /dev/null || exit 70
+    # Its outputs are stored, or went with the machine as they do with a VM.
+    rm -rf "$each" "$base/outputs/\${run_id%-a*}"
   done
 }
 

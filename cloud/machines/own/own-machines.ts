@@ -66,8 +66,14 @@ export class OwnMachines implements Machines<'machines'> {
 
   async create(plan: MachinesPlan): Promise<CreateAnswer> {
     const { inventory, records, visits } = this.#options;
+    let machines: readonly OwnMachine[];
     try {
-      return await new Claiming(plan, await inventory(plan.ref.pool), { records, visits }).run();
+      machines = await inventory(plan.ref.pool);
+    } catch (error) {
+      return { kind: 'refused', scope: 'moment', message: (error as Error).message };
+    }
+    try {
+      return await new Claiming(plan, machines, { records, visits }).run();
     } catch (error) {
       return { kind: 'unanswered', message: (error as Error).message };
     }
