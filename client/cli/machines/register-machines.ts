@@ -26,7 +26,7 @@ const VERBS: readonly Verb[] = [
     words: '[machines...]',
     summary: 'show machines, and who holds them',
     description: 'Looks at each machine over SSH, and shows who holds it, or why it is not used.',
-    example: 'jobctl machines ls --pool lab --output json',
+    example: 'machines ls --pool lab --output json',
   },
   {
     verb: 'check',
@@ -34,29 +34,29 @@ const VERBS: readonly Verb[] = [
     summary: 'inspect machines that nobody holds',
     description:
       'Inspects machines that no slice holds: reach, disk, driver, devices, their own check. Those that are well and were put aside are used again. What an ended slice left on them is ended.',
-    example: 'jobctl machines check rack-3',
+    example: 'machines check rack-3',
   },
   {
     verb: 'drain',
     words: '<machines...>',
     summary: 'begin nothing more on machines',
     description: 'A job that runs on a drained machine goes on; no other begins there until it is undrained.',
-    example: "jobctl machines drain rack-3 --reason 'new power supply'",
+    example: "machines drain rack-3 --reason 'new power supply'",
   },
   {
     verb: 'undrain',
     words: '<machines...>',
     summary: 'use drained machines again',
     description: 'Ends the drain of machines.',
-    example: 'jobctl machines undrain rack-3',
+    example: 'machines undrain rack-3',
   },
   {
     verb: 'forget',
     words: '<machines...>',
     summary: 'say that silent machines are off',
     description:
-      'Says that machines which do not answer are off, so that jobctl stops waiting for them and their jobs start elsewhere. If one is not off, its command may run twice. It is used again only after `jobctl machines check`, which ends what it still runs.',
-    example: 'jobctl machines forget rack-3',
+      'Says that machines which do not answer are off, so that jobctl stops waiting for them and their jobs start elsewhere. If one is not off, its command may run twice. It is used again only after a check, which ends what it still runs.',
+    example: 'machines forget rack-3',
   },
 ];
 
@@ -82,7 +82,7 @@ function registerVerb(
     .addOption(outputOption());
   if (verb !== 'ls') command.addOption(byOption());
   if (verb === 'drain') command.option('--reason <text>', 'why, for others');
-  command.addHelpText('after', `\nExample:\n  ${example}\n`);
+  command.addHelpText('after', `\nExample:\n  jobctl ${example}\n`);
   withConnection(command).action(async (names: readonly string[], flags: MachinesFlags) => {
     const verbs = await import('../verbs/machines.js');
     invocation.exitCode = await verbs.machines(verb, names, flags);
