@@ -3,6 +3,7 @@ import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
 import type { Timings } from '../domain/timings.js';
+import type { Trust } from './authorization.js';
 import type { PoolSource } from './pool-source.js';
 import type { QuotaSource } from './quota-source.js';
 import type { WorkMeter } from './work-meter.js';
@@ -36,6 +37,7 @@ export interface Installation {
   readonly publicKey: string;
   /** Absent: none is configured, and jobs that name secrets are refused. */
   readonly secrets?: SecretStore;
+  readonly trust: Trust;
   readonly taskQueue: string;
   /** The queue that this worker alone polls. */
   readonly claimedQueue: string;

@@ -17,6 +17,7 @@ import {
 import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../contract/job.js';
+import { type Submitter, submitterOf } from './authorization.js';
 import { connectingKey, refuseOtherKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
@@ -52,15 +53,18 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
 
 async function acceptJob(
   { store, installation, quota, pools }: ActivityDependencies,
-  { job, spec, input }: AcceptJobInput,
+  question: AcceptJobInput,
 ): Promise<AcceptedJob> {
-  const user = spec.user ?? input.user ?? 'unknown';
+  const { job, spec, input } = question;
+  // First: of a job that is not its user's nothing else is looked at.
+  const submitter = submitterOf(installation.trust, question);
+  const { user } = submitter;
   const { config, problem } = await quota.inForce(spec.pool);
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const machines = await completeMachines(pools, spec.pool, job, input);
-  const project = projectOf(config, user, spec, askedMachines(machines).zones);
+  const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
   const key = await connectingKey(installation, spec.ssh);
   if (spec.ssh) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
@@ -82,6 +86,7 @@ async function acceptJob(
     publicKey: key.publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
     user,
+    ...(submitter.isVerified ? { isVerified: true as const } : {}),
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
@@ -119,8 +124,8 @@ async function takeId(store: StorePort, { id, run }: JobRef): Promise<void> {
 }
 
 /** @throws InvalidJob where the pool would never start it, or not for this user */
-function projectOf(config: QuotaConfig, user: string, spec: JobSpec, zones: readonly string[]): string {
-  const { project, slices, namedPricing: pricing } = spec;
+function projectOf(config: QuotaConfig, { user, project }: Submitter, spec: JobSpec, zones: readonly string[]): string {
+  const { slices, namedPricing: pricing } = spec;
   const ask = { units: askedSize(spec).units, slices, zones, ...(pricing !== undefined && { pricing }) };
   const verdict = judgeSubmission(config, { user, project, ask, shown: formatSlices(spec) });
   if (!verdict.ok) throw invalidJob(verdict.message);

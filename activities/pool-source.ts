@@ -1,6 +1,7 @@
 import type { PoolDefaults } from '../domain/job-file/pool-defaults.js';
 import type { OwnMachine } from '../domain/machine-kinds/machines/words.js';
 import { formatProblems } from '../domain/problem.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../quota/access-roles.js';
 import { parsePoolFile } from '../quota/files/pool-file.js';
 import type { ParsedPoolFile } from '../quota/files/pool-file.js';
 import { messageOf } from './failures.js';
@@ -12,6 +13,8 @@ export interface LoadedPool {
   readonly defaults?: PoolDefaults;
   /** Machines of one's own, of the last good file. */
   readonly machines?: readonly OwnMachine[];
+  /** Who may do what, of the last good file. */
+  readonly access?: AccessRules;
   /** What is wrong with the file as it is now. */
   readonly problem?: string;
 }
@@ -26,7 +29,7 @@ export interface PoolSource {
  * of this process stays in force.
  */
 export function poolSource(files: PoolFileReader): PoolSource {
-  const lastGood = new Map<string, Pick<LoadedPool, 'defaults' | 'machines'>>();
+  const lastGood = new Map<string, Pick<LoadedPool, 'defaults' | 'machines' | 'access'>>();
   const parse: Parse = unlessSame((pool, { text, name }) => parsePoolFile(text, name, pool));
   return {
     load: async (pool) => {
@@ -42,10 +45,10 @@ type Parse = (pool: string, file: ReadFile) => ParsedPoolFile;
 async function readDefaults(files: PoolFileReader, pool: string, parse: Parse): Promise<LoadedPool> {
   try {
     const file = await files.read(pool, 'pool');
-    if (file === undefined) return { defaults: { pool }, machines: [] };
+    if (file === undefined) return { defaults: { pool }, machines: [], access: NO_ACCESS_RULES };
     const parsed = parse(pool, file);
     return parsed.ok
-      ? { defaults: parsed.defaults, machines: parsed.machines }
+      ? { defaults: parsed.defaults, machines: parsed.machines, access: parsed.access }
       : { problem: formatProblems(parsed.problems) };
   } catch (error) {
     return { problem: messageOf(error) };

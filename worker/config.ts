@@ -98,6 +98,21 @@ const configShape = z.strictObject({
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P (docs/secrets.md). */
   secretStore: z.string().min(1).optional(),
   label: z.string().optional(),
+  /**
+   * Verified mode (docs/adr/0080): a job is taken only with the signature of a server. Absent: every pool is in trusted mode,
+   * where the user is what the client says.
+   */
+  verified: z
+    .strictObject({
+      /** Public keys of servers, by id: the PEM text, or file:///PATH. */
+      serverKeys: z.record(
+        z.string().regex(/^[\w.-]{1,64}$/, 'a key id: letters, digits, . _ and -'),
+        z.string().min(1),
+      ),
+      /** Pools that stay in trusted mode. A pool that nobody named is not among them, so that no job can choose one. */
+      trustedPools: z.array(poolName).default([]),
+    })
+    .optional(),
   /** The pool that `quotaFile` divides, and whose jobs `poolFile` completes. */
   pool: poolName.default('default'),
   quotaFile: operatorFile.optional(),

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
+import type { Trust } from '../activities/authorization.js';
 import { PoolFileReader } from '../activities/pool-file-reader.js';
 import { machinesOfPool, poolSource } from '../activities/pool-source.js';
 import { quotaSource } from '../activities/quota-source.js';
@@ -27,6 +28,7 @@ import { WorkerChanges } from './change-switches.js';
 import { openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
+import { trustOf } from './trust.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
 import { dataConverterOf, workflowCode } from './workflow-code.js';
 
@@ -37,6 +39,7 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const key = readInstallationKey(config.ssh);
+  const trust = trustOf(config);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -45,7 +48,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
-    const run: WorkerRun = { config, codec, key, temporal, ports, changes, meter, health, log, stop };
+    const run: WorkerRun = { config, codec, key, trust, temporal, ports, changes, meter, health, log, stop };
     do await untilComplete(run);
     while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
@@ -65,6 +68,7 @@ interface WorkerRun {
   readonly config: WorkerConfig;
   readonly codec: AesGcmPayloadCodec;
   readonly key: InstallationKey;
+  readonly trust: Trust;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly changes: WorkerChanges;
@@ -152,6 +156,7 @@ async function poll({
   config,
   codec,
   key,
+  trust,
   temporal,
   ports,
   changes,
@@ -175,6 +180,7 @@ async function poll({
       keys: keyReader,
       readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),
+      trust,
       taskQueue: config.taskQueue,
       claimedQueue,
       timings: config.timings,

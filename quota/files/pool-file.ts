@@ -6,7 +6,9 @@ import type { OwnMachine } from '../../domain/machine-kinds/machines/words.js';
 import { checkZone } from '../../domain/machine-kinds/cloud-tpu/google-keys.js';
 import { checkPoolDefaults } from '../../domain/machine-kinds/cloud-tpu/section.js';
 import type { Path, Problem } from '../../domain/problem.js';
+import { type AccessRules, NO_ACCESS_RULES } from '../access-roles.js';
 import type { PoolRules, TierRule } from '../quota-config.js';
+import { accessRulesOf, accessSection } from './access-section.js';
 import { located, readToml, TomlPositions } from './toml-text.js';
 import { canonicalGeneration } from '../../domain/job-file/accelerator.js';
 import { pricingOf, resolveCapacity } from '../../domain/machine-kinds/cloud-tpu/capacity-keys.js';
@@ -50,6 +52,7 @@ const schema = section({
   quota: quota
     .optional()
     .describe('The times of the quota rules (docs/quota.md), who must name a project, and who is admin.'),
+  access: accessSection().optional().describe('Who may do what where users are verified (docs/access.md).'),
   tiers: z
     .array(tier, { error: 'a list of tables: write [[tiers]]' })
     .optional()
@@ -83,6 +86,7 @@ export type ParsedPoolFile =
       readonly rules?: PoolRules;
       /** Machines of one's own, in file order; none without `[[machines]]`. */
       readonly machines: readonly OwnMachine[];
+      readonly access: AccessRules;
       /** As written. */
       readonly form: PoolFileForm;
     }
@@ -105,9 +109,11 @@ export function parsePoolFile(source: string, file: string, pool: string): Parse
   const rules = poolRulesOf(form, ofRules);
   const ofMachines = new Report(dropped);
   const machines = resolveInventory(form.machines ?? [], ofMachines);
-  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems];
+  const ofAccess = new Report(dropped);
+  const access = form.access === undefined ? NO_ACCESS_RULES : accessRulesOf(form.access, ofAccess);
+  const all = [...problems, ...ofTpu, ...ofRules.problems, ...ofMachines.problems, ...ofAccess.problems];
   if (all.length > 0) return { ok: false, problems: located(all, file, positions) };
-  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), machines, form };
+  return { ok: true, defaults: asDefaults(form, file, pool), ...(rules && { rules }), machines, access, form };
 }
 
 function asDefaults({ google_project, zones, tpu }: PoolFileForm, file: string, pool: string): PoolDefaults {

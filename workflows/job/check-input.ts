@@ -13,6 +13,7 @@ const KNOWN_KEYS = [
   'files',
   'sshKey',
   'identityKeys',
+  'authorization',
   'carry',
 ] as const satisfies readonly (keyof JobInput)[];
 const EXAMPLE = 'start the workflow with one argument: {"v": 1, "job": {"tpu": {..}, "command": {..}}}';
