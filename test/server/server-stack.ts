@@ -19,8 +19,8 @@ export interface Answer {
 }
 
 export interface ServerStackOptions extends StackOptions {
-  /** Of serve.json. */
-  readonly serverConfig?: object;
+  /** Keys of serve.json beside the usual ones. */
+  readonly serverConfig?: (stack: ServerStack) => object;
   readonly replicas?: number;
 }
 
@@ -65,7 +65,11 @@ export class ServerStack {
     this.urls = urls;
   }
 
-  static async start({ serverConfig: more = {}, replicas = 1, ...options }: ServerStackOptions = {}): Promise<ServerStack> {
+  static async start({
+    serverConfig: more = () => ({}),
+    replicas = 1,
+    ...options
+  }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
     const folder = mkdtempSync(join(tmpdir(), 'jobctl-server-'));
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -82,7 +86,7 @@ export class ServerStack {
       ports.map((port) => `http://127.0.0.1:${port}`),
     );
     ports.forEach((port, index) =>
-      writeFileSync(servers.#configFile(index), JSON.stringify({ ...servers.#config(port), ...more })),
+      writeFileSync(servers.#configFile(index), JSON.stringify({ ...servers.#config(port), ...more(servers) })),
     );
     try {
       await Promise.all([stack.startWorker(), ...ports.map((_, index) => servers.startServer(index))]);
