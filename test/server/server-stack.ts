@@ -3,7 +3,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';
@@ -55,10 +55,19 @@ export class ServerStack {
   readonly stack: TestStack;
   readonly issuer: TestIssuer;
   readonly urls: readonly string[];
+  /** The server's, for what a test forges. */
+  readonly signingKey: KeyObject;
   readonly #folder: string;
   readonly #servers: (ChildProcess | undefined)[] = [];
 
-  private constructor(stack: TestStack, issuer: TestIssuer, folder: string, urls: readonly string[]) {
+  private constructor(
+    stack: TestStack,
+    issuer: TestIssuer,
+    folder: string,
+    urls: readonly string[],
+    signingKey: KeyObject,
+  ) {
+    this.signingKey = signingKey;
     this.stack = stack;
     this.issuer = issuer;
     this.#folder = folder;
@@ -84,6 +93,7 @@ export class ServerStack {
       issuer,
       folder,
       ports.map((port) => `http://127.0.0.1:${port}`),
+      privateKey,
     );
     ports.forEach((port, index) =>
       writeFileSync(servers.#configFile(index), JSON.stringify({ ...servers.#config(port), ...more(servers) })),
@@ -113,6 +123,12 @@ export class ServerStack {
       listen: { port },
       logLevel: 'info',
     };
+  }
+
+  /** Keys of the configuration that a replica starts with next. */
+  configure(index: number, more: object): void {
+    const file = this.#configFile(index);
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more }));
   }
 
   async startServer(index = 0): Promise<void> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { jobFile } from '../end-to-end/job-files.js';
-import { TEMPORAL_START_MS } from '../temporal-server.js';
-import { until } from '../until.js';
-import { ServerStack } from './server-stack.js';
+import { jobFile } from '../../end-to-end/job-files.js';
+import { TEMPORAL_START_MS } from '../../temporal-server.js';
+import { until } from '../../until.js';
+import { ServerStack } from '../../server/server-stack.js';
 
 const at = (name: string): string => `${name}@example.org`;
 /** alice and bob are members of vision, vera is its admin; mallory is in speech alone; olga is operator, launcher a service. */
