@@ -12,6 +12,7 @@ import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
+import { splitStore } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
@@ -85,7 +86,8 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
       createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
       meter.cloudCalls('storage'),
     );
-  const store = openBucket(place.bucket);
+  const jobs = openBucket(place.bucket);
+  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const { secretStore } = config;
   const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
   const ofProviders = openMachines(config, meter);
