@@ -69,3 +69,28 @@ export async function strayObjects(jobs: StoreReader, most = 20): Promise<readon
 }
 
 const SYSTEM_PREFIXES = ['system/', 'quota/', 'audit/'];
+
+const COPIES_AT_ONCE = 16;
+
+/**
+ * Brings what decides from a job bucket that was alone into the system bucket. What is there already stays, so repeating is safe, and
+ * nothing of the job bucket is removed. No worker may run meanwhile: it would go on writing into the one or the other.
+ * @returns objects that were copied
+ */
+export async function copySystemObjects(jobs: StoreReader, system: StorePort): Promise<number> {
+  const listed = await Promise.all([...SYSTEM_PREFIXES, 'jobs/'].map((prefix) => jobs.list(prefix)));
+  const names = listed
+    .flat()
+    .map(({ name }) => name)
+    .filter(isSystemObject);
+  let copied = 0;
+  for (let from = 0; from < names.length; from += COPIES_AT_ONCE)
+    await Promise.all(
+      names.slice(from, from + COPIES_AT_ONCE).map(async (name) => {
+        if ((await system.stat(name)) !== undefined) return;
+        const content = await jobs.read(name);
+        if (content !== undefined && (await system.write(name, content, 'absent')).kind === 'written') copied += 1;
+      }),
+    );
+  return copied;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import type { StorePort } from '../../cloud/store/port.js';
-import { splitStore, strayObjects } from '../../cloud/store/split-store.js';
+import { copySystemObjects, splitStore, strayObjects } from '../../cloud/store/split-store.js';
 import { startRehearsedCloud } from './rehearsed-cloud.js';
 
 /** One name of each kind that decides, and beside each one that does not. */
@@ -84,6 +84,15 @@ describe('a store over two buckets', function () {
       assert.equal((await jobs.read(name))?.toString(), 'forged');
       await both.replace(name, `true ${name}`);
     });
+
+  it('is made of one bucket by a copy, which changes nothing that is there', async () => {
+    await system.remove('system/owner');
+    await system.remove('jobs/j-1/run');
+    assert.equal(await copySystemObjects(jobs, system), 2);
+    assert.equal((await both.read('system/owner'))?.toString(), 'forged');
+    assert.equal((await both.read('quota/default/state.json'))?.toString(), 'true quota/default/state.json');
+    assert.equal(await copySystemObjects(jobs, system), 0);
+  });
 
   it('names what does not belong there', async () => {
     assert.deepEqual(

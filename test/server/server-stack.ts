@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { copySystemObjects } from '../../cloud/store/split-store.js';
 import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';
@@ -22,6 +24,8 @@ export interface ServerStackOptions extends StackOptions {
   /** Keys of serve.json beside the usual ones. */
   readonly serverConfig?: (stack: ServerStack) => object;
   readonly replicas?: number;
+  /** What decides lies in a bucket that neither hosts nor submitters write. */
+  readonly hasSystemBucket?: true;
 }
 
 /** A pool file with one operator, an admin of project vision, and a service that submits for everybody at example.org. */
@@ -77,6 +81,7 @@ export class ServerStack {
   static async start({
     serverConfig: more = () => ({}),
     replicas = 1,
+    hasSystemBucket,
     ...options
   }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
@@ -84,7 +89,16 @@ export class ServerStack {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     writeFileSync(join(folder, 'serve-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const stack = await TestStack.start({ quota: QUOTA, poolFile: ACCESS, ...options, isNotReady: true });
+    const places = { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket };
+    const systemBucket = hasSystemBucket && `${places.bucket}-system`;
+    const storePlace = { ...places, ...(systemBucket && { systemBucket }) };
+    if (systemBucket) {
+      const system = { endpoint: places.endpoint, bucket: systemBucket, projectId: 'rehearsal' };
+      await ensureBucket(system);
+      await copySystemObjects(stack.store, createStore(system));
+    }
     stack.workerConfig = {
+      store: storePlace,
       verified: { serverKeys: { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() } },
     };
     const ports = await Promise.all(Array.from({ length: replicas }, () => freePort()));
@@ -96,7 +110,10 @@ export class ServerStack {
       privateKey,
     );
     ports.forEach((port, index) =>
-      writeFileSync(servers.#configFile(index), JSON.stringify({ ...servers.#config(port), ...more(servers) })),
+      writeFileSync(
+        servers.#configFile(index),
+        JSON.stringify({ ...servers.#config(port), store: storePlace, ...more(servers) }),
+      ),
     );
     try {
       await Promise.all([stack.startWorker(), ...ports.map((_, index) => servers.startServer(index))]);
@@ -114,7 +131,6 @@ export class ServerStack {
     return {
       temporal: { address: stack.server.address, namespace: stack.server.namespace },
       taskQueue: stack.taskQueue,
-      store: { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
       googleProject: 'rehearsal',
       ...stack.poolFiles,
       secretStore: stack.secretStore,
