@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { SshKey } from '../cloud/hosts/port.js';
-import type { JobSpec } from '../domain/job-spec.js';
+import type { AttemptInput } from '../contract/job-activities.js';
+import { kindOfJob, machineKind } from '../domain/machines.js';
 import { secretNamed } from '../domain/secret-reference.js';
+import { jobKeyObject } from '../domain/store-layout.js';
 import type { Installation } from './dependencies.js';
 import { invalidJob } from './failures.js';
 import { secretValue } from './secret-values.js';
@@ -19,13 +21,46 @@ export interface NamedKeyPair {
   readonly publicKey?: string;
 }
 
+/** The hosts of a job let in a key that is neither the installation's nor made from a secret that this worker has. */
+export class JobKeyUnknown extends Error {
+  override readonly name = 'JobKeyUnknown';
+}
+
 /**
- * The key pair that connects to a job's hosts: the installation's, or the submitter's own where the job names one.
- * @throws InvalidJob as `namedKeyPair` does
+ * The key pair that connects to the hosts of a job: the submitter's own where the job names one, else the one that its hosts were
+ * made with: the job's own, or of a job from before, the installation's. Machines that no create request makes let in the
+ * installation's key, whatever the job.
+ * @throws InvalidJob as `namedKeyPair` does; JobKeyUnknown
  */
-export async function connectingKey(installation: Installation, ssh: JobSpec['ssh']): Promise<ConnectingKey> {
-  if (!ssh) return { ...installation.sshKey, publicKey: installation.publicKey };
-  return namedKeyPair(installation, ssh, ['ssh.private_key', 'ssh.public_key']);
+export async function connectingKey(
+  installation: Installation,
+  { spec, job, settings }: Pick<AttemptInput, 'spec' | 'job' | 'settings'>,
+): Promise<ConnectingKey> {
+  if (spec.ssh) return submittersKey(installation, spec.ssh);
+  const ofInstallation = { ...installation.sshKey, publicKey: installation.publicKey };
+  if (!machineKind(kindOfJob(spec)).takesPublicKey) return ofInstallation;
+  const { keys, jobKeys } = installation;
+  const wanted = keys.publicFingerprint(settings.publicKey);
+  if (wanted === keys.publicFingerprint(installation.publicKey)) return ofInstallation;
+  const key = jobKeys.find(job, settings.publicKey);
+  if (key !== undefined) return { privateKey: key.privateKey, publicKey: key.publicKey };
+  throw new JobKeyUnknown(unknownKeyText(installation, { job, settings, wanted }));
+}
+
+/** The pair of the job's `ssh` section. @throws InvalidJob as `namedKeyPair` does */
+export const submittersKey = (installation: Installation, ssh: NamedKeyPair): Promise<ConnectingKey> =>
+  namedKeyPair(installation, ssh, ['ssh.private_key', 'ssh.public_key']);
+
+function unknownKeyText(
+  { keys, publicKey, jobKeys: { secretIds } }: Installation,
+  { job, settings, wanted }: Pick<AttemptInput, 'job' | 'settings'> & { readonly wanted: string | undefined },
+): string {
+  const tried = secretIds.length === 0 ? 'it has no job-key secret' : `nor made from its secrets ${secretIds.join(', ')}`;
+  return (
+    `the hosts let in the key ${wanted ?? settings.publicKey}, which is neither the key ${keys.publicFingerprint(publicKey)} of the installation ` +
+    `that the worker on ${hostname()} has, ${tried}; nobody watches the job until a worker has the secret that ` +
+    `gs://${settings.bucket}/${jobKeyObject(job.id, job.run)} names: ssh.formerJobKeySecrets of its configuration`
+  );
 }
 
 /**

@@ -2,6 +2,8 @@
 
 /** First run id of the one job that all objects under this id are of. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
+/** Which key the hosts of the job let in, by its first run id: `JobKeyRecord` of activities/job-key-record.ts. */
+export const jobKeyObject = (job: string, run: string): string => `jobs/${job}/job-keys/${run}.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;

@@ -9,6 +9,7 @@ import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
@@ -20,7 +21,7 @@ import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
-import { type InstallationKey, readInstallationKey } from './installation-key.js';
+import { type InstallationKey, readInstallationKey, readJobKeys } from './installation-key.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
@@ -37,6 +38,7 @@ import { dataConverterOf, workflowCode } from './workflow-code.js';
 export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promise<void> {
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const key = readInstallationKey(config.ssh);
+  const jobKeys = await readJobKeys(config);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -45,7 +47,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
-    const run: WorkerRun = { config, codec, key, temporal, ports, changes, meter, health, log, stop };
+    const run: WorkerRun = { config, codec, key, jobKeys, temporal, ports, changes, meter, health, log, stop };
     do await untilComplete(run);
     while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
@@ -65,6 +67,7 @@ interface WorkerRun {
   readonly config: WorkerConfig;
   readonly codec: AesGcmPayloadCodec;
   readonly key: InstallationKey;
+  readonly jobKeys: JobKeys;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly changes: WorkerChanges;
@@ -152,6 +155,7 @@ async function poll({
   config,
   codec,
   key,
+  jobKeys,
   temporal,
   ports,
   changes,
@@ -172,6 +176,7 @@ async function poll({
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
       ...key,
+      jobKeys,
       keys: keyReader,
       readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),
