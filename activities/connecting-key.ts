@@ -43,7 +43,8 @@ export async function connectingKey(
   const wanted = keys.publicFingerprint(settings.publicKey);
   if (wanted === keys.publicFingerprint(installation.publicKey)) return ofInstallation;
   const key = jobKeys.find(job, settings.publicKey);
-  if (key !== undefined) return { privateKey: key.privateKey, publicKey: key.publicKey };
+  if (key !== undefined)
+    return { privateKey: key.privateKey, publicKey: key.publicKey, underOsLogin: installation.sshKey };
   throw new JobKeyUnknown(unknownKeyText(installation, { job, settings, wanted }));
 }
 
@@ -55,7 +56,8 @@ function unknownKeyText(
   { keys, publicKey, jobKeys: { secretIds } }: Installation,
   { job, settings, wanted }: Pick<AttemptInput, 'job' | 'settings'> & { readonly wanted: string | undefined },
 ): string {
-  const tried = secretIds.length === 0 ? 'it has no job-key secret' : `nor made from its secrets ${secretIds.join(', ')}`;
+  const tried =
+    secretIds.length === 0 ? 'it has no job-key secret' : `nor made from its secrets ${secretIds.join(', ')}`;
   return (
     `the hosts let in the key ${wanted ?? settings.publicKey}, which is neither the key ${keys.publicFingerprint(publicKey)} of the installation ` +
     `that the worker on ${hostname()} has, ${tried}; nobody watches the job until a worker has the secret that ` +

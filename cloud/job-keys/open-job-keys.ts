@@ -41,10 +41,7 @@ export async function openJobKeys(
  * A job can name every secret of the installation's secret store and print it, so that store is no place for a job-key secret.
  * @throws JobKeySecretError naming the reference
  */
-export function refuseStoredSecrets(
-  { current, former = [] }: JobKeyReferences,
-  secretStore: string | undefined,
-): void {
+export function refuseStoredSecrets({ current, former = [] }: JobKeyReferences, secretStore: string | undefined): void {
   for (const reference of [...(current === undefined ? [] : [current]), ...former]) {
     if (!isInStore(reference, secretStore)) continue;
     throw new JobKeySecretError(

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { connectingKey, refuseOtherKey } from '../../activities/connecting-key.js';
+import { refuseOtherKey, submittersKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
 import { secretVariables } from '../../activities/secret-values.js';
 import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
@@ -73,14 +73,14 @@ describe('secrets as a worker reads them', () => {
 
   it('a key that is a secret connects, its public half computed', async () => {
     await secrets.put('my-key', textOf(own.privateKeyFile));
-    const { privateKey, publicKey } = await connectingKey(installation, { privateKey: 'secret:my-key' });
+    const { privateKey, publicKey } = await submittersKey(installation, { privateKey: 'secret:my-key' });
     assert.equal(privateKey, textOf(own.privateKeyFile));
     assert.equal(publicKey, textOf(own.publicKeyFile).split(' ').slice(0, 2).join(' '));
   });
 
   it('a public key of another pair is refused with both fingerprints', async () => {
     const ssh = { privateKey: own.privateKeyFile, publicKey: other.publicKeyFile };
-    await assert.rejects(connectingKey(installation, ssh), (error: Error) => {
+    await assert.rejects(submittersKey(installation, ssh), (error: Error) => {
       for (const file of [own, other]) assert.ok(error.message.includes(fingerprintOf(file.privateKeyFile)));
       return true;
     });
@@ -127,12 +127,12 @@ describe('secrets as a worker reads them', () => {
     for (const path of [own.privateKeyFile, '/no/such/key', '~/.ssh/id_ed25519']) {
       const words = `'${path}' is a path, and this worker reads no key files\n  give the worker yours: jobctl secret put`;
       const isRefused = (error: Error): boolean => error.message.includes(words);
-      await assert.rejects(connectingKey(ofTeam, { privateKey: path }), isRefused);
-      await assert.rejects(connectingKey(ofTeam, { privateKey: 'secret:my-key', publicKey: path }), isRefused);
+      await assert.rejects(submittersKey(ofTeam, { privateKey: path }), isRefused);
+      await assert.rejects(submittersKey(ofTeam, { privateKey: 'secret:my-key', publicKey: path }), isRefused);
       const spec = { identities: [{ privateKey: path }] } as unknown as JobSpec;
       await assert.rejects(checkSetUpInputs(ofTeam, spec, {}), isRefused);
     }
-    const { privateKey } = await connectingKey(ofTeam, { privateKey: 'secret:my-key' });
+    const { privateKey } = await submittersKey(ofTeam, { privateKey: 'secret:my-key' });
     assert.equal(privateKey, textOf(own.privateKeyFile));
   });
 
@@ -146,7 +146,7 @@ describe('secrets as a worker reads them', () => {
     await checkSetUpInputs(self, { identities: [{ privateKey: other.privateKeyFile }] } as unknown as JobSpec, {});
     // It may connect, as it does for a job that names none.
     assert.equal(
-      (await connectingKey(self, { privateKey: own.privateKeyFile })).privateKey,
+      (await submittersKey(self, { privateKey: own.privateKeyFile })).privateKey,
       textOf(own.privateKeyFile),
     );
   });

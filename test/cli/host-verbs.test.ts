@@ -11,7 +11,7 @@ import { localFiles } from '../../client/cli/hosts/local-files.js';
 import { loginKey } from '../../client/cli/hosts/login-key.js';
 import { isVm } from '../../client/cli/hosts/reach.js';
 import { knownHostsText } from '../../client/cli/hosts/recorded-keys.js';
-import { routeOf } from '../../client/cli/hosts/route.js';
+import { type Route, routeOf } from '../../client/cli/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
@@ -138,8 +138,17 @@ describe('how hosts are reached', () => {
     assert.deepEqual(routeOf(flags, stack, { JOBCTL_SSH_PORT: '23' }), {
       port: 24,
       address: 'external',
-      keyFile: 'key',
+      identity: 'key',
     });
+  });
+  it("the installation's key and the secrets of job keys are named as a worker's are; --login wants a key of one's own", () => {
+    const env = { JOBCTL_SSH_PRIVATE_KEY_FILE: '/k2', JOBCTL_SSH_FORMER_JOB_KEY_SECRETS: 'env:A, env:B' };
+    const rest = { port: 2022, address: 'external', keyFile: '/k2' };
+    assert.deepEqual(routeOf({}, stack, env), { ...rest, jobKeys: { current: undefined, former: ['env:A', 'env:B'] } });
+    assert.throws(
+      () => routeOf({ login: 'me' }, stack, env),
+      /--login: names the user of a key of yours\n.*--identity FILE/,
+    );
   });
   it('a variable that is no port is named', () => {
     assert.throws(() => routeOf({}, stack, { JOBCTL_SSH_PORT: '22b' }), /JOBCTL_SSH_PORT: '22b' is no port/);
@@ -207,17 +216,28 @@ describe('the hosts of a job', () => {
     const login = { user: 'me', publicKey: publicKeyOf(readPrivateKey(readFileSync(KEY.privateKeyFile, 'utf8'))) };
     const job = { job: 'a', view: { spec: {} } as JobView, login, hosts: [] };
     const route = { port: 22, address: 'external' } as const;
-    const found = await loginKey(job, { ...route, keyFile: KEY.privateKeyFile }, { temporal: {} });
-    assert.equal(found.file, KEY.privateKeyFile);
+    const keyFor = (asked: Route, isUnderOsLogin = false): ReturnType<typeof loginKey> =>
+      loginKey(job, { route: asked, context: { temporal: {} }, isUnderOsLogin });
+    for (const by of ['identity', 'keyFile']) {
+      const found = await keyFor({ ...route, [by]: KEY.privateKeyFile });
+      assert.equal(found.file, KEY.privateKeyFile);
+    }
+    const mine = { ...route, identity: OTHER.privateKeyFile, login: 'me' };
+    assert.equal((await keyFor(mine)).file, OTHER.privateKeyFile);
+    // Google says who may log in there, and the key in the metadata does not count.
+    assert.equal((await keyFor({ ...route, keyFile: OTHER.privateKeyFile }, true)).file, OTHER.privateKeyFile);
     const wrong: Record<string, readonly [keyFile: string | undefined, said: RegExp]> = {
-      'none is known': [undefined, /accept the key SHA256:.* of the installation, which is not on this computer/],
+      'none is known': [
+        undefined,
+        /accept the key SHA256:\S{43}, which is not on this computer\n.*JOBCTL_SSH_JOB_KEY_SECRET/,
+      ],
       'another pair': [OTHER.privateKeyFile, /is SHA256:.*, and the hosts of a accept SHA256:/],
       'the public half': [KEY.publicKeyFile, /is a public key\n {2}wanted: the private key of a pair/],
       'not there': ['/nowhere/key', /\/nowhere\/key: this private key cannot be read: it does not exist/],
     };
     for (const [name, [keyFile, said]] of Object.entries(wrong)) {
-      const asked = keyFile === undefined ? route : { ...route, keyFile };
-      await assert.rejects(loginKey(job, asked, { temporal: {} }), (error: Error) => {
+      const asked = keyFile === undefined ? route : { ...route, identity: keyFile };
+      await assert.rejects(keyFor(asked), (error: Error) => {
         assert.ok(error instanceof CliError, name);
         assert.match(error.message, said, name);
         assert.doesNotMatch(error.message, /PRIVATE KEY-----/, name);
@@ -226,7 +246,7 @@ describe('the hosts of a job', () => {
     }
     chmodSync(KEY.privateKeyFile, 0o644);
     await assert.rejects(
-      loginKey(job, { ...route, keyFile: KEY.privateKeyFile }, { temporal: {} }),
+      keyFor({ ...route, identity: KEY.privateKeyFile }),
       /others can reach this private key \(mode 644\)\n {2}chmod 600/,
     );
   });
