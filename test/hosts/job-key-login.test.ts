@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { createSecretKey, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { memoryHostKeyPins } from '../../cloud/hosts/host-key-pins.js';
 import { HostUnreachable } from '../../cloud/hosts/port.js';
 import { createSshHosts } from '../../cloud/hosts/ssh-fleet.js';
 import { deriveJobKey } from '../../cloud/job-keys/job-keys.js';
+import { type LoginTry, tryLogin } from './open-ssh-client.js';
 import { hasOpenSshd, type OpenSshd, startOpenSshd } from './open-sshd.js';
 import { never } from './session.js';
 
@@ -18,33 +15,17 @@ const [KEY_OF_A, KEY_OF_B] = ['a', 'b'].map((id) => deriveJobKey(SECRET, { id, r
 ];
 
 (hasOpenSshd ? describe : describe.skip)('a host that lets the key of job a in, under a real sshd', () => {
-  let folder: string;
   let sshd: OpenSshd;
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'job-key-login-'));
     const authorized = { private: '', public: KEY_OF_A.publicKey };
     sshd = await startOpenSshd({ authorized, address: '127.205.0.9', port: 24_219 });
   });
-  after(async () => {
-    await sshd.stop();
-    rmSync(folder, { recursive: true });
-  });
-
-  /** Exit code and words of the OpenSSH client. */
-  const openSsh = (name: string, { privateKey }: { readonly privateKey: string }) => {
-    const file = join(folder, name);
-    writeFileSync(file, privateKey, { mode: 0o600 });
-    const options = ['StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'IdentitiesOnly=yes', 'BatchMode=yes'];
-    const words = [...options.flatMap((option) => ['-o', option]), '-F', 'none', '-i', file, '-p', String(sshd.port)];
-    return new Promise<{ readonly code: number; readonly out: string; readonly err: string }>((resolve) => {
-      execFile('ssh', [...words, '-l', sshd.user, sshd.address, 'echo in'], (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
-  };
+  after(() => sshd.stop());
 
   it('lets OpenSSH in by that key, and refuses the key of job b', async () => {
-    const [a, b] = await Promise.all([openSsh('a', KEY_OF_A), openSsh('b', KEY_OF_B)]);
+    const [a, b] = (await Promise.all(
+      [KEY_OF_A, KEY_OF_B].map(({ privateKey }) => tryLogin(sshd, privateKey, 'echo in')),
+    )) as [LoginTry, LoginTry];
     assert.deepEqual([a.code, a.out], [0, 'in\n'], a.err);
     assert.deepEqual([b.code, b.out], [255, ''], b.err);
     assert.match(b.err, /Permission denied \(publickey/);

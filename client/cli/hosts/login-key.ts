@@ -44,13 +44,13 @@ export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }
   const secret = named === view.spec.ssh?.privateKey ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
   const fingerprint = fingerprintOf(named, key);
-  // Who lets a key of the user's in is the host's to say: its metadata, or OS Login.
+  // Whether the hosts let a key of the user's in is theirs to say: OS Login, or the metadata of the project.
   if (fingerprint === wanted || ownUser !== undefined || (isUnderOsLogin && identity !== undefined)) return key;
   throw new CliError(
     ExitCode.Usage,
     `${named}: is ${fingerprint}, and the hosts of ${job} accept ${wanted}`,
     'name a file that holds that one: --identity FILE',
-    'if the hosts let this key in too (OS Login, or ssh-keys in the metadata of the job file), say as whom: --login USER',
+    'if the hosts let this key in too (OS Login, or ssh-keys of the Google project), say as whom: --login USER',
   );
 }
 
