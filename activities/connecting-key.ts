@@ -173,7 +173,7 @@ export function refuseOtherKey(
 }
 
 function remedy(path: string, field: string): string {
-  const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the installation's own key" : '';
+  const without = field === 'ssh.private_key' ? "; or leave 'ssh' out to connect with the job's own key" : '';
   return (
     `  give the worker yours: jobctl secret put my-key --from-file ${path}\n` +
     `  and write ${field}: secret:my-key${without}`
