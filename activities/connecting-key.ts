@@ -56,12 +56,11 @@ function unknownKeyText(
   { keys, publicKey, jobKeys: { secretIds } }: Installation,
   { job, settings, wanted }: Pick<AttemptInput, 'job' | 'settings'> & { readonly wanted: string | undefined },
 ): string {
-  const tried =
-    secretIds.length === 0 ? 'it has no job-key secret' : `nor made from its secrets ${secretIds.join(', ')}`;
+  const has = secretIds.length === 0 ? 'it has none' : `it has ${secretIds.join(', ')}`;
   return (
-    `the hosts let in the key ${wanted ?? settings.publicKey}, which is neither the key ${keys.publicFingerprint(publicKey)} of the installation ` +
-    `that the worker on ${hostname()} has, ${tried}; nobody watches the job until a worker has the secret that ` +
-    `gs://${settings.bucket}/${jobKeyObject(job.id, job.run)} names: ssh.formerJobKeySecrets of its configuration`
+    `its hosts let in the key ${wanted ?? settings.publicKey}, which is neither the installation's own ${keys.publicFingerprint(publicKey)} ` +
+    `nor made from a job-key secret of the worker on ${hostname()} (${has}): nobody watches the job until a worker has the secret that ` +
+    `gs://${settings.bucket}/${jobKeyObject(job.id, job.run)} names, in ssh.formerJobKeySecrets of its configuration`
   );
 }
 

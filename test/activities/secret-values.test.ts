@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,6 +8,7 @@ import type { Installation } from '../../activities/dependencies.js';
 import { secretVariables } from '../../activities/secret-values.js';
 import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
 import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
+import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { openSecretStore } from '../../cloud/secrets/open-secret-store.js';
 import { type SecretStore, SecretsUnavailable } from '../../cloud/secrets/port.js';
 import type { JobSpec } from '../../domain/job-spec.js';
@@ -134,6 +135,18 @@ describe('secrets as a worker reads them', () => {
     }
     const { privateKey } = await submittersKey(ofTeam, { privateKey: 'secret:my-key' });
     assert.equal(privateKey, textOf(own.privateKeyFile));
+  });
+
+  it('a job-key secret is no key that a job can name, and what is in its file is in no message', async () => {
+    const line = newKeyLine(new Date(0), 'id');
+    const file = join(folder, 'job-key-secret');
+    writeFileSync(file, `${line}\n`, { mode: 0o600 });
+    const spec = { identities: [{ privateKey: file }] } as unknown as JobSpec;
+    for (const refused of [checkSetUpInputs(installation, spec, {}), submittersKey(installation, { privateKey: file })])
+      await assert.rejects(refused, (error: Error) => {
+        assert.match(error.message, /job-key-secret' is no private key that can be read$/);
+        return !error.message.includes(line.slice(3, 20));
+      });
   });
 
   it("no host gets the installation's own key, by path or as a secret", async () => {

@@ -168,7 +168,7 @@ describe('the key of a job', function () {
     });
     assert.match(
       why,
-      /the hosts let in the key SHA256:\S{43}, which is neither the key SHA256:\S{43} of the installation that the worker on \S+ has, nor made from its secrets second; nobody watches the job until a worker has the secret that gs:\/\/\S+\/job-keys\/\S+\.json names: ssh\.formerJobKeySecrets/,
+      /its hosts let in the key SHA256:\S{43}, which is neither the installation's own SHA256:\S{43} nor made from a job-key secret of the worker on \S+ \(it has second\): nobody watches the job until a worker has the secret that gs:\/\/\S+\/job-keys\/\S+\.json names, in ssh\.formerJobKeySecrets/,
     );
     const alone = user({ JOBCTL_SSH_JOB_KEY_SECRET: stack.jobKeySecret('second') });
     const refused = await alone.run('exec', kept, '--', 'true');
