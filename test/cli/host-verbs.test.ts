@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { CliError } from '../../client/cli/cli-error.js';
 import { copyPlan } from '../../client/cli/hosts/copy-places.js';
 import { parseForwardedPorts, parseHostChoice } from '../../client/cli/hosts/host-options.js';
@@ -14,6 +15,8 @@ import { knownHostsText } from '../../client/cli/hosts/recorded-keys.js';
 import { type Route, routeOf } from '../../client/cli/hosts/route.js';
 import type { JobClient } from '../../client/job-client.js';
 import type { JobRow } from '../../client/job-rows.js';
+import { openJobKeys } from '../../cloud/job-keys/open-job-keys.js';
+import { newKeyLine } from '../../cloud/keys/key-line.js';
 import { readPrivateKey } from '../../cloud/hosts/private-key.js';
 import type { JobView } from '../../contract/job.js';
 import { writeKeyPair } from '../end-to-end/test-stack.js';
@@ -226,6 +229,10 @@ describe('the hosts of a job', () => {
     assert.equal((await keyFor(mine)).file, OTHER.privateKeyFile);
     // Google says who may log in there, and the key in the metadata does not count.
     assert.equal((await keyFor({ ...route, keyFile: OTHER.privateKeyFile }, true)).file, OTHER.privateKeyFile);
+    await assert.rejects(
+      keyFor({ ...route, keyFile: OTHER.privateKeyFile }),
+      /not on this computer \(\S+ is SHA256:\S{43}\)/,
+    );
     const wrong: Record<string, readonly [keyFile: string | undefined, said: RegExp]> = {
       'none is known': [
         undefined,
@@ -249,6 +256,29 @@ describe('the hosts of a job', () => {
       keyFor({ ...route, identity: KEY.privateKeyFile }),
       /others can reach this private key \(mode 644\)\n {2}chmod 600/,
     );
+  });
+
+  it("are logged in to with the job's own key where its secret is, and not with another job's", async () => {
+    const file = join(FOLDER, 'job-key-secret');
+    writeFileSync(file, newKeyLine(new Date(0), 'k'), { mode: 0o600 });
+    const references = { current: pathToFileURL(file).href };
+    const job = { id: 'a', run: 'r' };
+    const { privateKey, publicKey } = (await openJobKeys(references)).newest(job) ?? assert.fail('no key');
+    const keyOf = (view: Partial<JobView>) =>
+      loginKey(
+        { job: 'a', view: { spec: {}, ...view } as JobView, login: { user: 'me', publicKey }, hosts: [] },
+        {
+          route: { port: 22, address: 'external', jobKeys: references },
+          context: { temporal: {} },
+          isUnderOsLogin: false,
+        },
+      );
+    assert.deepEqual(await keyOf(job), { text: privateKey });
+    for (const other of [{ id: 'b', run: 'r' }, { id: 'a', run: 's' }, { id: 'a' }])
+      await assert.rejects(
+        keyOf(other),
+        /accept the key SHA256:\S{43}, which is not on this computer \(none is made from k\)/,
+      );
   });
 
   it('are known to OpenSSH by node id and index, since addresses are recycled', async () => {

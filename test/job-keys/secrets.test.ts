@@ -64,8 +64,8 @@ describe('the secrets that the keys of jobs are made from', () => {
   });
 
   it('one in the secret store is refused: jobs can print what is there', () => {
-    mkdirSync(join(folder, 'secrets'));
-    const [inStore, beside] = [put('secrets/s'), put('secrets-not')];
+    for (const name of ['secrets', 'secrets-not']) mkdirSync(join(folder, name));
+    const [inStore, beside] = [put('secrets/s'), put('secrets-not/s')];
     const store = pathToFileURL(join(folder, 'secrets')).href;
     const words = /: is in the secret store, and jobs can read every secret of that\n {2}keep it elsewhere/;
     assert.throws(() => refuseStoredSecrets({ current: inStore }, store), isSaid(words));
