@@ -41,7 +41,7 @@ export async function loginKey(all: JobHosts, { route, context, isUnderOsLogin }
     const file = keyFile ?? context.ssh?.privateKeyFile;
     return unnamedKey(all, wanted, { file: file && expandHome(file), jobKeys: route.jobKeys, isUnderOsLogin });
   }
-  const secret = named === view.spec.ssh?.privateKey ? secretNamed(named) : undefined;
+  const secret = identity === undefined && keyFile === undefined ? secretNamed(named) : undefined;
   const key = secret === undefined ? keyInFile(expandHome(named)) : { text: await keyInStore(secret, context) };
   const fingerprint = fingerprintOf(named, key);
   // Whether the hosts let a key of the user's in is theirs to say: OS Login, or the metadata of the project.
