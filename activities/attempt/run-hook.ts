@@ -82,7 +82,7 @@ async function untilEnded(
 ): Promise<RunStatus> {
   const { hosts, installation } = dependencies;
   const runId = `${input.job.id}.${input.hook}`;
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const secrets = await secretVariables(installation, input.spec);
   const request = hookRequest(input, runId, host, secrets);
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);

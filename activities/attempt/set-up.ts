@@ -35,7 +35,7 @@ export async function setUpHosts(
   const files = await readPatiently(input, () => submittedFiles(store, input.files));
   const all = modulePlans(input.spec, { files, keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();

@@ -15,7 +15,7 @@ export async function stopAttempt({ hosts, installation }: ActivityDependencies,
   // A host takes up to the whole grace to answer; a worker that dies meanwhile is noticed before.
   const beat = beating();
   try {
-    await stopOnHosts(hosts, await connectingKey(installation, input.spec.ssh), input);
+    await stopOnHosts(hosts, await connectingKey(installation, input), input);
   } finally {
     clearInterval(beat);
   }

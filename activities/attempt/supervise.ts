@@ -42,7 +42,7 @@ export async function superviseAttempt(
   input: AttemptInput,
   routes: Routes,
 ): Promise<AttemptEnd> {
-  const key = await connectingKey(dependencies.installation, input.spec.ssh);
+  const key = await connectingKey(dependencies.installation, input);
   const end = new ActivityEnd();
   const guard = new SliceGuard(
     dependencies.machinesOf,

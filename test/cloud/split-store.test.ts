@@ -15,6 +15,7 @@ const SYSTEM = [
   'jobs/j-1/run',
   'jobs/j-1/owner.json',
   'jobs/j-1/outcome.json',
+  'jobs/j-1/job-keys/r.json',
 ];
 const JOBS = [
   'jobs/j-1/spec.yaml',
