@@ -28,6 +28,7 @@ import { invalidJob, translated } from './failures.js';
 import { rememberAccount } from './accounts.js';
 import { acceptedPublicKey } from './job-key-record.js';
 import type { PoolSource } from './pool-source.js';
+import { ofJob } from './job-secrets.js';
 import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
 
@@ -68,14 +69,15 @@ async function acceptJob(
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const machines = await completeMachines(pools, spec.pool, job, input);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
-  const key = spec.ssh && (await submittersKey(installation, spec.ssh));
+  const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });
+  const key = spec.ssh && (await submittersKey(own, spec.ssh));
   if (spec.ssh && key) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
     refuseOtherKey(installation, named, key, input.sshKey);
   }
   // For the refusal alone: each start of the command reads them anew.
-  await secretVariables(installation, spec);
-  await checkSetUpInputs(installation, spec, input);
+  await secretVariables(own, spec);
+  await checkSetUpInputs(own, spec, input);
   // Before the id is taken: a job whose id is taken and that has no record is from before there were keys of jobs.
   const publicKey = key?.publicKey ?? (await acceptedPublicKey({ store, installation }, job, spec));
   // Last: a job that is refused takes nothing.

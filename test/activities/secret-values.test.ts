@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refuseOtherKey, submittersKey } from '../../activities/connecting-key.js';
 import type { Installation } from '../../activities/dependencies.js';
+import { ofJob } from '../../activities/job-secrets.js';
 import { secretVariables } from '../../activities/secret-values.js';
 import { checkSetUpInputs } from '../../activities/set-up-inputs.js';
 import { keyReader, readPrivateKey } from '../../cloud/hosts/private-key.js';
@@ -56,6 +57,28 @@ describe('secrets as a worker reads them', () => {
     await assert.rejects(secretVariables({} as Installation, spec), /this installation has no secret store/);
     await secrets.put('binary', 'a\0b');
     await assert.rejects(secretVariables(installation, { secrets: { B: 'binary' } }), /holds a NUL byte/);
+  });
+
+  it("a job of a verified pool reads its project's alone, whichever way it names one", async () => {
+    await secrets.put('vision--wandb', 'v');
+    await secrets.put('vision', 'no project');
+    await secrets.put('speech--wandb', 's');
+    const verified = ofJob(installation, { project: 'Vision', isVerified: true });
+    assert.deepEqual(await secretVariables(verified, { secrets: { W: 'vision--wandb' } }), { W: 'v' });
+    for (const name of ['speech--wandb', 'token', 'vision', 'vision-x--wandb', 'vision--', 'xvision--wandb'])
+      await assert.rejects(
+        secretVariables(verified, { secrets: { W: name } }),
+        name === 'vision--'
+          ? /there is no secret vision--/
+          : /is not one of project Vision, whose secrets are named vision--NAME\n {2}put it .*secret put vision--/,
+      );
+    await assert.rejects(
+      submittersKey(verified, { privateKey: 'secret:speech--wandb' }),
+      /is not one of project Vision/,
+    );
+    // In trusted mode nothing changes.
+    const trusted = ofJob(installation, { project: 'vision' });
+    assert.deepEqual(await secretVariables(trusted, { secrets: { W: 'speech--wandb' } }), { W: 's' });
   });
 
   it('a store that is away for a moment ends nothing', async () => {
