@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { parse } from 'toml';
 import { z } from 'zod';
-import { poolFileJsonSchema } from '../../quota/files/pool-file.js';
+import { poolFileJsonSchema } from '../../quota/files/pool-file-form.js';
 import { quotaFileJsonSchema } from '../../quota/files/quota-file-schema.js';
 import { MEMBERS, POOL, SCHEMA, SHARES } from './quota-files.js';
 
