@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { CHOICE_KEYS, type ChoiceKey } from '../../domain/choices.js';
 import { section, texts } from '../../domain/job-file/fields.js';
 import { REQUEST_SECTIONS } from '../../domain/job-file/machine-request.js';

@@ -7,6 +7,7 @@ import { lookOf } from '../render/look.js';
 import { renderOneLineTable } from '../render/one-line-table.js';
 import { formatDuration } from '../render/quantities.js';
 import type { ChosenJobs } from './chosen-jobs.js';
+import { printErr } from '../print.js';
 
 export interface ConsentFlags extends OutputFlag {
   readonly yes?: true;
@@ -46,8 +47,8 @@ export async function isAgreed(
   ];
   mustBeAskable(flags, `${verb}: ${reasons.join('; ')}`, `--yes does that without a question`);
   if (flags.yes === true) return true;
-  if (rows.length > 1) process.stderr.write(`${shownJobs(rows).join('\n')}\n`);
-  for (const reason of reasons.slice(isFound ? 1 : 0)) process.stderr.write(`${reason}\n`);
+  if (rows.length > 1) printErr(`${shownJobs(rows).join('\n')}\n`);
+  for (const reason of reasons.slice(isFound ? 1 : 0)) printErr(`${reason}\n`);
   return ask(`${capital(act)} ${what}? [y/N] `);
 }
 
