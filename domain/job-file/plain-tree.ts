@@ -7,10 +7,15 @@ export function isMapping(value: unknown): value is Mapping {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether sections and lists lie more than `depth` deep in one another. */
-export function isDeeperThan(tree: unknown, depth: number): boolean {
-  if (typeof tree !== 'object' || tree === null) return false;
-  return depth === 0 || Object.values(tree).some((child) => isDeeperThan(child, depth - 1));
+/** Where the first section or list is that lies in more than `depth` others; undefined if none does. */
+export function deeperThan(tree: unknown, depth: number): Path | undefined {
+  if (typeof tree !== 'object' || tree === null) return undefined;
+  if (depth === 0) return [];
+  for (const [key, child] of Object.entries(tree)) {
+    const rest = deeperThan(child, depth - 1);
+    if (rest !== undefined) return [Array.isArray(tree) ? Number(key) : key, ...rest];
+  }
+  return undefined;
 }
 
 /** The value at a path; undefined where any part of the way is missing. */
