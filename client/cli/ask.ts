@@ -2,7 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { CliError } from './cli-error.js';
 import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
-import { printErr, shown } from './print.js';
+import { visibleLines } from '../../domain/visible-text.js';
+import { printErr } from './print.js';
 
 /**
  * A question on the terminal; anything but y or yes is no, the end of the input too.
@@ -26,7 +27,7 @@ export async function answerTo(question: string): Promise<string | undefined> {
   });
   terminal.once('close', () => over.abort());
   try {
-    const answer = await terminal.question(shown(question), { signal: over.signal });
+    const answer = await terminal.question(visibleLines(question), { signal: over.signal });
     return answer.trim();
   } catch (error) {
     if ((error as Error).name !== 'AbortError') throw error;

@@ -7,8 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { JobClient } from '../../client/job-client.js';
-import { shown } from '../../client/cli/print.js';
+import { painted } from '../../client/cli/print.js';
 import { lookOf } from '../../client/cli/render/look.js';
+import { oneLine } from '../../client/cli/render/columns.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { poolHistoryObject, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
@@ -147,8 +148,8 @@ describe('F13: names and messages from outside, on a terminal', function () {
 
   it('colours are jobctl’s own alone, and other text is the same', () => {
     const look = lookOf({ isTTY: true, columns: 80 }, { LANG: 'C.UTF-8' });
-    assert.equal(shown(`${look.paint('red', 'x')} é 日本 👩‍💻\n\ty`), '\u001b[31mx\u001b[0m é 日本 👩‍💻\n\ty');
-    assert.equal(shown('\u001b[8mhidden'), String.raw`\u001b[8mhidden`);
+    assert.equal(painted(`${look.paint('red', 'x')} é 日本 👩‍💻\n\ty`), '\u001b[31mx\u001b[0m é 日本 👩‍💻\n\ty');
+    assert.equal(painted('\u001b[8mhidden'), String.raw`\u001b[8mhidden`);
   });
 
   it('no verb writes to the terminal by another way', () => {
@@ -167,6 +168,8 @@ describe('F13: names and messages from outside, on a terminal', function () {
 /** Files that write by themselves: what they write is the user's own file, bytes of a host or a tool, or jobctl's own codes. */
 const OWN_WRITERS = [
   'building/run-tool.ts',
+  'contexts/told-place.ts',
+  'hosts/pod-shell.ts',
   'main.ts',
   'operator-commands.ts',
   'print.ts',

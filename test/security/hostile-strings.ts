@@ -3,7 +3,7 @@ export const HOSTILE: Readonly<Record<string, { readonly text: string; readonly 
   'the clipboard (OSC 52)': { text: 'a\u001b]52;c;cm0gLXJm\u0007b', seen: String.raw`a\u001b]52;c;cm0gLXJm\u0007b` },
   "the terminal's title": { text: 'a\u001b]0;pwned\u001b\\b', seen: String.raw`a\u001b]0;pwned\u001b` },
   'a cleared screen': { text: 'a\u001b[2J\u001b[Hb', seen: String.raw`a\u001b[2J\u001b[Hb` },
-  "jobctl's own colour": { text: 'a\u001b[31mred\u001b[0mb', seen: 'red' },
+  "jobctl's own colour": { text: 'a\u001b[31mred\u001b[0mb', seen: String.raw`a\u001b[31mred\u001b[0mb` },
   'C1, which is CSI in one character': { text: 'a\u009b31mb', seen: String.raw`a\u009b31mb` },
   'text turned around (bidi)': { text: 'a\u202egpj.exe\u2066b', seen: String.raw`a\u202egpj.exe\u2066b` },
   'a line overwritten': { text: 'a\b\b\b\rsafe', seen: 'safe' },

@@ -1,3 +1,4 @@
+import { oneLine } from '../render/columns.js';
 import { count } from '../../../domain/units.js';
 import type { JobRow } from '../../job-rows.js';
 import { ask, mustBeAskable } from '../ask.js';
@@ -55,7 +56,7 @@ export async function isAgreed(
 /** `train-7f3k is alice's, and you are bob`; `3 of 5 jobs are not yours (you are bob): alice 2, carol 1`. */
 function othersText(rows: readonly JobRow[], others: readonly JobRow[], by: string): string {
   const [only] = others;
-  if (rows.length === 1 && only) return `${only.id} is ${only.user}'s, and you are ${by}`;
+  if (rows.length === 1 && only) return oneLine(`${only.id} is ${only.user}'s, and you are ${by}`);
   const counts = new Map<string, number>();
   for (const { user } of others) counts.set(user, (counts.get(user) ?? 0) + 1);
   const names = [...counts].toSorted(([, a], [, b]) => b - a).map(([user, jobs]) => `${user} ${jobs}`);

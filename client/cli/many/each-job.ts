@@ -5,7 +5,7 @@ import { explainError } from '../explain-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { type ChosenJobs, WIDTH } from './chosen-jobs.js';
-import { printErr, printOut } from '../print.js';
+import { printErr, printOut, printPainted } from '../print.js';
 
 /** What was done to one job: a line for people, and what JSON has beside the id. */
 export interface JobAnswer {
@@ -33,7 +33,7 @@ export async function forEachJob(
   if (isOne(chosen)) {
     for (const row of chosen.rows) {
       const { text, json, exitCode = ExitCode.Done } = await act(row);
-      printOut(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
+      printPainted(`${isJson ? JSON.stringify({ id: row.id, ...json }, null, 2) : text}\n`);
       return exitCode;
     }
   }
@@ -51,7 +51,7 @@ export async function forEachJob(
       const { text, json, exitCode } = await act(row);
       answers.set(row.id, json);
       if (exitCode !== undefined) codes.push(exitCode);
-      if (!isJson) printOut(`${text}\n`);
+      if (!isJson) printPainted(`${text}\n`);
     } catch (error) {
       failed(row.id, error);
     }

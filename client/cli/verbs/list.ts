@@ -12,7 +12,7 @@ import { boardLines, renderBoard, type ShownBoard } from '../render/job-list.js'
 import { type Look, lookOf } from '../render/look.js';
 import { clockTime } from '../render/quantities.js';
 import { isOutage, pause, watchEnd } from '../watch/interruptions.js';
-import { printOut, shown } from '../print.js';
+import { painted, printPainted } from '../print.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;
@@ -30,7 +30,7 @@ export function list(flags: ListFlags): Promise<number> {
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
         : boardLines(renderBoard(board, Date.now(), lookOf(process.stdout, process.env))).join('\n');
-    printOut(`${text}\n`);
+    printPainted(`${text}\n`);
     return ExitCode.Done;
   });
 }
@@ -109,6 +109,6 @@ function draw(lines: readonly string[]): void {
   // A terminal that does not know its size says 0.
   const height = process.stdout.rows || 24;
   const fitting = lines.slice(0, Math.max(1, height - 1));
-  const drawn = fitting.map((line) => `${shown(line)}${ERASE_TO_LINE_END}\n`);
+  const drawn = fitting.map((line) => `${painted(line)}${ERASE_TO_LINE_END}\n`);
   process.stdout.write(`${HOME}${drawn.join('')}${ERASE_BELOW}`);
 }
