@@ -36,7 +36,7 @@ class Run extends BareRun {
   get refused(): readonly string[] {
     const calls = this.activator.getAndResetSinkCalls();
     return calls.flatMap(({ ifaceName, args }) => {
-      const tags = args.find((each) => typeof each === 'object' && each !== null && 'reason' in each);
+      const tags = args.find((each): each is object => typeof each === 'object' && each !== null && 'reason' in each);
       const { signal = '', reason = '' } = (tags ?? {}) as { signal?: string; reason?: string };
       return ifaceName.includes('metric') && tags !== undefined ? [`${signal} ${reason}`] : [];
     });

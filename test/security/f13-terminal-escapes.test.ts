@@ -9,7 +9,6 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { JobClient } from '../../client/job-client.js';
 import { painted } from '../../client/cli/print.js';
 import { lookOf } from '../../client/cli/render/look.js';
-import { oneLine } from '../../client/cli/render/columns.js';
 import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
 import { poolHistoryObject, poolLineObject, poolStateObject } from '../../domain/store-layout.js';
 import { packState } from '../../quota/published-state.js';
