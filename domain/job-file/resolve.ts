@@ -20,7 +20,7 @@ import type { Environment } from './interpolation.js';
 import { resolveLifetime } from './lifetime.js';
 import { resolveNotify } from './notify.js';
 import { POD_SECTIONS, REQUEST_SECTIONS, resolveRequest } from './machine-request.js';
-import { inFileOrder, deeperThan, isMapping, mapStrings, valueAt } from './plain-tree.js';
+import { deeperThan, hasMoreThan, inFileOrder, isMapping, mapStrings, valueAt } from './plain-tree.js';
 import { refuseForPods } from './pods.js';
 import type { PoolDefaults } from './pool-defaults.js';
 import { Report } from './report.js';
@@ -69,6 +69,7 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   if (!isMapping(raw)) return { ok: false, problems: [notAMapping(raw)] };
   const tooDeep = deeperThan(raw, MOST_LEVELS);
   if (tooDeep !== undefined) return { ok: false, problems: [tooDeepProblem(raw, tooDeep)] };
+  if (hasMoreThan(raw, MOST_VALUES)) return { ok: false, problems: [TOO_MANY] };
   const environment = substituteEnvironment(raw, options.env);
   const interpolated = interpolate(environment.tree);
   const { form: written, problems, dropped } = checkForm(JOB_FILE, interpolated.tree);
@@ -95,6 +96,14 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
 }
 
 const JOB_FILE = { schema: jobFileSchema(), title: 'a job file', foreignHint: foreignKeyHint };
+
+/** More than any job file has. A workflow task has 5 s for all that is wrong with them. */
+const MOST_VALUES = 5_000;
+const TOO_MANY: Problem = {
+  path: [],
+  message: `the job file has more than ${MOST_VALUES} values`,
+  hint: 'put long lists into a file of the job (files:, bundle:)',
+};
 
 /** Named by its first keys: 31 of them would say no more. */
 function tooDeepProblem(raw: unknown, path: Path): Problem {
