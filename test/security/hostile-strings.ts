@@ -12,6 +12,5 @@ export const HOSTILE: Readonly<Record<string, { readonly text: string; readonly 
 };
 
 /** What reaches no terminal, but line ends and tabs of jobctl's own. */
-// oxlint-disable-next-line no-control-regex
 export const OBEYED =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
+  /(?![\t\n])[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
