@@ -87,6 +87,8 @@ export const poolHistoryObject = (pool: string, day: string, name: string): stri
 export const appliedFileObject = (pool: string, kind: 'quota' | 'pool'): string => `quota/${pool}/applied/${kind}`;
 /** The pool's files as they were good last (activities/last-good-files.ts). */
 export const lastGoodFilesObject = (pool: string): string => `quota/${pool}/last-good.json`;
+/** The open jobs of one user, where the pool limits them: `UserJobs` of quota/user-jobs.ts. @param user as a hash: names hold anything */
+export const userJobsObject = (pool: string, user: string): string => `quota/${pool}/users/${user}.json`;
 /** Part of a lease book that is too long for a payload, on its way from one run of the quota workflow to the next. */
 export const poolBookObject = (pool: string, name: string): string => `quota/${pool}/book/${name}`;
 

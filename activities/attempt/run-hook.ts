@@ -12,6 +12,7 @@ import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { beating } from './activity-end.js';
 import { type AttemptHost, commandHostsOf, hostsOf, runPlace } from './attempt-hosts.js';
+import { logLimitOf } from './log-limit.js';
 import { LogStream } from './log-stream.js';
 import { pause } from './pause.js';
 
@@ -88,7 +89,8 @@ async function untilEnded(
   const secrets = await secretVariables(installation, input.spec);
   const request = hookRequest(input, runId, host, secrets);
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);
-  const stream = await LogStream.open(dependencies, prefix, host.number, signal);
+  const shipping = { ...dependencies, ...logLimitOf(input, hookHosts(input).length) };
+  const stream = await LogStream.open(shipping, prefix, host.number, signal);
   for (;;) {
     let connection: HostConnection | undefined;
     try {

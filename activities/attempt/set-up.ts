@@ -11,6 +11,7 @@ import type { ActivityDependencies } from '../dependencies.js';
 import { submittersKeys } from '../set-up-inputs.js';
 import { ActivityEnd } from './activity-end.js';
 import { type AttemptHost, HostCaller, hostsOf } from './attempt-hosts.js';
+import { logLimitOf } from './log-limit.js';
 import { HostSilent, Patience } from './host-patience.js';
 import { jobTeller } from './job-teller.js';
 import { numberHosts, saysAnother } from './number-hosts.js';
@@ -56,7 +57,10 @@ export async function setUpHosts(
     modules: plans.map(({ name }) => name),
     tell: tellWorkflow(input),
   });
-  const shipping = { ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) };
+  const shipping = {
+    ...{ ...dependencies, patience: new StorePatience(end.signal, tellJobOfTrouble(input)) },
+    ...logLimitOf(input, hostsOf(input).length),
+  };
   const isMisnumbered =
     input.again === undefined ? (target: HostTarget) => saysAnother(caller, input, target) : undefined;
   const context = {

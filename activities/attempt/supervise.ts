@@ -18,6 +18,7 @@ import { ActivityEnd } from './activity-end.js';
 import { leadingHost, untilLeaderEnded } from './leading-host.js';
 import { type AttemptHost, commandHostsOf, HostCaller, isTakenWith, runIdOf } from './attempt-hosts.js';
 import { HostWarnings } from './host-warnings.js';
+import { logLimitOf } from './log-limit.js';
 import { LogStream, type Shipping } from './log-stream.js';
 import { isOver, KnownOutput, lostTailText } from './lost-tail.js';
 import { outputsAfter } from './outputs.js';
@@ -117,10 +118,13 @@ class Supervision {
     this.#caller = callerUntil(signal);
     this.#guard = guard;
     this.#signal = signal;
-    this.#shipping = { ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) };
     this.#runId = runIdOf(input);
     this.warnings = new HostWarnings(this.#runId, this.#caller, guard, signal);
     this.#hosts = commandHostsOf(input);
+    this.#shipping = {
+      ...{ ...dependencies, patience: new StorePatience(signal, tellJobOfTrouble(input)) },
+      ...logLimitOf(input, this.#hosts.length),
+    };
     const leader = leadingHost(input.spec, this.#hosts);
     this.#deciding = leader === undefined ? this.#hosts : [leader];
     this.#known = new Map(this.#hosts.map((host) => [host, new KnownOutput(input.runsSince)]));
@@ -293,6 +297,7 @@ class Supervision {
       this.#stored.add(host);
       return { kind: 'fenced', at, epoch: started.epoch };
     }
+    if ('outputBytes' in started) stream.skipBeyondLimit(started.outputBytes);
     known.attached(started, stream.position);
     this.#silence?.reading(host, started, () => stream.position);
     this.warnings.attached(host, started);

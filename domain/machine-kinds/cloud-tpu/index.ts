@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { quotaUnitsOf } from '../../accelerators.js';
 import { MOST_SLICES, PRICINGS } from '../../slice.js';
 import type { AttemptSlices, MachineKind } from '../kind.js';
+import { googleChoices } from './google-choices.js';
 import { nodeRefs, slicePlan } from './plan.js';
 import { tpuSection } from './section-form.js';
 import { resolveTpu } from './section.js';
@@ -81,6 +82,7 @@ export const cloudTpu: MachineKind<CloudTpuRef, CloudTpuPlan, CloudTpuSection, R
   },
   environment,
 
+  choices: ({ tpu }) => [{ key: 'machines', path: ['tpu'], value: 'tpu' }, ...googleChoices('tpu', tpu)],
   route: ({ tpu: { network, subnetwork, tags, externalIps } }) =>
     JSON.stringify([network ?? '', subnetwork ?? '', tags, externalIps]),
   accountsPrefix: 'system/google-projects/',

@@ -64,6 +64,7 @@ export const machines: MachineKind<MachinesRef, MachinesPlan, MachinesSection, R
   usdPerHour: () => undefined,
   environment: (_, slices) => distributedEnvironment(slices),
 
+  choices: () => [{ key: 'machines', path: ['machines'], value: 'machines' }],
   route: (spec) => spec.machines.pool,
   accountsPrefix: 'system/machine-pools/',
   account,
