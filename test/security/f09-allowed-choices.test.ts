@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Trust } from '../../activities/authorization.js';
 import { underPoolRules } from '../../activities/pool-rules.js';
 import { choicesOf } from '../../domain/job-choices.js';
 import { resolveJob } from '../../domain/job-file/resolve.js';
@@ -185,9 +186,9 @@ notify.workflow.id: 'a' is not allowed in pool research
 
   it('acceptJob refuses it for good, and a job that was taken keeps what its edits may choose', () => {
     const pool = poolOf('[allow]\nnotify = ["sweep-*"]\n');
-    const question = (job: object) => ({
+    const question = (job: object, isVerified = false) => ({
       ...{ spec: specOf(job, pool), input: { v: 1, job } as const, pool, config: UNLIMITED, project: 'none' },
-      installation: { googleProject: 'workers-project' },
+      installation: { googleProject: 'workers-project', trust: { isVerified: () => isVerified } as unknown as Trust },
     });
     assert.throws(() => underPoolRules(question(tpu({ project: 'other-project' }))), {
       type: 'InvalidJob',
@@ -196,6 +197,9 @@ notify.workflow.id: 'a' is not allowed in pool research
     const { allowed } = underPoolRules(question(tpu()));
     assert.deepEqual(allowed?.lists, { images: [], notify: ['sweep-*'] });
     assert.deepEqual(underPoolRules({ ...question(tpu()), pool: poolOf() }), {});
+    // Without [allow] a pool whose users are verified allows what is its own, and nothing else.
+    const strict = { ...question(tpu({ project: 'other-project' }), true), pool: poolOf() };
+    assert.throws(() => underPoolRules(strict), /'other-project' is not allowed in pool research/);
     const edit = specOf({ ...tpu({ project: 'my-project' }), notify: { workflow: { id: 'b', signal: 's' } } }, pool);
     assert.ok(allowed);
     assert.deepEqual(
