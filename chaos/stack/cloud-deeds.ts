@@ -1,5 +1,5 @@
 import type { Draws } from '../random.js';
-import { GENERATION, ZONES } from './jobs.js';
+import { GENERATION, ZONES } from './sections.js';
 import type { Stage } from './stage.js';
 import { SPANS } from './tier.js';
 

@@ -1,6 +1,7 @@
 import type { Draws } from '../random.js';
-import { type DrawnJob, ZONES } from './jobs.js';
+import type { DrawnJob } from './jobs.js';
 import { GOOGLE_PROJECT } from './private-stack.js';
+import { VM_TYPE, ZONES } from './sections.js';
 import type { Stage } from './stage.js';
 
 /**

@@ -208,7 +208,8 @@ export class ComputeCloud implements Actor {
     delete this.state.vms[vm.path];
     this.#records.freeHosts([vm.host]);
     this.#endOf(vm, error);
-    this.#records.context.record('vm-state', vm.path, { from: vm.resource.status, to: 'gone', id: vm.resource.id });
+    const { status, id } = vm.resource;
+    this.#records.context.record('vm-state', vm.path, { from: status, to: 'gone', id, ...(error && { error }) });
   }
 
   #note(vm: VmRecord, from: string): void {
