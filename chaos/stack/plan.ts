@@ -1,15 +1,18 @@
 import type { Draws } from '../random.js';
 import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
 import { HOST_DEEDS } from './host-deeds.js';
+import type { DrawnJob } from './jobs.js';
 import { POD_DEEDS } from './pod-deeds.js';
+import { MACHINE_DEEDS } from './rack/machine-deeds.js';
 import { SLICE_DEEDS } from './slice-deeds.js';
 import { OWN_DEEDS } from './own-deeds.js';
 import type { StackExtras } from './private-stack.js';
 import { needsSecondInstallation, SECOND_DEEDS } from './second-deeds.js';
+import { VM_DEEDS } from './vm-deeds.js';
 import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
 
 /** How often something is done in a seed, of all kinds together. */
-const DEEDS = 14;
+const DEEDS = 18;
 
 const KINDS: Readonly<Record<string, DeedDo>> = {
   ...CLOUD_DEEDS,
@@ -19,6 +22,8 @@ const KINDS: Readonly<Record<string, DeedDo>> = {
   ...WORKER_DEEDS,
   ...SECOND_DEEDS,
   ...POD_DEEDS,
+  ...VM_DEEDS,
+  ...MACHINE_DEEDS,
 };
 export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
 
@@ -39,9 +44,13 @@ export function planDeeds(draws: Draws, seed: number, windowMs: number): readonl
 }
 
 /** What the stack of a seed has beside the usual: a worker or an installation more costs each seed time. */
-export function extrasOf(plan: readonly PlannedDeed[]): StackExtras {
+export function extrasOf(plan: readonly PlannedDeed[], jobs: readonly Pick<DrawnJob, 'file'>[]): StackExtras {
   const kinds = plan.map(({ kind }) => kind);
-  return { secondWorker: needsSecondWorker(kinds), secondInstallation: needsSecondInstallation(kinds) };
+  return {
+    secondWorker: needsSecondWorker(kinds),
+    secondInstallation: needsSecondInstallation(kinds),
+    rack: jobs.some(({ file }) => 'machines' in file),
+  };
 }
 
 /** @throws RangeError for what is no kind */

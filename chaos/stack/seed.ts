@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../test/until.js';
 import type { Evidence, Told } from '../oracle/evidence.js';
-import { readHostRecords, readJournal, readLeases, readLogs, readResults, type Sources } from '../oracle/gather.js';
+import {
+  readHostRecords,
+  readJournal,
+  readLeases,
+  readLogs,
+  readMachines,
+  readResults,
+  type Sources,
+} from '../oracle/gather.js';
 import { judge } from '../oracle/judge.js';
 import { Listener } from '../oracle/listener.js';
 import type { Finding } from '../oracle/verdict.js';
@@ -15,6 +23,7 @@ import { resumeAll } from './own-deeds.js';
 import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
 import { PrivateStack } from './private-stack.js';
+import { Operator } from './rack/operator.js';
 import { Stage } from './stage.js';
 import { settleMs, spanOf, type Tier } from './tier.js';
 
@@ -41,7 +50,7 @@ export async function runSeed(
   const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
   const theirs = drawJobs(draws.part(4), { seed, count: THEIR_JOBS, tier, port: listener.port, prefix: 't' });
   const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'));
-  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan));
+  const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan, jobs));
   let result: SeedResult | undefined;
   try {
     const stage = new Stage({ stack, tier, jobs, listener, theirs });
@@ -116,12 +125,19 @@ async function settle(stage: Stage): Promise<void> {
   const hope = (claim: string, look: () => Promise<boolean>, ms: number): Promise<unknown> =>
     until(claim, look, ms).catch(() => undefined);
   await resumeAll(stage);
-  await hope('all jobs are closed', async () => (await openJobs(stage)) === 0, left());
+  const operator = new Operator(stage);
+  const areClosed = async (): Promise<boolean> => {
+    await operator.tour();
+    return (await openJobs(stage)) === 0;
+  };
+  await hope('all jobs are closed', areClosed, left());
   const isOver = (await openJobs(stage)) === 0;
   const foreign = stage.deeds.filter(({ kind }) => kind === 'foreign').length;
   const isClean = async (): Promise<boolean> => {
-    const { nodes, queuedResources } = await stage.admin.status();
-    if (nodes.length + queuedResources.length + (await stage.stack.pods.count()) > foreign) return false;
+    await operator.tour();
+    const { nodes, queuedResources, vms } = await stage.admin.status();
+    const inCloud = nodes.length + queuedResources.length + vms.length + (await stage.stack.pods.count());
+    if (inCloud > foreign || readMachines(stack.sources).some(({ claim }) => claim !== undefined)) return false;
     return (await allOf(stack, readLeases)).length === 0;
   };
   await hope('nothing is left', isClean, isOver ? left() : 0);
@@ -136,6 +152,8 @@ async function gather(stage: Stage, seed: number, told: () => readonly Told[]): 
     seed,
     poolUnits: POOL_UNITS,
     podCpus: POD_CPUS,
+    vmUnits: VM_UNITS,
+    machines: readMachines(stack.sources),
     // A host stores how its command ended, and tries again while the bucket refuses.
     readWithinMs: spanOf(tier, 'longestFault') + STORED_MS,
     jobs: [...jobs.map(askedOf), ...theirs.filter(({ id }) => submitted.has(id)).map(askedOf)],

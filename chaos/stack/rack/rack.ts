@@ -69,8 +69,9 @@ export class RackMachine {
     }
   }
 
-  /** Boots: again, if it runs. */
+  /** Boots, unless it is on. */
   async on(): Promise<void> {
+    if (this.isOn) return;
     await this.#order('on');
     await until(`${this.name} answers`, async () => {
       this.#init = Number((await this.#order('init'))[0]) || undefined;
