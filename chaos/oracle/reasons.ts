@@ -60,7 +60,7 @@ const refused: Test = ({ at, text }, job, evidence) => {
   const words = REFUSED.exec(text)?.groups?.['words'];
   if (words === undefined) return undefined;
   if (isAboutMachines(words)) return untrueOfMachines(words, at + SLACK_MS, evidence);
-  if (/of this name belongs to /u.test(words)) {
+  if (/(?:of this name|^the VM \S+) belongs to /u.test(words)) {
     const isTaken = deeds.some(({ kind, resource = '' }) => kind === 'foreign' && resource.includes(`-${job}-g`));
     return isTaken ? undefined : 'no such name was taken';
   }

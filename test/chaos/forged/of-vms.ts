@@ -136,6 +136,10 @@ export const PLANTED_OF_VMS: Readonly<Record<string, readonly [count: Count, for
         'provisioning: Compute Engine refused slice 0 in z: the create of VM jc-a-g1-0 failed: none left; z is asked again in 1 s',
       ),
   ],
+  'a name of a VM that is said to be taken, and is free': [
+    'untrue reasons',
+    (r) => saying(r, 'evicting: Compute Engine refused slice 0 in z: the VM jc-a-g1 belongs to somebody else'),
+  ],
   'a preemption of a VM that was none': [
     'untrue reasons',
     (r) => {
@@ -182,6 +186,10 @@ export const RIGHT_OF_VMS: Readonly<Record<string, Forge>> = {
     foreignVm(r);
     const elsewhere = pathOf(SLICE, 'y');
     for (const to of ['PROVISIONING', 'RUNNING', 'gone']) r.event('vm-state', elsewhere, 5, { to });
+  },
+  'a name of a VM that is taken': (r) => {
+    foreignVm(r);
+    saying(r, 'evicting: Compute Engine refused slice 0 in z: the VM jc-a-g1 belongs to somebody else');
   },
   'a stockout in the words of Compute Engine': (r) => {
     const error = { code: 'STOCKOUT', message: 'none "left"' };
