@@ -32,7 +32,7 @@ function noteVm(living: Map<string, CloudEvent>, event: CloudEvent): void {
 }
 
 const isForgotten = ({ kind, details }: CloudEvent): boolean =>
-  kind === 'restored' && details['of'] === 'vm' && details['resource'] === undefined;
+  kind === 'restored' && details['resource'] === undefined;
 
 /** What existed after each event that changed it. */
 export function* vmStory(

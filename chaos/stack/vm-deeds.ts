@@ -58,16 +58,16 @@ const force = (stage: Stage, name: string, state: string): Promise<void> => stag
 async function forced(
   stage: Stage,
   draws: Draws,
-  { state, then, text }: { readonly state: string; readonly then: string; readonly text: string },
+  { state, after, text }: { readonly state: string; readonly after: string; readonly text: string },
 ): Promise<boolean> {
   const vms = await stage.runningVms();
   if (vms.length === 0) return false;
   const { name } = draws.pick(vms);
   const forMs = lasting(stage, draws) / 2;
-  const kind = then === 'READY' ? 'fault' : 'preempt';
+  const kind = after === 'READY' ? 'fault' : 'preempt';
   stage.note(kind, `the VM ${name} is ${state} for ${seconds(forMs)}, ${text}`, { resource: name });
   await force(stage, name, state);
-  stage.endAfter(forMs, () => force(stage, name, then).catch(() => undefined));
+  stage.endAfter(forMs, () => force(stage, name, after).catch(() => undefined));
   return true;
 }
 
@@ -104,9 +104,9 @@ export const VM_DEEDS: Readonly<Record<string, DeedDo>> = {
     return ends(stage, draws, { text: `${state}: the end`, call: ({ name }) => force(stage, name, state) });
   },
   'a VM is STOPPING': (stage, draws) =>
-    forced(stage, draws, { state: 'STOPPING', then: 'TERMINATED', text: 'then TERMINATED' }),
+    forced(stage, draws, { state: 'STOPPING', after: 'TERMINATED', text: 'then TERMINATED' }),
   'a VM is REPAIRING': (stage, draws) =>
-    forced(stage, draws, { state: 'REPAIRING', then: 'READY', text: 'and its host is silent' }),
+    forced(stage, draws, { state: 'REPAIRING', after: 'READY', text: 'and its host is silent' }),
   'a VM is deleted by a person': (stage, draws) =>
     ends(stage, draws, { text: "a person's deletion", call: (vm) => deleteAsPerson(stage, vm) }),
   'a zone has no VMs': async (stage, draws) => {

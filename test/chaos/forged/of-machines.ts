@@ -90,6 +90,7 @@ export const PLANTED_OF_MACHINES: Readonly<Record<string, readonly [count: Count
     (r) => {
       machine(r, CLAIM);
       r.job('a');
+      r.command('a', 1, { on: 'rack-0' });
       r.results.push({ id: 'a', isClosed: false, phase: 'running' });
     },
   ],

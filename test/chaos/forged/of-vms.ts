@@ -113,7 +113,7 @@ export const PLANTED_OF_VMS: Readonly<Record<string, readonly [count: Count, for
     (r) => {
       gang(r);
       // Of ten slices or more one name begins as another.
-      vm(r, 'jc-a-g11-0', 3, 'RUNNING', 'TERMINATED', 'gone');
+      for (const name of ['jc-a-g11-0', 'jc-a-g112']) vm(r, name, 3, 'RUNNING', 'TERMINATED', 'gone');
       given(r, 4);
       gangAgain(r);
     },
@@ -155,6 +155,16 @@ export const PLANTED_OF_VMS: Readonly<Record<string, readonly [count: Count, for
 
 export const RIGHT_OF_VMS: Readonly<Record<string, Forge>> = {
   'a gang of which one VM is TERMINATED': (r) => lost(r, 'TERMINATED'),
+  'a VM that is alone and TERMINATED': (r) => {
+    r.job('a');
+    vm(r, SLICE, 0, 'RUNNING');
+    r.command('a', 1, { on: SLICE });
+    vm(r, SLICE, 4, 'TERMINATED');
+    asked(r, SLICE, 5);
+    vm(r, SLICE, 5, 'STOPPING', 'gone');
+    r.command('a', 10, { attempt: 2, code: 0, node: 'jc-a-g2' });
+    r.ended('a', 'succeeded');
+  },
   'a gang of which one VM is SUSPENDED': (r) => lost(r, 'SUSPENDED'),
   'a gang of which one VM vanished': (r) => lost(r, 'gone'),
   'a gang of which a person deletes a VM': (r) => {
