@@ -61,7 +61,7 @@ export async function configured(
   return true;
 }
 
-/** What the API, the zones and the bucket do. */
+/** What the API of TPUs and its zones do. */
 export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is down': async (stage, draws) => {
     const forMs = lasting(stage, draws);
@@ -86,15 +86,6 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     await stage.admin.post('list-lag', { lagMs });
     stage.endAfter(forMs, () => stage.admin.post('list-lag', { lagMs: 0 }));
     stage.note('fault', `lists show what was ${seconds(lagMs)} ago, for ${seconds(forMs)}`);
-    return true;
-  },
-  'the API is slow': async (stage, draws) => {
-    const { rehearsal } = stage.stack;
-    if (!rehearsal.isRunning) return false;
-    const forMs = lasting(stage, draws);
-    rehearsal.signal('SIGSTOP');
-    stage.endAfter(forMs, async () => rehearsal.signal('SIGCONT'));
-    stage.note('fault', `cloud, store and SSH stand still for ${seconds(forMs)}`);
     return true;
   },
   'an answer is lost after its effect': async (stage, draws) => {
@@ -170,6 +161,19 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
       { guestAttributes: [] },
       'guest attributes are forbidden',
     ),
+};
+
+/** What the cloud does to jobs of each kind. */
+export const STORE_DEEDS: Readonly<Record<string, DeedDo>> = {
+  'the API is slow': async (stage, draws) => {
+    const { rehearsal } = stage.stack;
+    if (!rehearsal.isRunning) return false;
+    const forMs = lasting(stage, draws);
+    rehearsal.signal('SIGSTOP');
+    stage.endAfter(forMs, async () => rehearsal.signal('SIGCONT'));
+    stage.note('fault', `cloud, store and SSH stand still for ${seconds(forMs)}`);
+    return true;
+  },
   'the clock of the cloud jumps': async (stage, draws) => {
     const stepMs = draws.between(60_000, 3_600_000);
     await stage.admin.post('clock', { stepMs });

@@ -1,7 +1,7 @@
 import type { AskedJob } from '../oracle/evidence.js';
 import { TELLING } from '../oracle/told.js';
 import type { Draws } from '../random.js';
-import { drawSection } from './sections.js';
+import { drawSection, type JobKind } from './sections.js';
 import { spanOf, type Tier } from './tier.js';
 
 /** A job of a seed: what is submitted, when and by whom, and what the oracle is told of it. */
@@ -20,9 +20,15 @@ const ON_TERM = ['dies', 'saves', 'saves', 'tells', 'ignores'] as const;
 /** More than chaos can spend: no job of it may end for want of a retry. */
 const PLENTY = 50;
 
-export function drawJobs(draws: Draws, { seed, count, tier, port, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
+export function drawJobs(draws: Draws, { seed, count, tier, port, kind, prefix = 'c' }: JobDraw): readonly DrawnJob[] {
   return Array.from({ length: count }, (_, index): DrawnJob => {
-    const job = drawJob(draws.part(index), { id: `${prefix}${seed}-${index}`, tier, port, isOfSecond: prefix !== 'c' });
+    const job = drawJob(draws.part(index), {
+      id: `${prefix}${seed}-${index}`,
+      tier,
+      port,
+      kind,
+      isOfSecond: prefix !== 'c',
+    });
     return prefix === 'c' ? job : { ...job, isTheirs: true };
   });
 }
@@ -33,6 +39,8 @@ interface JobDraw {
   readonly tier: Tier;
   /** Of the listener. */
   readonly port: number;
+  /** Of all of them. Absent: each draws its own. */
+  readonly kind?: JobKind | undefined;
   /** Of their names: `t` for those of the second installation. */
   readonly prefix?: 'c' | 't';
 }
@@ -47,11 +55,12 @@ interface OneDraw {
   readonly id: string;
   readonly tier: Tier;
   readonly port: number;
+  readonly kind: JobKind | undefined;
   readonly isOfSecond: boolean;
 }
 
-function drawJob(draws: Draws, { id, tier, port, isOfSecond }: OneDraw): DrawnJob {
-  const { machines, hosts, slices, shape } = drawSection(draws, { tier, isOfSecond });
+function drawJob(draws: Draws, { id, tier, port, kind, isOfSecond }: OneDraw): DrawnJob {
+  const { machines, hosts, slices, shape } = drawSection(draws, { tier, isOfSecond, kind });
   const end = draws.pick(ENDS);
   const onTerm = draws.pick(ON_TERM);
   const lines = draws.between(1, 40);

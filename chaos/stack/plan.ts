@@ -1,5 +1,5 @@
 import type { Draws } from '../random.js';
-import { CLOUD_DEEDS, type DeedDo } from './cloud-deeds.js';
+import { CLOUD_DEEDS, type DeedDo, STORE_DEEDS } from './cloud-deeds.js';
 import { HOST_DEEDS } from './host-deeds.js';
 import type { DrawnJob } from './jobs.js';
 import { POD_DEEDS } from './pod-deeds.js';
@@ -7,6 +7,7 @@ import { MACHINE_DEEDS } from './rack/machine-deeds.js';
 import { SLICE_DEEDS } from './slice-deeds.js';
 import { OWN_DEEDS } from './own-deeds.js';
 import type { StackExtras } from './private-stack.js';
+import type { JobKind } from './sections.js';
 import { needsSecondInstallation, SECOND_DEEDS } from './second-deeds.js';
 import { VM_DEEDS } from './vm-deeds.js';
 import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
@@ -14,18 +15,24 @@ import { needsSecondWorker, WORKER_DEEDS } from './worker-deeds.js';
 /** How often something is done in a seed, of all kinds together. */
 const DEEDS = 18;
 
-const KINDS: Readonly<Record<string, DeedDo>> = {
-  ...CLOUD_DEEDS,
-  ...SLICE_DEEDS,
+/** Deeds that want jobs of one kind. */
+const OF_KIND: Readonly<Record<JobKind, Readonly<Record<string, DeedDo>>>> = {
+  tpu: { ...CLOUD_DEEDS, ...SLICE_DEEDS },
+  pods: POD_DEEDS,
+  vms: VM_DEEDS,
+  machines: MACHINE_DEEDS,
+};
+const OF_ALL: Readonly<Record<string, DeedDo>> = {
+  ...STORE_DEEDS,
   ...HOST_DEEDS,
   ...OWN_DEEDS,
   ...WORKER_DEEDS,
   ...SECOND_DEEDS,
-  ...POD_DEEDS,
-  ...VM_DEEDS,
-  ...MACHINE_DEEDS,
 };
-export const DEED_KINDS: readonly string[] = Object.keys(KINDS);
+const KINDS: Readonly<Record<string, DeedDo>> = Object.assign({}, OF_ALL, ...Object.values(OF_KIND));
+/** @param of what jobs there are; absent: of each kind */
+export const deedKinds = (of?: JobKind): readonly string[] =>
+  Object.keys(of === undefined ? KINDS : { ...OF_ALL, ...OF_KIND[of] });
 
 export interface PlannedDeed {
   /** After the beginning of the window, ms. */
@@ -35,10 +42,11 @@ export interface PlannedDeed {
 }
 
 /** Half of them are drawn; the others take turns from seed to seed, so that a few seeds have met all kinds. */
-export function planDeeds(draws: Draws, seed: number, windowMs: number): readonly PlannedDeed[] {
+export function planDeeds(draws: Draws, seed: number, windowMs: number, of?: JobKind): readonly PlannedDeed[] {
+  const kinds = deedKinds(of);
   return Array.from({ length: DEEDS }, (_, index): PlannedDeed => {
-    const turn = DEED_KINDS[(seed * DEEDS + index) % DEED_KINDS.length];
-    const kind = turn !== undefined && draws.chance(0.5) ? turn : draws.pick(DEED_KINDS);
+    const turn = kinds[(seed * DEEDS + index) % kinds.length];
+    const kind = turn !== undefined && draws.chance(0.5) ? turn : draws.pick(kinds);
     return { at: Math.round(draws.next() * windowMs), kind, draws: draws.part(index) };
   }).toSorted((a, b) => a.at - b.at);
 }

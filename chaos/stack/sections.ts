@@ -48,15 +48,35 @@ const RACK_SHAPES = [
   { accelerator: RACK_ACCELERATOR, hosts: 2, slices: 1 },
 ] as const;
 
+export const JOB_KINDS = ['tpu', 'pods', 'vms', 'machines'] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
+
 /** Two of ten run on pods, two on VMs, two on machines of the pool's own; those of the second installation on TPUs alone. */
 export function drawSection(
   draws: Draws,
-  { tier, isOfSecond }: { readonly tier: Tier; readonly isOfSecond: boolean },
+  {
+    tier,
+    isOfSecond,
+    kind,
+  }: { readonly tier: Tier; readonly isOfSecond: boolean; readonly kind?: JobKind | undefined },
 ): DrawnSection {
-  const of = isOfSecond ? 1 : draws.next();
-  if (of < 0.2) return drawPods(draws, tier);
-  if (of < 0.4) return drawVms(draws);
-  return of < 0.6 ? drawMachines(draws) : drawTpu(draws);
+  const drawn = drawKind(isOfSecond ? 1 : draws.next());
+  switch (isOfSecond ? drawn : (kind ?? drawn)) {
+    case 'pods':
+      return drawPods(draws, tier);
+    case 'vms':
+      return drawVms(draws);
+    case 'machines':
+      return drawMachines(draws);
+    case 'tpu':
+      return drawTpu(draws);
+  }
+}
+
+function drawKind(of: number): JobKind {
+  if (of < 0.2) return 'pods';
+  if (of < 0.4) return 'vms';
+  return of < 0.6 ? 'machines' : 'tpu';
 }
 
 const drawZones = (draws: Draws): readonly string[] => (draws.chance(0.5) ? ZONES : ZONES.toReversed());

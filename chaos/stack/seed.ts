@@ -18,7 +18,7 @@ import type { Finding } from '../oracle/verdict.js';
 import { Draws } from '../random.js';
 import { plantForeign } from './neighbours.js';
 import { askedOf, drawJobs } from './jobs.js';
-import { POD_CPUS, POOL_UNITS, VM_UNITS } from './sections.js';
+import { type JobKind, POD_CPUS, POOL_UNITS, VM_UNITS } from './sections.js';
 import { resumeAll } from './own-deeds.js';
 import { deedOf, extrasOf, type PlannedDeed, planDeeds } from './plan.js';
 import { quotaText } from './pool.js';
@@ -43,13 +43,13 @@ const THEIR_JOBS = 3;
 export async function runSeed(
   tier: Tier,
   seed: number,
-  { jobs: count, isKept }: { readonly jobs: number; readonly isKept: boolean },
+  { jobs: count, isKept, kind }: { readonly jobs: number; readonly isKept: boolean; readonly kind?: JobKind },
 ): Promise<SeedResult> {
   const draws = new Draws(seed);
   const listener = await Listener.open();
-  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port });
+  const jobs = drawJobs(draws.part(1), { seed, count, tier, port: listener.port, kind });
   const theirs = drawJobs(draws.part(4), { seed, count: THEIR_JOBS, tier, port: listener.port, prefix: 't' });
-  const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'));
+  const plan = planDeeds(draws.part(2), seed, spanOf(tier, 'window'), kind);
   const stack = await PrivateStack.start(tier, seed, quotaText(), extrasOf(plan, jobs));
   let result: SeedResult | undefined;
   try {
