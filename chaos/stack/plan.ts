@@ -29,7 +29,13 @@ const OF_ALL: Readonly<Record<string, DeedDo>> = {
   ...WORKER_DEEDS,
   ...SECOND_DEEDS,
 };
-const KINDS: Readonly<Record<string, DeedDo>> = Object.assign({}, OF_ALL, ...Object.values(OF_KIND));
+const KINDS: Readonly<Record<string, DeedDo>> = {
+  ...OF_ALL,
+  ...OF_KIND.tpu,
+  ...OF_KIND.pods,
+  ...OF_KIND.vms,
+  ...OF_KIND.machines,
+};
 /** @param of what jobs there are; absent: of each kind */
 export const deedKinds = (of?: JobKind): readonly string[] =>
   Object.keys(of === undefined ? KINDS : { ...OF_ALL, ...OF_KIND[of] });

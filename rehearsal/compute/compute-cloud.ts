@@ -42,7 +42,7 @@ export class ComputeCloud implements Actor {
       (operation) => requestId !== undefined && operation['clientOperationId'] === requestId,
     );
     if (before !== undefined) return before;
-    const { machineType } = checkInstance(request, project, zone);
+    const { machineType } = checkInstance(request, project, zone, this.#facts().zones[zone]?.machineTypes);
     const path = `${place}/instances/${asString(request['name'])}`;
     if (this.state.vms[path] !== undefined) throw computeErrors.alreadyExists(path);
     const { now, context, state } = this.#records;
