@@ -61,6 +61,20 @@ export async function configured(
   return true;
 }
 
+/** Of one of these methods: calls take effect, and nobody hears of it. */
+export async function answersLost(
+  stage: Stage,
+  draws: Draws,
+  methods: readonly string[],
+  message = 'connection reset',
+): Promise<boolean> {
+  const method = draws.pick(methods);
+  const times = draws.between(1, 4);
+  await stage.admin.post('refuse', { method, code: 'UNAVAILABLE', message, afterEffect: true, times });
+  stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
+  return true;
+}
+
 /** What the API of TPUs and its zones do. */
 export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
   'the API is down': async (stage, draws) => {
@@ -88,19 +102,7 @@ export const CLOUD_DEEDS: Readonly<Record<string, DeedDo>> = {
     stage.note('fault', `lists show what was ${seconds(lagMs)} ago, for ${seconds(forMs)}`);
     return true;
   },
-  'an answer is lost after its effect': async (stage, draws) => {
-    const method = draws.pick(['Create*', 'Create*', 'Delete*']);
-    const times = draws.between(1, 3);
-    await stage.admin.post('refuse', {
-      method,
-      code: 'UNAVAILABLE',
-      message: 'connection reset',
-      afterEffect: true,
-      times,
-    });
-    stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
-    return true;
-  },
+  'an answer is lost after its effect': (stage, draws) => answersLost(stage, draws, ['Create*', 'Create*', 'Delete*']),
   'a create is refused': async (stage, draws) => {
     const zone = draws.pick(ZONES);
     const [code, text] = draws.pick(REFUSALS);

@@ -1,5 +1,5 @@
 import type { Draws } from '../random.js';
-import { type DeedDo, lasting, seconds } from './cloud-deeds.js';
+import { answersLost, type DeedDo, lasting, seconds } from './cloud-deeds.js';
 import { GOOGLE_PROJECT } from './private-stack.js';
 import { VM_TYPE, ZONES } from './sections.js';
 import type { RunningVm, Stage } from './stage.js';
@@ -128,19 +128,8 @@ export const VM_DEEDS: Readonly<Record<string, DeedDo>> = {
     stage.note('fault', `the next ${times} creates of VMs in ${zone} come to nothing: ${message}`);
     return true;
   },
-  'an answer of Compute Engine is lost': async (stage, draws) => {
-    const method = draws.pick(['instances.insert', 'instances.insert', 'instances.delete']);
-    const times = draws.between(1, 4);
-    await stage.admin.post('refuse', {
-      method,
-      code: 'UNAVAILABLE',
-      message: 'connection reset',
-      afterEffect: true,
-      times,
-    });
-    stage.note('fault', `the answers of the next ${times} ${method} are lost after their effect`);
-    return true;
-  },
+  'an answer of Compute Engine is lost': (stage, draws) =>
+    answersLost(stage, draws, ['instances.insert', 'instances.insert', 'instances.delete']),
   'Compute Engine is down': (stage, draws) => {
     const fault = draws.pick([
       { code: 'UNAVAILABLE', message: 'The service is currently unavailable.' },
