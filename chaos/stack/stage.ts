@@ -6,7 +6,7 @@ import type { Deed, DeedKind } from '../oracle/evidence.js';
 import type { Listener } from '../oracle/listener.js';
 import type { DrawnJob } from './jobs.js';
 import type { PrivateStack } from './private-stack.js';
-import type { RackMachine } from './rack/rack.js';
+import type { RackMachine } from './rack/machine.js';
 import { settleMs, type Tier } from './tier.js';
 
 type Node = CloudStatus['nodes'][number];

@@ -6,7 +6,7 @@ import type { Draws } from '../../random.js';
 import { type DeedDo, lasting, seconds } from '../cloud-deeds.js';
 import type { Stage } from '../stage.js';
 import { operatorSays } from './operator.js';
-import type { RackMachine } from './rack.js';
+import type { RackMachine } from './machine.js';
 
 /** Of a machine that a slice holds. */
 async function onHeld(
