@@ -87,7 +87,8 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
   // A job that is stuck already keeps nobody waiting.
   const deadline = Date.now() + settleMs(stage.tier) / 2;
   try {
-    while (!(await deedOf(kind)(stage, draws))) {
+    const isDone = (): Promise<boolean> => deedOf(kind)(stage, draws).catch(notWhileDown);
+    while (!(await isDone())) {
       if (Date.now() > deadline || (await isAllOver(stage)))
         return stage.note('note', `${kind}: there was nobody to do it to`);
       await sleep(LOOK_AGAIN_MS);
@@ -95,6 +96,12 @@ async function doDeed(stage: Stage, kind: string, draws: Draws): Promise<void> {
   } catch (error) {
     stage.note('note', `${kind}: it was answered ${String(error).split('\n')[0]}`);
   }
+}
+
+/** The rehearsal is down just now: a deed that wants it comes when it is up again. @throws everything else */
+function notWhileDown(error: unknown): false {
+  if (error instanceof TypeError && error.message === 'fetch failed') return false;
+  throw error;
 }
 
 async function isAllOver(stage: Stage): Promise<boolean> {
