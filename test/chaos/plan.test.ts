@@ -36,6 +36,17 @@ describe('what a seed of chaos draws', () => {
       assert.ok(!deedKinds('machines').includes(other) && deedKinds().includes(other), other);
   });
 
+  it('has a machine and a VM in the small seeds that each run of .ci/run plays', () => {
+    const drawn = [1, 2].flatMap((seed) =>
+      drawJobs(new Draws(seed).part(1), { seed, count: 4, tier: TIERS.stack, port: 1 }),
+    );
+    for (const section of ['tpu', 'kubernetes', 'compute_engine', 'machines'])
+      assert.ok(
+        drawn.some(({ file }) => section in file),
+        section,
+      );
+  });
+
   it('is made of jobs that are valid', () => {
     const jobs = drawJobs(new Draws(3), { seed: 3, count: 50, tier: TIERS.stack, port: 1 });
     for (const { id, file } of jobs) {
