@@ -63,7 +63,10 @@ async function serve(parts: NeighbourParts, { route, path }: FoundRoute, request
   const { service, method, permission, hidesUnknownProjects } = route;
   const resource = route.resource(path);
   const facts = parts.facts();
-  const details = { method: `${service}/${method}`, wire: 'rest' };
+  const { host } = request.headers;
+  // As of Cloud TPU: the address itself says nothing of who calls.
+  const called = host === undefined || host.startsWith('127.0.0.1:') ? {} : { host };
+  const details = { method: `${service}/${method}`, wire: 'rest', ...called };
   try {
     const caller = passFront(parts.access, facts, {
       headers: callHeaders(request.headers),

@@ -56,7 +56,7 @@ export async function settleCloud(settling: CloudSettling): Promise<RealCloud | 
   onProgress(billedLine({ googleProject }));
   const named = wanted.bucket ?? configured;
   const facts = await readFacts(port, { ...NOTHING_IN_PARTICULAR, ...(named === undefined ? {} : { bucket: named }) });
-  refuse(googleProject, accessChecks(facts), onProgress);
+  refuse(googleProject, accessChecks(facts, NOTHING_IN_PARTICULAR), onProgress);
   const bucket = named === undefined ? await newBucket(port, wanted, settling) : usableBucket(facts, onProgress);
   return { googleProject, bucket, ...endpointsOf(wanted, env) };
 }
