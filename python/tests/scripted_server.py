@@ -91,7 +91,9 @@ class ScriptedServer:
     def reply_to(self, seen: Seen) -> Reply:
         with self._lock:
             self.seen.append(seen)
-            script = self._script.pop(0) if self._script else problem(500, "internal", detail=f"unexpected: {seen.path}")
+            script = (
+                self._script.pop(0) if self._script else problem(500, "internal", detail=f"unexpected: {seen.path}")
+            )
         return script(seen) if callable(script) else script
 
     def _handler(self) -> Type[BaseHTTPRequestHandler]:

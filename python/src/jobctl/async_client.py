@@ -193,7 +193,8 @@ class AsyncClient:
         """
         What is stored of the output. Bytes that are no UTF-8 are replaced.
 
-        attempt: None means all. stream: `command`, or a set-up module. host: None means all, in the order of storing.
+        attempt: None means all. stream: `command`, or a set-up module.
+        host: that one's output as it is. None means all, in the order of storing, with `HOST | ` before each line.
         """
         request = logs.log_request(job, attempt, stream, host, follow=False)
         return await self._run(logs.log_text(self._calls, request))
@@ -312,9 +313,9 @@ class AsyncClient:
 
     # Who and what -------------------------------------------------------------------------------------------------------
 
-    async def secret_names(self, project: str) -> Tuple[SecretName, ...]:
+    async def secret_names(self, project: str, *, pool: str = "default") -> Tuple[SecretName, ...]:
         """Of a project; never a value."""
-        return await self._run(pools.secret_names(self._calls, project))
+        return await self._run(pools.secret_names(self._calls, (("project", project), ("pool", pool))))
 
     async def whoami(self) -> WhoAmI:
         """Whom the server takes the token for."""
@@ -340,9 +341,10 @@ class AsyncClient:
         job: Optional[str] = None,
         since: Optional[datetime] = None,
         limit: int = 1000,
+        pool: str = "default",
     ) -> Tuple[AuditLine, ...]:
-        """Lines of the audit log. For operators."""
-        query: Query = (("user", user), ("job", job), ("since", _time(since)), ("limit", limit))
+        """Lines of the audit log: of the last day, or since then. For operators of the pool."""
+        query: Query = (("user", user), ("job", job), ("since", _time(since)), ("limit", limit), ("pool", pool))
         return await self._run(pools.audit(self._calls, query))
 
 

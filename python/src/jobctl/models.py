@@ -122,10 +122,12 @@ class Waited:
 
 @dataclass(frozen=True)
 class Why:
-    # As `jobctl why` prints it.
-    text: str
-    # As `jobctl why --output json`.
-    why: Any
+    phase: Phase
+    # One sentence: what the job waits for or ended with.
+    why: Optional[str] = None
+    # Of a job that waits for its pool: its place in line, who is before it, what it lacks.
+    waiting: Optional[Json] = None
+    raw: Json = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,16 @@ class AttemptEnd:
     """The output of this attempt is complete."""
 
     attempt: int
-    raw: Json = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class LogEnd:
+    """Data of the last event of a followed log."""
+
+    phase: Optional[Phase] = None
+    outcome: Optional[Outcome] = None
+    # The log broke off: it is to be followed again.
+    error: Optional[str] = None
 
 
 LogEvent = Union[LogStretch, AttemptEnd]

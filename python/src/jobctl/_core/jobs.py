@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, Dict, Mapping, Optional, Tuple
@@ -95,9 +96,10 @@ def open_slices(calls: Calls, job: str) -> Operation[Tuple[str, ...]]:
 def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcome]:
     """Long polls until the outcome is there. Raises WaitTimeout, Invalid (the job was refused), Refused (it has none)."""
     began = yield from now()
+    until = math.inf if timeout_s is None else began + timeout_s
+    at = began
     while True:
-        left_s = None if timeout_s is None else began + timeout_s - (yield from now())
-        poll_ms = POLL_MS if left_s is None else max(0, min(POLL_MS, int(left_s * 1000)))
+        poll_ms = math.ceil(max(0.0, min(POLL_MS, (until - at) * 1000)))
         path = job_path(job, "/wait")
         request = Request("GET", path, query=(("timeoutMs", str(poll_ms)),), read_timeout_s=poll_ms / 1000 + SLACK_S)
         waited = yield from calls.json(request, Waited)
@@ -110,5 +112,6 @@ def wait(calls: Calls, job: str, timeout_s: Optional[float]) -> Operation[Outcom
                 code="refused",
                 remedy=f"status({job!r}).why says why",
             )
-        if left_s is not None and left_s * 1000 <= poll_ms:
+        at = yield from now()
+        if at >= until:
             raise WaitTimeout(f"job {job} has not ended after {timeout_s:g} s", remedy="it goes on; wait again")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Dict, Mapping, Optional, Set, Tuple
 from urllib.parse import quote
 
 from ..errors import ApiError, ConnectionLost, Unavailable, UnexpectedAnswer
-from ..models import AttemptEnd, LogEvent, LogStretch, Problem
+from ..models import AttemptEnd, LogEnd, LogEvent, LogStretch, Problem
 from .calls import Calls, pairs
 from .decode import decode
 from .effects import Answer, ConnectionCut, Emit, Operation, Request, now, read
@@ -16,6 +17,10 @@ from .problem import error_of
 from .sse import EventParser, ServerEvent
 
 EVENT_STREAM = "text/event-stream"
+# Node takes 16 KiB of headers: the place in a log of more hosts is not sent, and the log begins anew.
+MOST_ID = 8_000
+# ATTEMPT;HOST:OFFSET,.. behind the event.
+PLACE = re.compile(r"(\d{1,9});(.*)", re.ASCII)
 
 
 def log_request(job: str, attempt: Optional[int], stream: str, host: Optional[int], follow: bool) -> Request:
@@ -68,10 +73,17 @@ def _follow_once(calls: Calls, request: Request, place: "Place") -> Operation[bo
     while piece := (yield from read()):
         for event in parser.feed(piece):
             if event.name == "end":
-                return True
+                return _is_complete(event)
             if (item := place.take(event)) is not None:
                 yield Emit(item)
     return False
+
+
+def _is_complete(event: ServerEvent) -> bool:
+    error = decode(LogEnd, _json(event), "event end").error
+    if error is not None:
+        raise ConnectionCut(error, was_sent=True)
+    return True
 
 
 def _must_be_events(request: Request, answer: Answer) -> None:
@@ -85,11 +97,12 @@ class Place:
     """How far the output of each attempt and host was given."""
 
     given: Dict[Tuple[int, int], int] = field(default_factory=dict)
-    # By the last event that had an id and was given.
+    # Of the last event, if the server goes on from it.
     event_id: str = ""
     # Goes up with each item that is given.
     moves: int = 0
-    _tails: Set[Tuple[int, int, object]] = field(default_factory=set)
+    _has_offsets: bool = False
+    _tails: Set[Tuple[int, int, bytes]] = field(default_factory=set)
     _ended: Set[int] = field(default_factory=set)
     # Of the present connection, for a server that names no offsets: it begins at the first byte.
     _counted: Dict[Tuple[int, int], int] = field(default_factory=dict)
@@ -98,7 +111,7 @@ class Place:
         self._counted.clear()
 
     def resumed(self, request: Request) -> Request:
-        if self.event_id == "":
+        if self.event_id == "" or len(self.event_id) > MOST_ID:
             return request
         return replace(request, headers={**request.headers, "last-event-id": self.event_id})
 
@@ -111,31 +124,52 @@ class Place:
             item = self._attempt_end(decode(AttemptEnd, _json(event), "event attempt-end"))
         elif event.name == "problem":
             raise _problem(event)
+        # Where offsets are only counted, each connection begins at the first byte.
+        if event.id and (self._has_offsets or PLACE.fullmatch(event.id)):
+            self.event_id = event.id
         self.moves += item is not None
         return item
 
     def _stretch(self, stretch: LogStretch, event: ServerEvent) -> Optional[LogStretch]:
         key = (stretch.attempt, stretch.host)
-        if stretch.offset is not None and event.id:
-            self.event_id = event.id
+        given = self.given.get(key, 0)
         if stretch.is_lost_tail:
-            tail = (*key, stretch.data if stretch.offset is None else stretch.offset)
-            is_new = tail not in self._tails
-            self._tails.add(tail)
-            return stretch if is_new else None
-        offset = self._counted.get(key, 0) if stretch.offset is None else stretch.offset
+            return self._tail(replace(stretch, offset=given))
+        offset = self._offset_of(stretch, event.id)
         end = offset + len(stretch.data)
         self._counted[key] = end
-        given = self.given.get(key, 0)
         if offset > given:
             raise _gap(stretch, offset, given)
         self.given[key] = max(given, end)
         return None if end <= given else replace(stretch, offset=given, data=stretch.data[given - offset :])
 
+    def _tail(self, stretch: LogStretch) -> Optional[LogStretch]:
+        tail = (stretch.attempt, stretch.host, stretch.data)
+        is_new = tail not in self._tails
+        self._tails.add(tail)
+        return stretch if is_new else None
+
+    def _offset_of(self, stretch: LogStretch, event_id: str) -> int:
+        """By its field, or the id of its event, or else counted."""
+        if stretch.offset is not None:
+            self._has_offsets = True
+            return stretch.offset
+        end = _offsets(event_id, stretch.attempt).get(stretch.host)
+        return self._counted.get((stretch.attempt, stretch.host), 0) if end is None else end - len(stretch.data)
+
     def _attempt_end(self, end: AttemptEnd) -> Optional[AttemptEnd]:
         is_new = end.attempt not in self._ended
         self._ended.add(end.attempt)
         return end if is_new else None
+
+
+def _offsets(event_id: str, attempt: int) -> Dict[int, int]:
+    """Bytes by host that an event's id says, of this attempt."""
+    match = PLACE.fullmatch(event_id)
+    if match is None or int(match.group(1)) != attempt:
+        return {}
+    pairs = (pair.partition(":") for pair in match.group(2).split(",") if pair)
+    return {int(host): int(offset) for host, _, offset in pairs if host.isdigit() and offset.isdigit()}
 
 
 def _gap(stretch: LogStretch, offset: int, given: int) -> UnexpectedAnswer:

@@ -56,15 +56,31 @@ def _list(calls: Calls, prefix: str) -> Operation[List[StoredObject]]:
 
 
 def _manifest(calls: Calls, name: str, key: Tuple[int, int]) -> Operation[List[HostOutputs]]:
+    content = b""
     try:
-        answer = yield from calls.send(Request("GET", "/v1/objects/content", query=(("name", name),)))
+        while len(content) % PIECE_BYTES == 0:
+            # Not by the size that was listed: a host may have written a longer one since.
+            piece = yield from _piece(calls, name, len(content), len(content) + PIECE_BYTES)
+            content += piece
+            if piece == b"":
+                break
     except NotFound:
-        # Removed since it was listed.
-        return []
+        # Behind its end, or removed since it was listed.
+        if content == b"":
+            return []
     try:
-        return [read_manifest(answer.body, *key)]
+        return [read_manifest(content, *key)]
     except ManifestWrong as wrong:
         raise ManifestWrong(f"{name} {wrong.detail}", remedy=wrong.remedy) from None
+
+
+def _piece(calls: Calls, name: str, at: int, size: int) -> Operation[bytes]:
+    end = min(at + PIECE_BYTES, size)
+    query = (("name", name), ("start", str(at)), ("end", str(end)))
+    answer = yield from calls.send(Request("GET", "/v1/objects/content", query=query))
+    if len(answer.body) > end - at:
+        raise DownloadFailed(f"{name}: {len(answer.body)} bytes came, and {end - at} were asked for")
+    return answer.body
 
 
 def download(calls: Calls, job: str, folder: Path, choice: Choice) -> Operation[Downloaded]:
@@ -115,24 +131,15 @@ def _download_file(calls: Calls, job: str, file: OutputFile, safe: SafeFolder) -
     part = yield from do(lambda: PartFile.beginning(safe, file))
     if part is None:
         return safe.path(file.path), 0
+    name = f"jobs/{job}/outputs/contents/{file.sha256}"
     read = 0
     try:
         while part.at < file.size:
-            piece = yield from _piece(calls, job, file, part.at)
+            piece = yield from _piece(calls, name, part.at, file.size)
+            if piece == b"":
+                raise DownloadFailed(f"{file.path}: the store has {part.at} bytes of it, not {file.size}")
             read += len(piece)
             yield from do(lambda piece=piece: part.write(piece))  # type: ignore[misc]
         return (yield from do(part.finish)), read
     finally:
         part.close()
-
-
-def _piece(calls: Calls, job: str, file: OutputFile, at: int) -> Operation[bytes]:
-    name = f"jobs/{job}/outputs/contents/{file.sha256}"
-    end = min(at + PIECE_BYTES, file.size)
-    query = (("name", name), ("start", str(at)), ("end", str(end)))
-    answer = yield from calls.send(Request("GET", "/v1/objects/content", query=query))
-    if answer.body == b"":
-        raise DownloadFailed(f"{file.path}: the store has {at} bytes of it, not {file.size}")
-    if len(answer.body) > end - at:
-        raise DownloadFailed(f"{file.path}: {len(answer.body)} bytes came, and {end - at} were asked for")
-    return answer.body

@@ -52,8 +52,8 @@ def admission(calls: Calls, pool: str, state: Admission, reason: Optional[str]) 
     return calls.post(pool_path(pool, "/admission"), body, Message, is_repeatable=True)
 
 
-def secret_names(calls: Calls, project: str) -> Operation[Tuple[SecretName, ...]]:
-    answer = yield from calls.get("/v1/secrets", SecretNames, (("project", project),))
+def secret_names(calls: Calls, query: Query) -> Operation[Tuple[SecretName, ...]]:
+    answer = yield from calls.get("/v1/secrets", SecretNames, query)
     return answer.secrets
 
 
