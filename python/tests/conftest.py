@@ -29,7 +29,7 @@ class Caller:
         if inspect.isasyncgen(got):
             return self._loop.run_until_complete(_listed(got))
         if inspect.isawaitable(got):
-            return self._loop.run_until_complete(got)  # type: ignore[arg-type]
+            return self._loop.run_until_complete(got)
         return list(got) if inspect.isgenerator(got) else got
 
     def close(self) -> None:

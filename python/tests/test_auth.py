@@ -71,9 +71,7 @@ def test_gcloud_is_asked_with_the_audience(tools: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "two words", "a\nb", "tök", "a\x1b"])
-def test_what_cannot_stand_in_a_header_is_no_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_what_cannot_stand_in_a_header_is_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     (tmp_path / "token").write_text(text)
     monkeypatch.setenv("JOBCTL_ID_TOKEN", text)
     for source in (auth.from_file(tmp_path / "token"), auth.from_env(), auth.CachedToken(lambda: text)):

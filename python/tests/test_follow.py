@@ -40,10 +40,8 @@ def event(name: str, data: object, place: Optional[str]) -> bytes:
 class LogServer:
     """As server/log-events.ts: with ids it goes on behind the last one, without it begins at the first byte."""
 
-    def __init__(self, has_ids: bool, has_offsets: bool = False) -> None:
+    def __init__(self, has_ids: bool) -> None:
         self.has_ids = has_ids
-        self.has_offsets = has_offsets
-        self.sent_bytes = 0
 
     def stream(self, last_event_id: str) -> bytes:
         attempt, given = _place(last_event_id)
@@ -65,18 +63,17 @@ class LogServer:
             return [event("attempt-end", {"attempt": attempt}, f"{attempt + 1};" if self.has_ids else None)]
         body: Dict[str, Any] = {"attempt": attempt, "host": host, "storedAt": 0}
         if data is TAIL:
+            body["offset"] = known.get(host, 0)
             body = {**body, "bytes": base64.b64encode(data).decode(), "isLostTail": True}
             return [event("stretch", body, self._id(attempt, known))]
-        # What the client has is passed over, also inside a stretch.
+        # What the client has is passed over, also inside a stretch. `known` had it from the beginning.
         skipped = min(len(data), given.get(host, 0))
         given[host] = given.get(host, 0) - skipped
-        offset = known.get(host, 0) - given[host] if skipped < len(data) else 0
         if skipped == len(data):
             return []
         rest = data[skipped:]
         body["bytes"] = base64.b64encode(rest).decode()
-        if self.has_offsets:
-            body["offset"] = offset
+        body["offset"] = known.get(host, 0)
         known[host] = known.get(host, 0) + len(rest)
         return [event("stretch", body, self._id(attempt, known))]
 
@@ -139,8 +136,8 @@ def by_host(events: List[Any]) -> Dict[Tuple[int, int], bytes]:
     return got
 
 
-SERVERS = [LogServer(False), LogServer(True), LogServer(True, True), LogServer(False, True)]
-LENGTH = len(LogServer(True, True).stream(""))
+SERVERS = [LogServer(False), LogServer(True)]
+LENGTH = len(LogServer(True).stream(""))
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -194,7 +191,8 @@ def test_over_sockets_with_a_cut_a_reset_and_a_busy_server(server: ScriptedServe
 
 def test_a_log_that_broke_off_is_followed_again(server: ScriptedServer, call: Caller) -> None:
     log = LogServer(True)
-    broken = log.stream("")[:200].rpartition(b"\n\n")[0] + b"\n\n" + event("end", {"error": "not now"}, None)
+    away = {"type": "about:blank", "title": "", "status": 503, "code": "unavailable", "detail": "no", "requestId": "r"}
+    broken = log.stream("")[:400].rpartition(b"\n\n")[0] + b"\n\n" + event("problem", away, None)
     server.will(
         Reply(200, broken, EVENTS), lambda seen: Reply(200, log.stream(seen.headers.get("last-event-id", "")), EVENTS)
     )
@@ -231,7 +229,7 @@ def test_json_in_the_place_of_events_is_named(server: ScriptedServer, call: Call
 
 def test_the_place_in_the_log_of_very_many_hosts_is_not_sent(server: ScriptedServer, call: Caller) -> None:
     long = "1;" + ",".join(f"{host}:1" for host in range(2000))
-    data = {"attempt": 1, "host": 0, "storedAt": 0, "bytes": "YQ=="}
+    data = {"attempt": 1, "host": 0, "offset": 0, "storedAt": 0, "bytes": "YQ=="}
     first = Reply(200, event("stretch", data, long), EVENTS)
     server.will(first, Reply(200, event("stretch", data, "1;0:1") + event("end", {}, None), EVENTS))
     events = call("follow_logs", "a")

@@ -86,7 +86,12 @@ def test_a_listing_of_more_than_a_page_is_read_to_its_end(call: Caller, stored: 
 
 def test_files_come_whole_with_their_rights_and_times(call: Caller, stored: Any, tmp_path: Path) -> None:
     big = os.urandom(core.PIECE_BYTES + 5)
-    entries = (file("in/big", big), file("empty", b""), {"path": "in/link", "link": "big"}, {"path": "e", "folder": True})
+    entries: List[Dict[str, object]] = [
+        file("in/big", big),
+        file("empty", b""),
+        {"path": "in/link", "link": "big"},
+        {"path": "e", "folder": True},
+    ]
     stored({"a1/host-0.jsonl": manifest(*entries)}, big, b"")
     got = call("download", "a", tmp_path)
     assert (tmp_path / "in/big").read_bytes() == big
@@ -99,9 +104,7 @@ def test_files_come_whole_with_their_rights_and_times(call: Caller, stored: Any,
 
 
 def test_hosts_have_folders_if_there_are_several(call: Caller, stored: Any, tmp_path: Path) -> None:
-    stored(
-        {"a1/host-0.jsonl": manifest(file("f", b"0")), "a1/host-1.jsonl": manifest(file("f", b"1"))}, b"0", b"1"
-    )
+    stored({"a1/host-0.jsonl": manifest(file("f", b"0")), "a1/host-1.jsonl": manifest(file("f", b"1"))}, b"0", b"1")
     call("download", "a", tmp_path)
     assert [(tmp_path / f"host-{host}/f").read_bytes() for host in (0, 1)] == [b"0", b"1"]
 

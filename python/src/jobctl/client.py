@@ -24,6 +24,7 @@ from .models import (
     Admission,
     AuditLine,
     Cancelled,
+    Deleted,
     Job,
     JobCounts,
     JobDescription,
@@ -134,15 +135,17 @@ class Client:
         since: Optional[datetime] = None,
         ended_since: Optional[datetime] = None,
         state: Optional[str] = None,
+        ids: Optional[Sequence[str]] = None,
         page_size: int = 100,
     ) -> Iterator[Job]:
         """
         The jobs that match: open ones first, the newest of them first, then those that ended last. Pages are asked for as needed.
 
         name: an id or a job file's name, or a pattern with * and ?.
-        since: submitted or ended then or later. ended_since: open, or ended then or later. state: "open" or "ended".
+        since: submitted or ended then or later. ended_since: open, or ended then or later.
+        state: "open" or "ended". ids: these alone, 200 at most.
         """
-        query = _filter(project, user, pool, phase, name, since, ended_since, state)
+        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
         return self._iterate(jobs.pages(self._calls, (*query, ("limit", page_size))))
 
     def count(
@@ -156,9 +159,10 @@ class Client:
         since: Optional[datetime] = None,
         ended_since: Optional[datetime] = None,
         state: Optional[str] = None,
+        ids: Optional[Sequence[str]] = None,
     ) -> JobCounts:
         """How many jobs match, as in `list`."""
-        query = _filter(project, user, pool, phase, name, since, ended_since, state)
+        query = _filter(project, user, pool, phase, name, since, ended_since, state, ids)
         return self._run(jobs.count(self._calls, query))
 
     def status(self, job: str) -> Job:
@@ -287,7 +291,7 @@ class Client:
         """1 is first, 5 last."""
         return self._run(changes.priority(self._calls, job, priority))
 
-    def delete(self, job: str) -> Message:
+    def delete(self, job: str) -> Deleted:
         """Deletes what is stored of a job that has ended: logs, outputs, its file."""
         return self._run(changes.delete(self._calls, job))
 
@@ -357,6 +361,7 @@ def _filter(
     since: Optional[datetime],
     ended_since: Optional[datetime],
     state: Optional[str],
+    ids: Optional[Sequence[str]],
 ) -> Query:
     phases = phase if phase is None or isinstance(phase, str) else ",".join(phase)
     return (
@@ -368,6 +373,7 @@ def _filter(
         ("since", _time(since)),
         ("endedSince", _time(ended_since)),
         ("state", state),
+        ("ids", None if ids is None else ",".join(ids)),
     )
 
 

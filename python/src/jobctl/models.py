@@ -100,6 +100,8 @@ class JobPage:
 class JobCounts:
     total: int
     open: int
+    # Those that have ended, by phase.
+    ended: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,13 @@ class Cancelled:
 
 
 @dataclass(frozen=True)
+class Deleted:
+    message: str
+    objects: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class OpenSlices:
     names: Tuple[str, ...]
 
@@ -151,14 +160,15 @@ class LogStretch:
     """Some of one host's output, right behind what came before of that host and attempt."""
 
     attempt: int
+    # Position among all hosts of all slices, from 0.
     host: int
+    # Of the first byte, in this host's output of the attempt.
+    offset: int
     # When it was stored: the only time that a line has.
     stored_at: datetime
     data: bytes = field(metadata={"key": "bytes"})
     # Words of jobctl's: the host printed more, or may have, and it is lost.
     is_lost_tail: bool = False
-    # Of the first byte, in this host's output of the attempt.
-    offset: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -166,16 +176,6 @@ class AttemptEnd:
     """The output of this attempt is complete."""
 
     attempt: int
-
-
-@dataclass(frozen=True)
-class LogEnd:
-    """Data of the last event of a followed log."""
-
-    phase: Optional[Phase] = None
-    outcome: Optional[Outcome] = None
-    # The log broke off: it is to be followed again.
-    error: Optional[str] = None
 
 
 LogEvent = Union[LogStretch, AttemptEnd]

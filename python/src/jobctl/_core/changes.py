@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ..models import Cancelled, Message
+from ..models import Cancelled, Deleted, Message
 from .calls import Calls, present
 from .effects import Operation, Request
 from .jobs import job_path
@@ -58,8 +58,8 @@ def priority(calls: Calls, job: str, number: int) -> Operation[Message]:
     return calls.post(job_path(job, "/priority"), {"priority": number}, Message, is_repeatable=True)
 
 
-def delete(calls: Calls, job: str) -> Operation[Message]:
-    return calls.json(Request("DELETE", job_path(job)), Message)
+def delete(calls: Calls, job: str) -> Operation[Deleted]:
+    return calls.json(Request("DELETE", job_path(job)), Deleted)
 
 
 def _from(host_name: Optional[str]) -> Mapping[str, str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field, replace
 from typing import Dict, Mapping, Optional, Set, Tuple
 from urllib.parse import quote
 
 from ..errors import ApiError, ConnectionLost, Unavailable, UnexpectedAnswer
-from ..models import AttemptEnd, LogEnd, LogEvent, LogStretch, Problem
+from ..models import AttemptEnd, LogEvent, LogStretch, Problem
 from .calls import Calls, pairs
 from .decode import decode
 from .effects import Answer, ConnectionCut, Emit, Operation, Request, now, read
@@ -19,8 +18,6 @@ from .sse import EventParser, ServerEvent
 EVENT_STREAM = "text/event-stream"
 # Node takes 16 KiB of headers: the place in a log of more hosts is not sent, and the log begins anew.
 MOST_ID = 8_000
-# ATTEMPT;HOST:OFFSET,.. behind the event.
-PLACE = re.compile(r"(\d{1,9});(.*)", re.ASCII)
 
 
 def log_request(job: str, attempt: Optional[int], stream: str, host: Optional[int], follow: bool) -> Request:
@@ -69,21 +66,13 @@ def _follow_once(calls: Calls, request: Request, place: "Place") -> Operation[bo
     answer = yield from calls.open(request)
     _must_be_events(request, answer)
     parser = EventParser()
-    place.begins_connection()
     while piece := (yield from read()):
         for event in parser.feed(piece):
             if event.name == "end":
-                return _is_complete(event)
+                return True
             if (item := place.take(event)) is not None:
                 yield Emit(item)
     return False
-
-
-def _is_complete(event: ServerEvent) -> bool:
-    error = decode(LogEnd, _json(event), "event end").error
-    if error is not None:
-        raise ConnectionCut(error, was_sent=True)
-    return True
 
 
 def _must_be_events(request: Request, answer: Answer) -> None:
@@ -97,18 +86,13 @@ class Place:
     """How far the output of each attempt and host was given."""
 
     given: Dict[Tuple[int, int], int] = field(default_factory=dict)
-    # Of the last event, if the server goes on from it.
+    # Of the last event; the server goes on behind it.
     event_id: str = ""
     # Goes up with each item that is given.
     moves: int = 0
-    _has_offsets: bool = False
-    _tails: Set[Tuple[int, int, bytes]] = field(default_factory=set)
+    # Attempt, host and offset.
+    _tails: Set[Tuple[int, int, int]] = field(default_factory=set)
     _ended: Set[int] = field(default_factory=set)
-    # Of the present connection, for a server that names no offsets: it begins at the first byte.
-    _counted: Dict[Tuple[int, int], int] = field(default_factory=dict)
-
-    def begins_connection(self) -> None:
-        self._counted.clear()
 
     def resumed(self, request: Request) -> Request:
         if self.event_id == "" or len(self.event_id) > MOST_ID:
@@ -119,43 +103,31 @@ class Place:
         """What is new of an event, if anything is. Raises ApiError for `problem`."""
         item: Optional[LogEvent] = None
         if event.name == "stretch":
-            item = self._stretch(decode(LogStretch, _json(event), "event stretch"), event)
+            item = self._stretch(decode(LogStretch, _json(event), "event stretch"))
         elif event.name == "attempt-end":
             item = self._attempt_end(decode(AttemptEnd, _json(event), "event attempt-end"))
         elif event.name == "problem":
             raise _problem(event)
-        # Where offsets are only counted, each connection begins at the first byte.
-        if event.id and (self._has_offsets or PLACE.fullmatch(event.id)):
-            self.event_id = event.id
+        self.event_id = event.id
         self.moves += item is not None
         return item
 
-    def _stretch(self, stretch: LogStretch, event: ServerEvent) -> Optional[LogStretch]:
+    def _stretch(self, stretch: LogStretch) -> Optional[LogStretch]:
+        if stretch.is_lost_tail:
+            return self._tail(stretch)
         key = (stretch.attempt, stretch.host)
         given = self.given.get(key, 0)
-        if stretch.is_lost_tail:
-            return self._tail(replace(stretch, offset=given))
-        offset = self._offset_of(stretch, event.id)
-        end = offset + len(stretch.data)
-        self._counted[key] = end
-        if offset > given:
-            raise _gap(stretch, offset, given)
+        end = stretch.offset + len(stretch.data)
+        if stretch.offset > given:
+            raise _gap(stretch, given)
         self.given[key] = max(given, end)
-        return None if end <= given else replace(stretch, offset=given, data=stretch.data[given - offset :])
+        return None if end <= given else replace(stretch, offset=given, data=stretch.data[given - stretch.offset :])
 
     def _tail(self, stretch: LogStretch) -> Optional[LogStretch]:
-        tail = (stretch.attempt, stretch.host, stretch.data)
+        tail = (stretch.attempt, stretch.host, stretch.offset)
         is_new = tail not in self._tails
         self._tails.add(tail)
         return stretch if is_new else None
-
-    def _offset_of(self, stretch: LogStretch, event_id: str) -> int:
-        """By its field, or the id of its event, or else counted."""
-        if stretch.offset is not None:
-            self._has_offsets = True
-            return stretch.offset
-        end = _offsets(event_id, stretch.attempt).get(stretch.host)
-        return self._counted.get((stretch.attempt, stretch.host), 0) if end is None else end - len(stretch.data)
 
     def _attempt_end(self, end: AttemptEnd) -> Optional[AttemptEnd]:
         is_new = end.attempt not in self._ended
@@ -163,18 +135,9 @@ class Place:
         return end if is_new else None
 
 
-def _offsets(event_id: str, attempt: int) -> Dict[int, int]:
-    """Bytes by host that an event's id says, of this attempt."""
-    match = PLACE.fullmatch(event_id)
-    if match is None or int(match.group(1)) != attempt:
-        return {}
-    pairs = (pair.partition(":") for pair in match.group(2).split(",") if pair)
-    return {int(host): int(offset) for host, _, offset in pairs if host.isdigit() and offset.isdigit()}
-
-
-def _gap(stretch: LogStretch, offset: int, given: int) -> UnexpectedAnswer:
+def _gap(stretch: LogStretch, given: int) -> UnexpectedAnswer:
     return UnexpectedAnswer(
-        f"event stretch: byte {offset} of host {stretch.host}, attempt {stretch.attempt}, came after byte {given}",
+        f"event stretch: byte {stretch.offset} of host {stretch.host}, attempt {stretch.attempt}, came after byte {given}",
         remedy="a part of the log is missing: read it whole, without following",
     )
 
