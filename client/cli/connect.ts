@@ -6,7 +6,7 @@ import type { TemporalOptions } from '../connect.js';
 import { CliError } from './cli-error.js';
 import { serverLogin } from './contexts/server-login.js';
 import { tellReadPlace } from './contexts/told-place.js';
-import { type CliContext, refuseStranger, storeOf } from './context.js';
+import { type CliContext, refuseStranger, storeOf, type StorePlace } from './context.js';
 import { ExitCode } from './exit-codes.js';
 
 /** Runs `use` with a connected JobClient and closes it afterwards. */
@@ -57,7 +57,10 @@ function unreachable(error: unknown, { place }: CliContext): unknown {
 /** A store that only reads. It loads none of Google's libraries. */
 export async function openReader(store: NonNullable<CliContext['store']>): Promise<StoreReader> {
   const { createStoreReader } = await import('../../cloud/store/reader.js');
-  return createStoreReader(store);
+  const { systemBucket, ...place } = store;
+  if (systemBucket === undefined) return createStoreReader(place);
+  const { splitReader } = await import('../../cloud/store/split-store.js');
+  return splitReader(createStoreReader(place), createStoreReader({ ...place, bucket: systemBucket }));
 }
 
 /** Runs `use` with a plain Temporal client, for calls that JobClient does not offer, and closes it afterwards. */
@@ -83,9 +86,20 @@ export async function withTemporal<T>(
  * @throws CliError if no bucket is configured
  */
 export async function openWritableStore(context: CliContext, what: string): Promise<StorePort> {
-  const place = storeOf(context, what);
+  return openStore(storeOf(context, what), context);
+}
+
+/** The store of a place, over one bucket or two. Google's library is loaded only here. */
+export async function openStore(
+  { systemBucket, ...place }: StorePlace,
+  { googleProject: projectId }: Pick<CliContext, 'googleProject'>,
+): Promise<StorePort> {
   const { createStore } = await import('../../cloud/store/gcs.js');
-  return createStore(place);
+  const open = (bucket: string): StorePort =>
+    createStore({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
+  if (systemBucket === undefined) return open(place.bucket);
+  const { splitStore } = await import('../../cloud/store/split-store.js');
+  return splitStore(open(place.bucket), open(systemBucket));
 }
 
 /** The store to upload these local files of a job to, or undefined if there are none. @throws CliError if no bucket is configured */

@@ -28,6 +28,7 @@ export interface ContextFlags {
   readonly namespace?: string;
   readonly taskQueue?: string;
   readonly bucket?: string;
+  readonly systemBucket?: string;
   readonly storeEndpoint?: string;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
@@ -45,11 +46,19 @@ export interface Place {
   readonly address?: string;
 }
 
+/** The bucket, or the two, of an installation. */
+export interface StorePlace {
+  readonly endpoint?: string;
+  readonly bucket: string;
+  /** Of what decides (docs/adr/0082). Absent: it is in `bucket`. */
+  readonly systemBucket?: string;
+}
+
 /** Where a command line talks to. Absent fields: nothing was said; @temporalio/envconfig and Google's defaults hold. */
 export interface CliContext {
   readonly temporal: TemporalOptions;
   readonly taskQueue?: string;
-  readonly store?: { readonly endpoint?: string; readonly bucket: string };
+  readonly store?: StorePlace;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
@@ -124,7 +133,9 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
       ...present({ address: value('address'), namespace: value('namespace'), codec: codecOf(used) }),
       ownSettings: ownSettingsOf(server, flags),
     },
-    ...(bucket === undefined ? {} : { store: { bucket, ...present({ endpoint }) } }),
+    ...(bucket === undefined
+      ? {}
+      : { store: { bucket, ...present({ endpoint, systemBucket: value('system_bucket') }) } }),
     ...present({
       taskQueue: value('task_queue'),
       googleProject: value('google_project'),
