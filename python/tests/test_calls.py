@@ -6,7 +6,7 @@ import time
 from typing import Any, List
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from scripted_server import RESET, Reply, ScriptedServer, answer, problem
 
 from jobctl import Retry, errors
@@ -78,7 +78,7 @@ def test_what_may_have_been_done_is_not_done_again(server: ScriptedServer, call:
 
 @pytest.mark.parametrize("method", ["cancel", "delete"])
 def test_what_is_as_good_twice_is_done_again(server: ScriptedServer, call: Caller, method: str) -> None:
-    server.will(RESET, answer({**MESSAGE, "state": "cancelling"}))
+    server.will(RESET, answer({**MESSAGE, "state": "cancelling", "objects": 1, "bytes": 2}))
     call(method, "a")
     assert len(server.seen) == 2
 
@@ -152,7 +152,7 @@ def test_an_answer_of_another_program_is_named(server: ScriptedServer, call: Cal
         ({"attempts": "1"}, r"GET /v1/jobs/a\.attempts: a whole number is wanted, and the server sent '1'"),
         ({"attempts": True}, r"attempts: a whole number is wanted"),
         ({"phaseSince": None}, r"phaseSince: a number is wanted"),
-        ({"outcome": {"result": "failed"}}, r"outcome\.attempts: a value is wanted"),
+        ({"outcome": {"result": "failed"}}, r"outcome\.attempts: a value is wanted, and the server sent nothing"),
     ],
 )
 def test_a_wrong_answer_is_shown_by_its_place(server: ScriptedServer, call: Caller, change: Any, says: str) -> None:

@@ -8,7 +8,7 @@ import re
 from typing import Any, Dict, List, Optional, Tuple
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from scripted_server import RESET, Reply, ScriptedServer, Seen, answer, problem
 
 from jobctl import AttemptEnd, LogStretch, Retry, errors

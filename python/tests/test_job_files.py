@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Dict
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from scripted_server import ScriptedServer, answer
 from test_calls import SUBMITTED
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from scripted_server import RESET, Reply, ScriptedServer, Seen, answer, problem
 from test_calls import ROW, SUBMITTED
 

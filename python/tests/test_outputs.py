@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional
 from urllib.parse import unquote
 
 import pytest
-from conftest import Caller
+from callers import Caller
 from scripted_server import Reply, ScriptedServer, Seen, answer, problem
 
 from jobctl import errors

@@ -88,8 +88,8 @@ def first_request(operation, answers=()):
 
 FILTER = tuple(
     zip(
-        ("project", "user", "pool", "phase", "name", "since", "endedSince", "state", "limit", "pageToken"),
-        ("vision", "alice", "default", "running,queued", "lr-*", 1, 2, "open", 10, "t"),
+        ("project", "user", "pool", "phase", "name", "since", "endedSince", "state", "ids", "limit", "pageToken"),
+        ("vision", "alice", "default", "running,queued", "lr-*", 1, 2, "open", "a,b", 10, "t"),
     )
 )
 FILES = {"requirements.txt": b"jax\n"}
@@ -115,7 +115,7 @@ def requests():
     yield uploads.upload(CALLS, FILES), []
     yield uploads.upload(CALLS, FILES), [WANTED]
     yield jobs.page(CALLS, FILTER), []
-    yield jobs.count(CALLS, FILTER[:8]), []
+    yield jobs.count(CALLS, FILTER[:9]), []
     for operation in (jobs.status, jobs.describe, jobs.why, jobs.open_slices, changes.delete):
         yield operation(CALLS, "a"), []
     yield jobs.wait(CALLS, "a", None), []

@@ -48,7 +48,7 @@ def decode(model: Type[T], value: object, where: str) -> T:
         elif (key := key_of(item)) in value:
             given[item.name] = _convert(hints[item.name], value[key], f"{where}.{key}")
         elif item.default is MISSING and item.default_factory is MISSING:
-            raise _unexpected(f"{where}.{key}", "a value", None)
+            raise _unexpected(f"{where}.{key}", "a value", MISSING)
     return model(**given)
 
 
@@ -123,7 +123,8 @@ def _not_none(kind: Any) -> Any:
 
 
 def _unexpected(where: str, wanted: str, value: object) -> UnexpectedAnswer:
+    sent = "nothing" if value is MISSING else repr(value)[:80]
     return UnexpectedAnswer(
-        f"{where}: {wanted} is wanted, and the server sent {repr(value)[:80]}",
+        f"{where}: {wanted} is wanted, and the server sent {sent}",
         remedy="the server is of another version of jobctl, or no jobctl: compare its /openapi.json with this package's version",
     )

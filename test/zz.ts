@@ -1,0 +1,10 @@
+import { JOB_TEXTS, ourTree } from './python/job-texts.js';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+const texts = JOB_TEXTS('/work/wt/python-client');
+writeFileSync('/tmp/texts.json', JSON.stringify(texts));
+const read = JSON.parse(execFileSync('/tmp/pcv/bin/python', ['test/python/read_job_files.py', '/tmp/texts.json'], {encoding:'utf8'})) as unknown[];
+let bad = 0, refused = 0;
+texts.forEach((t, i) => { const o = ourTree(t); if (o === 'refused') refused++; try { assert.deepEqual(read[i], o); } catch { bad++; console.log(JSON.stringify(t.slice(0, 200)), 'PY', JSON.stringify(read[i])?.slice(0,300), 'TS', JSON.stringify(o).slice(0,300)); } });
+console.log(texts.length, 'texts', refused, 'refused', bad, 'bad');
