@@ -43,7 +43,8 @@ describe('the Python package', function () {
     await run(['-m', 'build', '--outdir', 'dist', 'package']);
     const wheel = readdirSync(join(scratch, 'dist')).find((name) => name.endsWith('.whl')) ?? 'no wheel';
     await run([...pip, `${join('dist', wheel)}[yaml]`, 'mypy==2.4.1', 'pytest==9.*', 'types-PyYAML', 'ruff==0.16.*']);
-    for (const name of ['tests', 'pyproject.toml']) cpSync(join(ROOT, 'python', name), join(scratch, name), { recursive: true });
+    for (const name of ['tests', 'pyproject.toml'])
+      cpSync(join(ROOT, 'python', name), join(scratch, name), { recursive: true });
     cpSync(join(ROOT, 'examples/python-http'), join(scratch, 'example'), { recursive: true });
   });
   after(() => rmSync(scratch, { recursive: true, force: true }));

@@ -101,10 +101,7 @@ describe('the core of the Python client', function () {
 
   it('has a key of idempotency for a submit without a name, and none for one with', () => {
     const submits = askCore({}).requests.filter(({ method, path }) => method === 'POST' && path === '/v1/jobs');
-    const have = submits.map(({ body, headers }) => [
-      (body as { name?: string }).name,
-      'idempotency-key' in headers,
-    ]);
+    const have = submits.map(({ body, headers }) => [(body as { name?: string }).name, 'idempotency-key' in headers]);
     assert.deepEqual(have, [
       [undefined, true],
       ['a-1', false],
@@ -139,7 +136,10 @@ describe('the core of the Python client', function () {
     assert.deepEqual(head, { pool: 'default', at, admission: 'frozen', admissionReason: 'why', config: view.config });
     assert.deepEqual(requests, view.requests.map(withJob));
     // Not of interest outside of the pool.
-    assert.deepEqual(leases, view.leases.map(withJob).map(({ heldMs: _, askingSince: __, ...one }) => one));
+    assert.deepEqual(
+      leases,
+      view.leases.map(withJob).map(({ heldMs: _, askingSince: __, ...one }) => one),
+    );
   });
 });
 
