@@ -19,7 +19,7 @@ def main() -> int:
     # The id is the key of idempotency: a second start under it finds the same job, whether it runs or has ended.
     job_id = sys.argv[1] if len(sys.argv) > 1 else f"train-{int(time.time())}"
     token = auth.from_env() if auth.TOKEN_VARIABLE in os.environ else auth.from_cli()
-    with Client(os.environ["JOBCTL_SERVER"], token=token) as client:
+    with Client(token=token) as client:
         try:
             submitted = client.submit(JOB, name=job_id)
         except errors.Invalid as error:

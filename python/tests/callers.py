@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any, List, Union
+from typing import Any, List, Optional, Union
 
 from jobctl import AsyncClient, Client, Retry
 
@@ -14,7 +14,7 @@ QUICK = Retry(for_s=5.0, first_s=0.01, most_s=0.05)
 class Caller:
     """Either client, called alike: every claim of these tests is made of both. Iterations give lists."""
 
-    def __init__(self, kind: str, url: str, **options: Any) -> None:
+    def __init__(self, kind: str, url: Optional[str], **options: Any) -> None:
         options = {"retry": QUICK, "host_name": None, **options}
         self.kind = kind
         self.client: Union[Client, AsyncClient] = (

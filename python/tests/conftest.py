@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any, Iterator, List
+from typing import Any, Iterator, List, Optional
 
 import pytest
 from callers import Caller
@@ -19,7 +19,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Any]:
     """Makes callers, which are closed at the end."""
     made: List[Caller] = []
 
-    def caller(url: str, **options: Any) -> Caller:
+    def caller(url: Optional[str], **options: Any) -> Caller:
         made.append(Caller(request.param, url, **options))
         return made[-1]
 

@@ -213,6 +213,15 @@ def test_an_address_that_would_show_the_token_is_refused(make: Any, url: str, sa
         make(url)
 
 
+def test_the_server_may_stand_in_a_variable(make: Any, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOBCTL_SERVER", server.url)
+    server.will(answer(ROW))
+    assert make(None)("status", "a").id == "a"
+    monkeypatch.delenv("JOBCTL_SERVER")
+    with pytest.raises(errors.ConfigurationError, match="no server is named, and JOBCTL_SERVER is not set"):
+        make(None)
+
+
 @pytest.mark.parametrize("url", ["http://localhost:1", "http://127.9.9.9", "http://[::1]:2", "https://x.example.org/"])
 def test_this_computer_and_https_are_not(make: Any, url: str) -> None:
     make(url)

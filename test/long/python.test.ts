@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -98,6 +98,20 @@ describe('the Python package', function () {
       assert.match(printed, /^submitted http-job\n[\s\S]*training with learning rate 0.001[\s\S]*http-job succeeded/);
     });
 
+    it('every Python program of the documentation runs', async () => {
+      const token = await stack.issuer.token({ email: 'alice@example.org' });
+      const env = { JOBCTL_SERVER: stack.urls[0], JOBCTL_ID_TOKEN: token };
+      writeFileSync(join(scratch, 'job.yaml'), JOB_YAML);
+      const programs = ['python/README.md', 'docs/python.md'].flatMap((page) => pythonBlocks(join(ROOT, page)));
+      assert.equal(programs.length, 8);
+      for (const [index, program] of programs.entries()) {
+        writeFileSync(join(scratch, `program-${index}.py`), program);
+        await run(['-m', 'mypy', '--strict', `program-${index}.py`]);
+        const printed = await run([`program-${index}.py`], env);
+        assert.notEqual(printed.trim(), '', program);
+      }
+    });
+
     it("the client calls every operation of the server's document, and no other", async () => {
       const document = (await (await fetch(`${stack.urls[0]}/openapi.json`)).json()) as {
         readonly paths: Readonly<Record<string, object>>;
@@ -110,5 +124,17 @@ describe('the Python package', function () {
     });
   });
 });
+
+const JOB_YAML = `name: documented
+project: vision
+tpu: { accelerator: v5litepod-1, zone: us-central1-a, allocation_mode: queued-resources, pricing: spot }
+command: { run: "echo done | tee $JOBCTL_OUTPUT_DIR/file" }
+`;
+
+/** Each is a whole program; the server and the login are the test's. */
+const pythonBlocks = (page: string): readonly string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, program = '']) =>
+    program.replaceAll('"https://jobctl.example.org", ', '').replaceAll('auth.from_cli()', 'auth.from_env()'),
+  );
 
 const isMade = (name: string): boolean => /\/(dist|__pycache__|\.\w+_cache|[^/]*\.egg-info)$/.test(name);

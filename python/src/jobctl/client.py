@@ -48,11 +48,12 @@ Setting = Mapping[Union[str, Tuple[Union[str, int], ...]], Any]
 
 class Client:
     """
-    Calls `jobctl serve` at `url`. Close it, or use it in `with`. Safe in threads.
+    Calls `jobctl serve`. Close it, or use it in `with`. Safe in threads.
 
     Every method raises ApiError (by kinds: `jobctl.errors`) for what the server refuses, ConnectionLost and UnexpectedAnswer.
     Calls that may be repeated are, after a failed connection, 429 and 503, as `retry` says; `submit` is one of them.
 
+    url: of the server; absent: the variable JOBCTL_SERVER.
     token: an ID token, or a callable that returns one (`jobctl.auth`). Absent: for servers that verify nobody.
     host_name: of this computer, which is noted with a cancel, stop or restart. None: not told.
     http: a client of your own, for proxies and certificates; it stays yours to close.
@@ -60,7 +61,7 @@ class Client:
 
     def __init__(
         self,
-        url: str,
+        url: Optional[str] = None,
         *,
         token: TokenSource = None,
         retry: Retry = Retry(),

@@ -1,16 +1,25 @@
 from __future__ import annotations
 
 import ipaddress
+import os
+from typing import Optional
 from urllib.parse import urlsplit
 
 from ..errors import ConfigurationError
 
+EXAMPLE = "such as https://jobctl.example.org"
 
-def server_address(url: str) -> str:
+SERVER_VARIABLE = "JOBCTL_SERVER"
+
+
+def server_address(given: Optional[str]) -> str:
     """Without a slash at its end. Raises ConfigurationError unless it is https, or http to this computer."""
+    url = os.environ.get(SERVER_VARIABLE, "") if given is None else given
+    if url == "":
+        raise ConfigurationError(f"url: no server is named, and {SERVER_VARIABLE} is not set", remedy=EXAMPLE)
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError(f"url: {url!r} is no address of a server", remedy="such as https://jobctl.example.org")
+        raise ConfigurationError(f"url: {url!r} is no address of a server", remedy=EXAMPLE)
     if parts.query or parts.fragment or "@" in parts.netloc:
         raise ConfigurationError(f"url: {url!r} has more than scheme, host, port and path")
     must_be_private(url)
