@@ -67,6 +67,13 @@ def test_a_name_is_its_own_key(server: ScriptedServer, call: Caller) -> None:
     assert server.seen[0].json == {"job": {"name": "a"}, "name": "a-1"}
 
 
+def test_a_change_of_which_the_server_is_not_sure_is_not_done_again(server: ScriptedServer, call: Caller) -> None:
+    server.will(problem(503, "unavailable"), answer(MESSAGE))
+    with pytest.raises(errors.Unavailable):
+        call("restart", "a")
+    assert len(server.seen) == 1
+
+
 @pytest.mark.parametrize("method", ["stop", "resume", "restart", "requeue", "setup"])
 def test_what_may_have_been_done_is_not_done_again(server: ScriptedServer, call: Caller, method: str) -> None:
     server.will(RESET, answer(MESSAGE))

@@ -104,12 +104,10 @@ describe('the Python package', function () {
       writeFileSync(join(scratch, 'job.yaml'), JOB_YAML);
       const programs = ['python/README.md', 'docs/python.md'].flatMap((page) => pythonBlocks(join(ROOT, page)));
       assert.equal(programs.length, 8);
-      for (const [index, program] of programs.entries()) {
-        writeFileSync(join(scratch, `program-${index}.py`), program);
-        await run(['-m', 'mypy', '--strict', `program-${index}.py`]);
-        const printed = await run([`program-${index}.py`], env);
-        assert.notEqual(printed.trim(), '', program);
-      }
+      const files = programs.map((_, index) => `program_${index}.py`);
+      for (const [index, program] of programs.entries()) writeFileSync(join(scratch, files[index] ?? ''), program);
+      await run(['-m', 'mypy', '--strict', ...files]);
+      for (const file of files) assert.notEqual((await run([file], env)).trim(), '', file);
     });
 
     it("the client calls every operation of the server's document, and no other", async () => {

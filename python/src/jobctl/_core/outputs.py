@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..errors import DownloadFailed, NotFound
 from ..models import Objects, StoredObject
-from ..outputs import Downloaded, HostOutputs, OutputFile, OutputFolder, OutputLink, Outputs
+from ..outputs import Downloaded, HostOutputs, OutputFile, OutputFolder, Outputs
 from .calls import Calls
 from .effects import Operation, Request, do
 from .files import PartFile, SafeFolder, place_link
@@ -46,11 +46,10 @@ def _manifests(calls: Calls, job: str) -> Operation[Dict[Tuple[int, int], str]]:
 def _list(calls: Calls, prefix: str) -> Operation[List[StoredObject]]:
     found: List[StoredObject] = []
     while True:
-        start = found[-1].name if found else None
-        query = (("prefix", prefix), ("startOffset", start), ("most", PAGE))
+        # The object at the start offset comes again.
+        query = (("prefix", prefix), ("startOffset", found.pop().name if found else None), ("most", PAGE))
         page = yield from calls.get("/v1/objects", Objects, query)
-        # A start offset is part of what it begins.
-        found.extend(one for one in page.objects if start is None or one.name > start)
+        found.extend(page.objects)
         if len(page.objects) < PAGE:
             return found
 
@@ -106,11 +105,11 @@ def download(calls: Calls, job: str, folder: Path, choice: Choice) -> Operation[
 
 
 def _download_host(calls: Calls, job: str, host: HostOutputs, safe: SafeFolder) -> Operation[Tuple[List[Path], int]]:
-    """Links come last: nothing is written through one. A file that fails does not keep the others."""
+    """Nothing lies below a link (`read_manifest`). A file that fails does not keep the others."""
     paths: List[Path] = []
     size = 0
     failures: List[str] = []
-    for entry in sorted(host.entries, key=lambda one: isinstance(one, OutputLink)):
+    for entry in host.entries:
         try:
             if isinstance(entry, OutputFile):
                 path, read = yield from _download_file(calls, job, entry, safe)
