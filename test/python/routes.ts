@@ -43,8 +43,6 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'GET /v1/audit': { query: api.auditQuery.extend(pool) },
 };
 
-export const ROUTE_NAMES = Object.keys(ROUTES);
-
 /** The route that a request is of. @throws Error if the contract has none */
 export function routeOf(request: PythonRequest | string): readonly [string, Route] {
   const name = typeof request === 'string' ? request : nameOf(request);
