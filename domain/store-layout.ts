@@ -66,8 +66,9 @@ export const machinePoolObject = (pool: string): string => `system/machines/${po
 /** Of `jobctl serve`: one object for the lines that were written together. @param at milliseconds since 1970 */
 export const auditObject = (at: number, replica: string, count: number): string =>
   `${auditDayPrefix(at)}${new Date(at).toISOString().slice(11, 23).replaceAll(':', '-')}-${replica}-${count}.jsonl`;
+export const AUDIT_PREFIX = 'audit/';
 /** `audit/<YYYY-MM-DD>/`, in UTC. */
-export const auditDayPrefix = (at: number): string => `audit/${new Date(at).toISOString().slice(0, 10)}/`;
+export const auditDayPrefix = (at: number): string => `${AUDIT_PREFIX}${new Date(at).toISOString().slice(0, 10)}/`;
 
 // Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
 
