@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 from urllib.parse import urlsplit
 
 import pytest
@@ -49,7 +50,8 @@ def test_a_job_from_its_file_to_its_outputs(as_: As, kind: str, tmp_path: Path) 
     assert [(one.path, one.sha256) for one in host.entries] == [("deep/file", hashlib.sha256(b"stored").hexdigest())]
     got = alice("download", submitted.id, tmp_path / "out")
     assert [one.read_bytes() for one in got.files] == [b"stored"]
-    assert isinstance(alice("open_slices", submitted.id), tuple)
+    # What is left of it in the cloud is deleted first.
+    until("it is closed", lambda: alice("status", submitted.id).ended_at and alice("open_slices", submitted.id) == ())
     assert alice("delete", submitted.id).objects > 0
     assert alice("outputs", submitted.id).hosts == ()
 
@@ -88,7 +90,7 @@ def test_what_people_ask_of_a_job(as_: As) -> None:
     job_id = alice("submit", job("sleep 600")).id
     with pytest.raises(errors.WaitTimeout):
         alice("wait", job_id, timeout=0.5)
-    assert "5" in alice("priority", job_id, 5).message
+    assert alice("priority", job_id, 5).message
     until_running(alice, job_id)
     assert alice("stop", job_id).message
     until_phase(alice, job_id, "paused")
@@ -103,17 +105,19 @@ def test_what_people_ask_of_a_job(as_: As) -> None:
     assert "changed" in alice("logs", job_id)
 
 
+def until(claim: str, is_so: Callable[[], object]) -> None:
+    limit = time.monotonic() + 90
+    while not is_so():
+        assert time.monotonic() < limit, f"after 90 s not: {claim}"
+        time.sleep(0.2)
+
+
 def until_running(caller: Any, job_id: str) -> None:
     until_phase(caller, job_id, "running")
 
 
 def until_phase(caller: Any, job_id: str, phase: str) -> None:
-    until = datetime.now() + timedelta(seconds=60)
-    while (seen := caller("status", job_id).phase) != phase:
-        # A long poll is the pause.
-        with pytest.raises(errors.WaitTimeout):
-            caller("wait", job_id, timeout=0.2)
-        assert datetime.now() < until, f"{job_id} is {seen}, not {phase}"
+    until(f"{job_id} is {phase}", lambda: caller("status", job_id).phase == phase)
 
 
 def test_lists_by_page(as_: As) -> None:
@@ -177,7 +181,7 @@ def test_an_operator_of_the_pool(as_: As, tmp_path: Path) -> None:
     assert olga("admission", state="open").message
     wrong = tmp_path / "quota.toml"
     wrong.write_text("[[total_resources]]\nv5litepod = -1\n")
-    with pytest.raises(errors.ApiError, match="v5litepod"):
+    with pytest.raises((errors.Invalid, errors.Refused)):
         olga("quota_apply", quota_file=wrong)
     lines = olga("audit", job=job_id)
     assert {(one.verb, one.subject, one.decision) for one in lines} >= {
