@@ -20,13 +20,15 @@ import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../contract/job.js';
 import { type Submitter, submitterOf } from './authorization.js';
-import { connectingKey, refuseOtherKey } from './connecting-key.js';
+import { refuseOtherKey, submittersKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { rememberAccount } from './accounts.js';
+import { acceptedPublicKey } from './job-key-record.js';
 import type { PoolSource } from './pool-source.js';
+import { ofJob } from './job-secrets.js';
 import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
 
@@ -67,14 +69,17 @@ async function acceptJob(
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
   const machines = await completeMachines(pools, spec.pool, job, input);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
-  const key = await connectingKey(installation, spec.ssh);
-  if (spec.ssh) {
+  const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });
+  const key = spec.ssh && (await submittersKey(own, spec.ssh));
+  if (spec.ssh && key) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
     refuseOtherKey(installation, named, key, input.sshKey);
   }
   // For the refusal alone: each start of the command reads them anew.
-  await secretVariables(installation, spec);
-  await checkSetUpInputs(installation, spec, input);
+  await secretVariables(own, spec);
+  await checkSetUpInputs(own, spec, input);
+  // Before the id is taken: a job whose id is taken and that has no record is from before there were keys of jobs.
+  const publicKey = key?.publicKey ?? (await acceptedPublicKey({ store, installation }, job, spec));
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   const owned = { user, project, pool: spec.pool };
@@ -87,7 +92,7 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey: key.publicKey,
+    publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? loginOf(input.user),
     user,
     ...(submitter.isVerified ? { isVerified: true as const } : {}),

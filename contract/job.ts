@@ -124,6 +124,8 @@ export interface HostLogin {
 }
 export interface JobView {
   readonly id: string;
+  /** First run id of its chain. Absent: a worker of an older jobctl answers. */
+  readonly run?: string;
   readonly spec: JobSpec;
   readonly project: string;
   readonly label?: string;

@@ -6,6 +6,7 @@ import { besideCommand, commandContainer } from '../../domain/modules/command.js
 import { runEnvironment } from '../../domain/run-environment.js';
 import { logPrefix } from '../../domain/store-layout.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import type { ActivityDependencies } from '../dependencies.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
@@ -80,9 +81,10 @@ async function untilEnded(
   host: AttemptHost,
   signal: AbortSignal,
 ): Promise<RunStatus> {
-  const { hosts, installation } = dependencies;
+  const { hosts } = dependencies;
+  const installation = ofJob(dependencies.installation, input.settings);
   const runId = `${input.job.id}.${input.hook}`;
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const secrets = await secretVariables(installation, input.spec);
   const request = hookRequest(input, runId, host, secrets);
   const prefix = logPrefix(input.job.id, input.attempt, `hook-${input.hook}`);

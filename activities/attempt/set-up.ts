@@ -3,6 +3,7 @@ import type { ModulePlan } from '../../domain/modules/module.js';
 import { modulePlans } from '../module-plans.js';
 import { setUpProgressSignal } from '../../contract/job.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import { CONNECT } from '../../domain/setup-record.js';
 import { setUpAgainObject, setUpObject } from '../../domain/store-layout.js';
 import type { AttemptInput, SetUpAgainInput, SetUpEnd } from '../../contract/job-activities.js';
@@ -30,12 +31,13 @@ export async function setUpHosts(
   input: AttemptInput & Partial<Pick<SetUpAgainInput, 'again'>>,
   asked: AbortSignal,
 ): Promise<SetUpEnd> {
-  const { installation, store, machinesOf } = dependencies;
+  const { store, machinesOf } = dependencies;
+  const installation = ofJob(dependencies.installation, input.settings);
   const keys = await submittersKeys(installation, input.spec, input.identityKeys);
   const files = await readPatiently(input, () => submittedFiles(store, input.files));
   const all = modulePlans(input.spec, { files, keys });
   const plans = input.again === undefined ? all : plansAgain(all, input.again);
-  const key = await connectingKey(installation, input.spec.ssh);
+  const key = await connectingKey(installation, input);
   const end = new ActivityEnd(asked);
   const guard = new SliceGuard(machinesOf, input.slices, input.settings.timings.notFoundApartMs, end.signal);
   const patience = new Patience();

@@ -11,6 +11,7 @@ import type { AttemptEnd, AttemptInput } from '../../contract/job-activities.js'
 import type { ActivityDependencies } from '../dependencies.js';
 import type { LostSlice } from '../../domain/recovery/slice-loss.js';
 import { connectingKey } from '../connecting-key.js';
+import { ofJob } from '../job-secrets.js';
 import { messageOf } from '../failures.js';
 import { secretVariables } from '../secret-values.js';
 import { ActivityEnd } from './activity-end.js';
@@ -42,7 +43,7 @@ export async function superviseAttempt(
   input: AttemptInput,
   routes: Routes,
 ): Promise<AttemptEnd> {
-  const key = await connectingKey(dependencies.installation, input.spec.ssh);
+  const key = await connectingKey(ofJob(dependencies.installation, input.settings), input);
   const end = new ActivityEnd();
   const guard = new SliceGuard(
     dependencies.machinesOf,
@@ -319,7 +320,7 @@ class Supervision {
   }
 
   readonly #secretsOnce = (): ReturnType<typeof secretVariables> =>
-    (this.#secrets ??= secretVariables(this.#dependencies.installation, this.#input.spec));
+    (this.#secrets ??= secretVariables(ofJob(this.#dependencies.installation, this.#input.settings), this.#input.spec));
 }
 
 /** A loss is not kept from its job for longer than this by a store that does not answer. */

@@ -54,6 +54,7 @@ export const computeEngine: MachineKind<
   devices: { devices: ['/dev/nvidia[0-9]*'], lockFiles: [] },
 
   reach: 'ssh',
+  takesPublicKey: true,
 
   section: {
     name: 'compute_engine',

@@ -49,6 +49,7 @@ export const kubernetes: MachineKind<
   },
 
   reach: 'pod',
+  takesPublicKey: false,
 
   section: {
     name: 'kubernetes',

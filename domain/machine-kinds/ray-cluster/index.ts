@@ -53,6 +53,7 @@ export const rayCluster: MachineKind<
   devices: { devices: [], lockFiles: [] },
 
   reach: 'pod',
+  takesPublicKey: false,
 
   section: {
     name: 'ray_cluster',
