@@ -60,6 +60,8 @@ const configShape = z.strictObject({
       tpuRestEndpoint: z.url().optional(),
       /** No TLS, no credentials. */
       insecure: z.boolean().default(false),
+      /** A file with an access token for those two, where they are in the clear and of this computer: the local stack's. */
+      accessTokenFile: z.string().min(1).optional(),
       /** Calls a second to the Cloud TPU API, and as many to Compute Engine, per Google project; absent = the adapter's own. */
       callsPerSecond: z.number().positive().optional(),
       /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */

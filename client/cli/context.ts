@@ -52,6 +52,8 @@ export interface CliContext {
   readonly store?: { readonly endpoint?: string; readonly bucket: string };
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
+  /** Of the token for that one, if it is the local stack's. */
+  readonly accessTokenFile?: string;
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
   /** Of the local stack's hosts. */
@@ -129,6 +131,7 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
       taskQueue: value('task_queue'),
       googleProject: value('google_project'),
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
+      accessTokenFile: stack?.cloud.accessTokenFile,
       secretStore: value('secret_store'),
       user: value('user'),
       project: value('project'),

@@ -19,9 +19,16 @@ export interface DevContext {
     /** Of Google's other APIs. */
     readonly googleApiEndpoint?: string;
     readonly insecure: boolean;
+    /** The token of a rehearsal, which its ports ask for. */
+    readonly accessTokenFile?: string;
   };
   /** Absent: the cloud is real, and what it holds is billed. */
-  readonly rehearsal?: { readonly adminUrl: string; readonly journalDir: string };
+  readonly rehearsal?: {
+    readonly adminUrl: string;
+    /** The token with its header, for `curl -H @FILE`. */
+    readonly headerFile: string;
+    readonly journalDir: string;
+  };
   /** Of the rehearsed Kubernetes. Absent where the cloud is real: the user's own kubeconfig holds there. */
   readonly kubeconfig?: string;
   readonly ssh: { readonly port: number; readonly privateKeyFile: string; readonly publicKeyFile: string };
@@ -101,8 +108,17 @@ type CloudSide = Omit<DevContext, 'temporal' | 'codec' | 'secretStore' | 'worker
 function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
   return {
     store: { endpoint: http(addresses.store), bucket: DEV_BUCKET },
-    cloud: { tpuEndpoint: `127.0.0.1:${addresses.tpu}`, tpuRestEndpoint: http(addresses.tpuRest), insecure: true },
-    rehearsal: { adminUrl: adminUrlOf(addresses), journalDir: home.rehearsalDir },
+    cloud: {
+      tpuEndpoint: `127.0.0.1:${addresses.tpu}`,
+      tpuRestEndpoint: http(addresses.tpuRest),
+      insecure: true,
+      accessTokenFile: home.rehearsalTokenFile,
+    },
+    rehearsal: {
+      adminUrl: adminUrlOf(addresses),
+      headerFile: home.rehearsalHeaderFile,
+      journalDir: home.rehearsalDir,
+    },
     kubeconfig: home.kubeconfigFile,
     ssh: { port: addresses.ssh, ...keyFiles(home) },
     googleProject: DEV_GOOGLE_PROJECT,

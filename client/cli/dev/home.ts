@@ -17,6 +17,9 @@ export interface StackHome {
   /** Which process has the database. */
   readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
+  /** The rehearsal's token, alone and with its header. It writes both anew at each start. */
+  readonly rehearsalTokenFile: string;
+  readonly rehearsalHeaderFile: string;
   /** Of the rehearsed Kubernetes, which writes it. */
   readonly kubeconfigFile: string;
   readonly sshDir: string;
@@ -43,6 +46,8 @@ export function stackHome(env: Environment = process.env): StackHome {
     databaseFile: join(root, 'temporal.db'),
     databaseHolderFile: join(root, 'temporal.db.holder'),
     rehearsalDir: join(root, 'rehearsal'),
+    rehearsalTokenFile: join(root, 'rehearsal', 'access', 'token'),
+    rehearsalHeaderFile: join(root, 'rehearsal', 'access', 'authorization-header'),
     kubeconfigFile: join(root, 'rehearsal', 'kubernetes', 'kubeconfig'),
     sshDir: join(root, 'ssh'),
     secretsDir: join(root, 'secrets'),

@@ -79,7 +79,7 @@ export function rehearsalPart(home: StackHome, { addresses }: StackRecord, env: 
     args: rehearsalProgram(rehearsalArguments(home, addresses), env),
     env: partEnvironment(env),
     cwd: home.root,
-    isReady: async () => (await answersHttp(`${adminUrlOf(addresses)}/admin/status`)) && (await accepts(addresses.tpu)),
+    isReady: async () => (await answersHttp(rehearsalReadyUrl(addresses))) && (await accepts(addresses.tpu)),
     readyTimeoutMs: 60_000,
     stopGraceMs: STOP_GRACE_MS.rehearsal,
   };
@@ -120,11 +120,13 @@ export function isPartReady(name: PartName, record: StackRecord): Promise<boolea
     case 'server':
       return answersCalls(temporalAddressOf(record), DEV_NAMESPACE, PROBE_TIMEOUT_MS);
     case 'rehearsal':
-      return answersHttp(`${adminUrlOf(record.addresses)}/admin/status`);
+      return answersHttp(rehearsalReadyUrl(record.addresses));
     case 'worker':
       return answersHttp(readyUrlOf(record.addresses));
   }
 }
+
+const rehearsalReadyUrl = (addresses: StackAddresses): string => `${adminUrlOf(addresses)}/admin/ready`;
 
 async function answersHttp(url: string): Promise<boolean> {
   try {
