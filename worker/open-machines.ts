@@ -28,7 +28,9 @@ export function openMachines(
   return {
     'cloud-tpu': createCloudTpu({
       onCall: meter.cloudCalls('tpu'),
-      ...(cloud.tpuEndpoint === undefined ? {} : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...token } }),
+      ...(cloud.tpuEndpoint === undefined
+        ? {}
+        : { endpoint: { ...endpointOf(cloud.tpuEndpoint, cloud.insecure), ...token } }),
       ...rates,
     }),
     'compute-engine': createComputeEngine({

@@ -95,7 +95,16 @@ export async function startKubernetes(options: KubernetesOptions): Promise<Rehea
   const token = openToken(folder);
   const server = await startApiServer(
     {
-      ...{ store, kubelet, token, tls, hostNames: options.hostNames, record, refusalOf: options.refusalOf, save: () => snapshot.save() },
+      ...{
+        store,
+        kubelet,
+        token,
+        tls,
+        hostNames: options.hostNames,
+        record,
+        refusalOf: options.refusalOf,
+        save: () => snapshot.save(),
+      },
       environmentOf: (pod) => containerEnvironment(pod, options.environment),
     },
     options.port,

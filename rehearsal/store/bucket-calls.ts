@@ -51,7 +51,9 @@ export const BUCKET_METHODS = {
     buckets.get(call.bucket);
     const asked = call.query.getAll('permissions');
     if (asked.length === 0) throw storeErrors.required('permissions');
-    return listed('storage#testIamPermissionsResponse', { permissions: granted(callHeaders(call.headers, call.isOwnLogin), asked) });
+    return listed('storage#testIamPermissionsResponse', {
+      permissions: granted(callHeaders(call.headers, call.isOwnLogin), asked),
+    });
   },
   // A bucket without a hierarchical namespace has neither.
   'folders.list': ({ buckets }, call) => {

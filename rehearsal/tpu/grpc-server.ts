@@ -94,7 +94,8 @@ function qualified(service: string, type: string): string {
 function handler(door: Door, method: string, version: ApiVersion): grpc.handleUnaryCall<JsonObject, JsonObject> {
   return (call, callback) => {
     const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
-    const foreign = foreignReason({ host: call.getHost(), origin: header('origin') }, door.hostNames);
+    const from = { host: call.getHost(), origin: header('origin'), 'sec-fetch-site': header('sec-fetch-site') };
+    const foreign = foreignReason(from, door.hostNames);
     if (foreign !== undefined) return callback(grpcError(refusedAsForeign(foreign)));
     const headers = {
       authorization: header('authorization'),
