@@ -23,6 +23,7 @@ no web page can make any.
   --kubernetes-port N  a thin Kubernetes           none unless given; 0: any free port
   --ssh-port N         of every TPU VM             22 where this user may listen on it, else from 2222 on
   --subnet-octet N     VMs have the addresses 127.N.a.b, 1 to 254 (default: 77)
+  --callers WHO        token: who sends the token (default). login: also every process of this login
   --auth               TLS on every API, and each call needs a token
   --host-name NAME     a name of this computer that callers may use beside localhost; repeatable
   --seed N             queue times and ids that are drawn follow from it; a state folder keeps its own
@@ -57,6 +58,7 @@ const SERVE = {
   'ssh-port': TEXT,
   'subnet-octet': TEXT,
   'metadata-port': TEXT,
+  callers: { ...TEXT, default: 'token' },
   'host-name': { ...TEXT, multiple: true },
   seed: TEXT,
   'time-scale': TEXT,
@@ -105,7 +107,12 @@ function serveOptions(argv: readonly string[], env: NodeJS.ProcessEnv): Rehearsa
   };
   const given = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
   const stateDir = values['state-dir'] ?? defaultStateDir(env);
-  return { stateDir, callers: 'token', ...given, ...(values.auth && { authentication: {} }) };
+  return { stateDir, callers: callersOf(values.callers), ...given, ...(values.auth && { authentication: {} }) };
+}
+
+function callersOf(text: string): 'token' | 'login' {
+  if (text === 'token' || text === 'login') return text;
+  throw new UsageError(`--callers ${text}: wanted token or login`);
 }
 
 function integer(flag: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -151,13 +151,13 @@ describe('F4: a rehearsal that was started again', function () {
 
   it('takes no token of the time before: a stranger may have listened on its ports in between', async () => {
     const sshPort = await pickSshPort(SUBNET_OCTET);
-    const first = await startRehearsalProcess(scratch.path, sshPort);
+    const first = await startRehearsalProcess(scratch.path, sshPort, []);
     const old = readFileSync(first.endpoints.tokenFile, 'utf8');
     const status = (url: string, token: string): Promise<RawAnswer> =>
       makeCall(withToken({ name: 'status', wire: 'http', url: `${url}/admin/status` }, token));
     assert.equal((await status(first.endpoints.admin, old)).status, 200);
     await first.end('SIGKILL');
-    const second = await startRehearsalProcess(scratch.path, sshPort);
+    const second = await startRehearsalProcess(scratch.path, sshPort, []);
     const now = readFileSync(second.endpoints.tokenFile, 'utf8');
     const answers = [await status(second.endpoints.admin, old), await status(second.endpoints.admin, now)];
     await second.end('SIGTERM');
@@ -165,5 +165,40 @@ describe('F4: a rehearsal that was started again', function () {
       answers.map((answer) => answer.status),
       [401, 200],
     );
+  });
+});
+
+describe('F4: another login, at a rehearsal that asks for Google’s tokens', function () {
+  this.timeout(60_000);
+  const scratch = scratchFolder('f04-auth');
+  let served: RehearsalProcess;
+  before(async function () {
+    needsOtherLogin(this);
+    served = await startRehearsalProcess(scratch.path, await pickSshPort(SUBNET_OCTET), ['--auth']);
+  });
+  after(async () => {
+    await served?.end('SIGTERM');
+    scratch.remove();
+  });
+
+  it('gets none: not from the metadata server, not by a login, not from the admin interface', async () => {
+    const { rest, admin, metadataHost = '' } = served.endpoints;
+    const [fromMetadata] = metadataCalls(metadataHost);
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const login = { wire: 'https', url: `${rest}/v1/oauthtoken`, method: 'POST', headers: form } as const;
+    const guess = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: '1//rehearsal-current' });
+    const answers = callAsOther([
+      fromMetadata as RawCall,
+      { name: 'login', ...login, body: base64(guess.toString()) },
+      { name: 'admin', wire: 'http', url: `${admin}/admin/token`, method: 'POST' },
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [403, 400, 401],
+    );
+    const mine = await makeCall(fromMetadata as RawCall);
+    assert.deepEqual([mine.status, /"access_token"/.test(mine.text)], [200, true]);
+    for (const name of ['credentials.json', 'access.json'])
+      assert.notEqual(runAsOther(['cat', join(scratch.path, 'access', name)]).code, 0, name);
   });
 });
