@@ -31,6 +31,20 @@ function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): voi
   }
 }
 
+/** The token goes in the clear: never beyond this computer. */
+function refineOwnToken(
+  cloud: Readonly<Partial<Record<'accessTokenFile' | 'tpuEndpoint' | 'tpuRestEndpoint', string | undefined>>>,
+  { addIssue }: z.RefinementCtx,
+): void {
+  if (cloud.accessTokenFile === undefined) return;
+  for (const name of ['tpuEndpoint', 'tpuRestEndpoint'] as const) {
+    const host = cloud[name]?.replace(/^https?:\/\//, '').replace(/:\d+(\/.*)?$/, '') ?? 'localhost';
+    if (/^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)) continue;
+    const message = `is sent in the clear, so only to this computer; ${name} is '${cloud[name]}'`;
+    addIssue({ code: 'custom', path: ['accessTokenFile'], message });
+  }
+}
+
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
@@ -67,6 +81,7 @@ const configShape = z.strictObject({
       /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
+    .superRefine(refineOwnToken)
     .prefault({}),
   /** The cluster of jobs that name no context (docs/kubernetes.md). */
   kubernetes: z
