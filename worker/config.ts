@@ -59,7 +59,15 @@ const timings = z.strictObject(
  */
 const configShape = z.strictObject({
   temporal: z
-    .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
+    .strictObject({
+      address: z.string().optional(),
+      namespace: z.string().optional(),
+      profile: z.string().optional(),
+      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. */
+      tlsCaFile: z.string().min(1).optional(),
+      tlsServerName: z.string().min(1).optional(),
+      apiKeyFile: z.string().min(1).optional(),
+    })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
   store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }).prefault({} as never),

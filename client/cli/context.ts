@@ -106,8 +106,8 @@ export function refuseStranger({ missingStack, nowhere }: CliContext): void {
 
 /** The local stack alone, for `--local`: what the environment says of another Temporal does not count. */
 export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS.ProcessEnv = process.env): CliContext {
-  // Its own server takes neither key nor TLS; @temporalio/envconfig would read both from here.
-  if (stack.temporal.uiUrl !== null)
+  // Its own server takes neither the key nor the TLS of another one; @temporalio/envconfig would read both from here.
+  if (stack.temporal.uiUrl !== null || stack.temporal.apiKeyFile !== undefined)
     for (const name of Object.keys(env)) if (name.startsWith('TEMPORAL_')) delete env[name];
   const own = stackLayer(stack);
   const queue = given(flags.taskQueue);
@@ -119,7 +119,7 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
 function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
   const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
-  const login = used.find(({ kind }) => kind === 'context')?.settings;
+  const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
   const [bucket, endpoint] = [value('bucket'), value('store_endpoint')];
   return {
     temporal: {
@@ -144,9 +144,14 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   };
 }
 
+/** Of a local stack whose server asks who calls. */
+const ownLoginOf = (server: Layer | undefined): Settings | undefined =>
+  server?.kind === 'stack' && server.settings.api_key !== undefined ? server.settings : undefined;
+
 /** TLS and API keys of Temporal's own settings must not reach a server that they are not for. */
 function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'all' | 'variables' | 'none' {
   if (server?.kind !== 'context' && server?.kind !== 'stack') return 'all';
+  if (ownLoginOf(server) !== undefined) return 'none';
   return context === undefined ? 'variables' : 'none';
 }
 

@@ -14,6 +14,8 @@ export interface StackHome {
   readonly contextFile: string;
   readonly workerConfigFile: string;
   readonly databaseFile: string;
+  /** Of a Temporal server that asks who calls: its login and its configuration. */
+  readonly serverDir: string;
   /** Which process has the database. */
   readonly databaseHolderFile: string;
   readonly rehearsalDir: string;
@@ -44,6 +46,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     contextFile: join(root, 'context.json'),
     workerConfigFile: join(root, 'worker.json'),
     databaseFile: join(root, 'temporal.db'),
+    serverDir: join(root, 'temporal'),
     databaseHolderFile: join(root, 'temporal.db.holder'),
     rehearsalDir: join(root, 'rehearsal'),
     rehearsalTokenFile: join(root, 'rehearsal', 'access', 'token'),
