@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RehearsalProcess } from '../../rehearsal/test/rehearsal-process.js';
 import { startRehearsalProcess } from '../../rehearsal/test/rehearsal-process.js';
 import { scratchFolder, SUBNET_OCTET } from '../../rehearsal/test/scratch.js';
 import { pickSshPort } from '../../rehearsal/ssh-port.js';
 import { until } from '../until.js';
+import { listeningOn } from './listening.js';
 import { callAsOther, needsOtherLogin, runAsOther } from './other-login.js';
 import type { RawAnswer, RawCall } from './raw-calls.js';
 import { makeCall } from './raw-calls.js';
@@ -15,30 +16,6 @@ const REFUSED = new Set([401, 403]);
 const UNAUTHENTICATED = 16;
 const isRefused = ({ name, status }: RawAnswer): boolean =>
   name === 'grpc' ? status === UNAUTHENTICATED : REFUSED.has(status);
-
-/** Where a process listens on loopback, as `ADDRESS:PORT`. */
-function listeningOn(pid: number): readonly string[] {
-  const inodes = new Set(
-    readdirSync(`/proc/${pid}/fd`).flatMap(
-      (fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? [],
-    ),
-  );
-  const rows = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').split('\n').slice(1);
-  return rows.flatMap((row) => {
-    const [, local = '', , state, , , , , , inode = ''] = row.trim().split(/\s+/);
-    if (state !== '0A' || !inodes.has(inode)) return [];
-    const [address = '', port = ''] = local.split(':');
-    return [`${[...Buffer.from(address, 'hex')].toReversed().join('.')}:${Number.parseInt(port, 16)}`];
-  });
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
 
 describe('F4: another login of this computer, at the ports of a rehearsal', function () {
   this.timeout(60_000);
