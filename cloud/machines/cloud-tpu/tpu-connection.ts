@@ -58,7 +58,12 @@ export class TpuConnection {
 async function connect(endpoint: TpuEndpoint | undefined): Promise<v2.TpuClient> {
   const { v2 } = await import('@google-cloud/tpu');
   const address = endpoint && { apiEndpoint: endpoint.host, port: endpoint.port };
-  const client = new v2.TpuClient({ ...CHANNEL_OPTIONS, ...address, ...tokenOption(endpoint), ...(await credentialsFor(endpoint)) });
+  const client = new v2.TpuClient({
+    ...CHANNEL_OPTIONS,
+    ...address,
+    ...tokenOption(endpoint),
+    ...(await credentialsFor(endpoint)),
+  });
   // Without this a client that cannot start throws from a callback at its first call and ends the process.
   await client.initialize();
   return client;

@@ -49,7 +49,10 @@ class ComputeEngine implements ComputeEngineMachines {
   #isClosed = false;
 
   constructor({ endpoint, accessTokenFile, periods, ...settings }: ComputeEngineOptions) {
-    const server = { ...(endpoint !== undefined && { apiEndpoint: endpoint }), ...(accessTokenFile && { accessTokenFile }) };
+    const server = {
+      ...(endpoint !== undefined && { apiEndpoint: endpoint }),
+      ...(accessTokenFile && { accessTokenFile }),
+    };
     this.#api = new ComputeApi(server, { ...DEFAULT_SETTINGS, ...settings });
     this.#periods = periods ?? DEFAULT_LISTING_PERIODS;
   }

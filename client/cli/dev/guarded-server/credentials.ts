@@ -55,7 +55,7 @@ export function loginFingerprint({ apiKey }: ServerFiles): string {
 function signedToken(key: KeyObject, kid: string, notAfter: number): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const head = part({ alg: 'ES256', typ: 'JWT', kid });
-  const body = part({ sub: 'jobctl dev', permissions: ['temporal-system:admin'], exp: Math.floor(notAfter / 1000) });
+  const body = part({ sub: 'local stack', permissions: ['temporal-system:admin'], exp: Math.floor(notAfter / 1000) });
   const signed = createSign('SHA256').update(`${head}.${body}`);
   return `${head}.${body}.${signed.sign({ key, dsaEncoding: 'ieee-p1363' }, 'base64url')}`;
 }
@@ -72,7 +72,7 @@ async function makeCertificates(files: ServerFiles, now: number, notAfter: numbe
     notBeforeDate: new Date(now - CLOCK_DAYS * DAY_MS),
     notAfterDate: new Date(notAfter),
   } as const;
-  const authority = await generate([{ name: 'commonName', value: 'jobctl dev' }], {
+  const authority = await generate([{ name: 'commonName', value: 'local stack' }], {
     ...options,
     extensions: AUTHORITY_EXTENSIONS,
   });
