@@ -63,7 +63,11 @@ module.exports = {
     onlyIn('@kubernetes/client-node', ['cloud', 'test'], 'cloud SDKs stay behind the ports'),
     onlyIn('@google-cloud/tpu|google-gax', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of them"),
     onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
-    onlyIn('selfsigned', ['rehearsal', 'client/cli/dev'], 'certificates of the rehearsal, and of a server that asks who calls'),
+    onlyIn(
+      'selfsigned',
+      ['rehearsal', 'client/cli/dev'],
+      'certificates of the rehearsal, and of a server that asks who calls',
+    ),
     onlyIn('@grpc/grpc-js|fastify|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
     onlyIn('@temporalio/workflow', ['workflows'], 'it works in the sandbox only'),
     onlyIn('@temporalio/activity', ['activities'], 'it works in an activity only'),
