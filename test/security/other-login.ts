@@ -8,7 +8,7 @@ import type { RawAnswer, RawCall } from './raw-calls.js';
 
 /** `nobody`: a login that owns nothing of ours. */
 const OTHER = 65_534;
-const AS_OTHER = ['setpriv', '--reuid', String(OTHER), '--regid', String(OTHER), '--clear-groups', '--'];
+export const AS_OTHER = ['setpriv', '--reuid', String(OTHER), '--regid', String(OTHER), '--clear-groups', '--'];
 
 /** For a `before` hook: only root can be somebody else. Pending, not green; .ci/run, which is root's, forbids pending tests. */
 export function needsOtherLogin(hook: Mocha.Context): void {
