@@ -138,7 +138,7 @@ v5litepod = 1.0
   /** The call that `gcloud compute tpus queued-resources delete NAME --force` makes; returns when Google has taken it. */
   async deleteByHand(name: string): Promise<void> {
     const { cloud, googleProject } = this.#context;
-    const google = tpuClient({ tpu: cloud.tpuEndpoint ?? '' });
+    const google = tpuClient({ tpu: cloud.tpuEndpoint ?? '' }, cloud.accessTokenFile);
     try {
       const path = `projects/${googleProject}/locations/${ZONE}/queuedResources/${name}`;
       await google.deleteQueuedResource({ name: path, force: true });
