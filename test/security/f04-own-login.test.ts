@@ -37,8 +37,8 @@ describe('F4: whose a loopback connection is, by the kernel', function () {
   async function fromProcess(
     before: readonly string[],
   ): Promise<{ readonly socket: Socket; readonly child: ChildProcess }> {
-    const [program = '', ...args] = [...before, process.execPath, '-e', PROGRAM, String(port), '127.0.0.1'];
-    const child = spawn(program, args, { stdio: 'ignore', cwd: '/' });
+    const command = [...before, process.execPath, '-e', PROGRAM, String(port), '127.0.0.1'];
+    const child = spawn(command[0] ?? '', command.slice(1), { stdio: 'ignore', cwd: '/' });
     return { socket: await accepted(), child };
   }
 
