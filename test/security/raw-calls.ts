@@ -17,14 +17,17 @@ export interface RawCall {
 
 export interface RawAnswer {
   readonly name: string;
-  /** Of HTTP; of gRPC the number of its status; 0: no answer. */
+  /** Of HTTP; of gRPC the number of its status, 0 for success. */
   readonly status: number;
   readonly text: string;
 }
 
+/** In place of a status: the connection was refused, or ended without one. */
+export const NO_ANSWER = -1;
+
 export async function makeCall(call: RawCall): Promise<RawAnswer> {
   const answer = call.wire === 'grpc' ? grpcAnswer(call) : httpAnswer(call);
-  const { status, text } = await answer.catch((error: unknown) => ({ status: 0, text: String(error) }));
+  const { status, text } = await answer.catch((error: unknown) => ({ status: NO_ANSWER, text: String(error) }));
   return { name: call.name, status, text };
 }
 
@@ -72,7 +75,7 @@ function grpcAnswer(call: RawCall): Promise<{ readonly status: number; readonly 
       .on('data', () => undefined);
     stream.on('end', () =>
       resolve({
-        status: Number(found['grpc-status'] ?? -1),
+        status: Number(found['grpc-status'] ?? NO_ANSWER),
         text: decodeURIComponent(String(found['grpc-message'] ?? '')),
       }),
     );
@@ -81,10 +84,12 @@ function grpcAnswer(call: RawCall): Promise<{ readonly status: number; readonly 
 }
 
 /** As a program: calls as JSON on stdin, answers as JSON on stdout. */
-if (process.argv.includes('--calls-from-stdin')) {
+async function main(): Promise<void> {
   let text = '';
   for await (const chunk of process.stdin) text += String(chunk);
   const answers: RawAnswer[] = [];
   for (const call of JSON.parse(text) as readonly RawCall[]) answers.push(await makeCall(call));
   process.stdout.write(JSON.stringify(answers));
 }
+
+if (process.argv.includes('--calls-from-stdin')) void main();
