@@ -74,7 +74,11 @@ module.exports = {
     onlyIn('@kubernetes/client-node', ['cloud', 'test'], 'cloud SDKs stay behind the ports'),
     onlyIn('@google-cloud/tpu|google-gax', ['cloud', 'rehearsal'], "the rehearsal reads the API's protos out of them"),
     onlyIn('ssh2', ['cloud', 'rehearsal', 'client/cli/dev'], 'the rehearsal is an SSH server; dev makes a key pair'),
-    onlyIn('selfsigned', ['rehearsal'], 'certificates of the rehearsal'),
+    onlyIn(
+      'selfsigned',
+      ['rehearsal', 'client/cli/dev'],
+      'certificates of the rehearsal, and of a server that asks who calls',
+    ),
     onlyIn('@grpc/grpc-js|protobufjs|proto3-json-serializer', ['rehearsal'], 'servers are for the rehearsal'),
     onlyIn('fastify|@fastify/[^/]+', ['rehearsal', 'server'], 'servers'),
     onlyIn('jose|prom-client|fastify-type-provider-zod', ['server'], 'of the HTTP server alone'),

@@ -31,6 +31,20 @@ function refineProxyCommand(command: string, { addIssue }: z.RefinementCtx): voi
   }
 }
 
+/** The token goes in the clear: never beyond this computer. */
+function refineOwnToken(
+  cloud: Readonly<Partial<Record<'accessTokenFile' | 'tpuEndpoint' | 'tpuRestEndpoint', string | undefined>>>,
+  { addIssue }: z.RefinementCtx,
+): void {
+  if (cloud.accessTokenFile === undefined) return;
+  for (const name of ['tpuEndpoint', 'tpuRestEndpoint'] as const) {
+    const host = cloud[name]?.replace(/^https?:\/\//, '').replace(/:\d+(\/.*)?$/, '') ?? 'localhost';
+    if (/^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)) continue;
+    const message = `is sent in the clear, so only to this computer; ${name} is '${cloud[name]}'`;
+    addIssue({ code: 'custom', path: ['accessTokenFile'], message });
+  }
+}
+
 /** Every timing may be given alone; the rest keep DESIGN.md's values. */
 const timings = z.strictObject(
   Object.fromEntries(Object.keys(DEFAULT_TIMINGS).map((key) => [key, milliseconds.optional()])) as Record<
@@ -45,7 +59,15 @@ const timings = z.strictObject(
  */
 const configShape = z.strictObject({
   temporal: z
-    .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
+    .strictObject({
+      address: z.string().optional(),
+      namespace: z.string().optional(),
+      profile: z.string().optional(),
+      /** The server's login by files, in place of the profile's: the authority of its certificate, the name in it, an API key. */
+      tlsCaFile: z.string().min(1).optional(),
+      tlsServerName: z.string().min(1).optional(),
+      apiKeyFile: z.string().min(1).optional(),
+    })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
   store: z
@@ -67,11 +89,14 @@ const configShape = z.strictObject({
       tpuRestEndpoint: z.url().optional(),
       /** No TLS, no credentials. */
       insecure: z.boolean().default(false),
+      /** A file with an access token for those two, where they are in the clear and of this computer: the local stack's. */
+      accessTokenFile: z.string().min(1).optional(),
       /** Calls a second to the Cloud TPU API, and as many to Compute Engine, per Google project; absent = the adapter's own. */
       callsPerSecond: z.number().positive().optional(),
       /** From one listing of a zone to the next, while something is being made or was warned, and else; absent = the adapter's. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
     })
+    .superRefine(refineOwnToken)
     .prefault({}),
   /** The cluster of jobs that name no context (docs/kubernetes.md). */
   kubernetes: z

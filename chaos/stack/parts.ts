@@ -57,6 +57,7 @@ export function rehearsalPart(
     'rest-port': ports.rest,
     'store-port': ports.store,
     'admin-port': ports.admin,
+    callers: 'login',
     'kubernetes-port': ports.kubernetes,
     'ssh-port': SSH_PORT,
     'subnet-octet': octet,

@@ -61,6 +61,8 @@ export interface CliContext {
   readonly store?: StorePlace;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
+  /** Of the token for that one, if it is the local stack's. */
+  readonly accessTokenFile?: string;
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
   /** Of the local stack's hosts. */
@@ -113,8 +115,8 @@ export function refuseStranger({ missingStack, nowhere }: CliContext): void {
 
 /** The local stack alone, for `--local`: what the environment says of another Temporal does not count. */
 export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS.ProcessEnv = process.env): CliContext {
-  // Its own server takes neither key nor TLS; @temporalio/envconfig would read both from here.
-  if (stack.temporal.uiUrl !== null)
+  // Its own server takes neither the key nor the TLS of another one; @temporalio/envconfig would read both from here.
+  if (stack.temporal.uiUrl !== null || stack.temporal.apiKeyFile !== undefined)
     for (const name of Object.keys(env)) if (name.startsWith('TEMPORAL_')) delete env[name];
   const own = stackLayer(stack);
   const queue = given(flags.taskQueue);
@@ -126,7 +128,7 @@ export function localContext(stack: DevContext, flags: ContextFlags, env: NodeJS
 function merged(flags: ContextFlags, env: Environment, { used, server, stack: known }: Layers): CliContext {
   const value = (key: SettingKey): string | undefined => used.find(({ settings }) => settings[key])?.settings[key];
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
-  const login = used.find(({ kind }) => kind === 'context')?.settings;
+  const login = used.find(({ kind }) => kind === 'context')?.settings ?? ownLoginOf(server);
   const [bucket, endpoint] = [value('bucket'), value('store_endpoint')];
   return {
     temporal: {
@@ -140,6 +142,7 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
       taskQueue: value('task_queue'),
       googleProject: value('google_project'),
       tpuRestEndpoint: flags.tpuRestEndpoint ?? given(env['JOBCTL_TPU_REST_ENDPOINT']) ?? stack?.cloud.tpuRestEndpoint,
+      accessTokenFile: stack?.cloud.accessTokenFile,
       secretStore: value('secret_store'),
       user: value('user'),
       project: value('project'),
@@ -152,9 +155,14 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   };
 }
 
+/** Of a local stack whose server asks who calls. */
+const ownLoginOf = (server: Layer | undefined): Settings | undefined =>
+  server?.kind === 'stack' && server.settings.api_key !== undefined ? server.settings : undefined;
+
 /** TLS and API keys of Temporal's own settings must not reach a server that they are not for. */
 function ownSettingsOf(server: Layer | undefined, { context }: ContextFlags): 'all' | 'variables' | 'none' {
   if (server?.kind !== 'context' && server?.kind !== 'stack') return 'all';
+  if (ownLoginOf(server) !== undefined) return 'none';
   return context === undefined ? 'variables' : 'none';
 }
 

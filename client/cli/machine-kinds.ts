@@ -36,10 +36,17 @@ function auditNamespace(machines: 'kubernetes' | 'ray-cluster'): CliKind['audit'
   };
 }
 
+/** Where an auditor asks; empty: at Google. */
+function restOf({ tpuRestEndpoint: restEndpoint, accessTokenFile }: CliContext) {
+  return {
+    ...(restEndpoint === undefined ? {} : { restEndpoint }),
+    ...(accessTokenFile === undefined ? {} : { accessTokenFile }),
+  };
+}
+
 const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   'cloud-tpu': {
-    audit: (googleProject, { tpuRestEndpoint }) =>
-      listEverything({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+    audit: (googleProject, context) => listEverything({ googleProject, ...restOf(context) }),
     doctor: {
       flag: 'gcp',
       looksAt: 'a Google project, its rights, limits and network',
@@ -61,8 +68,7 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },
   'compute-engine': {
-    audit: (googleProject, { tpuRestEndpoint }) =>
-      listEveryVm({ googleProject, ...(tpuRestEndpoint === undefined ? {} : { restEndpoint: tpuRestEndpoint }) }),
+    audit: (googleProject, context) => listEveryVm({ googleProject, ...restOf(context) }),
   },
 };
 

@@ -316,7 +316,8 @@ async function strangerOn(port: number): Promise<Server | undefined> {
 /** A slice with its TPU VMs running, made past the worker. */
 async function createSlice(stack: Stack, { cloud }: DevContext): Promise<void> {
   const { addresses } = stack.record();
-  const tpu = createCloudTpu({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure: cloud.insecure } });
+  const { insecure, accessTokenFile = '' } = cloud;
+  const tpu = createCloudTpu({ endpoint: { host: '127.0.0.1', port: addresses.tpu, insecure, accessTokenFile } });
   const plan = slicePlan('left-behind', 'tpu-vm');
   const answer = await tpu.create(plan);
   assert.equal(answer.kind, 'accepted');

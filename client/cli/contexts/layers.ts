@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type * as EnvConfig from '@temporalio/envconfig';
 import { CliError } from '../cli-error.js';
 import { type DevContext, readDevContext } from '../dev/context.js';
@@ -164,10 +165,13 @@ const present = (env: Environment): Record<string, string> =>
 
 /** What a local stack says of itself as settings. */
 export function stackLayer({ temporal, store, codec, googleProject, secretStore }: DevContext): Layer {
-  const { address, namespace } = temporal;
+  const { address, namespace, tlsCaFile, tlsServerName, apiKeyFile } = temporal;
   const settings: Settings = {
     address,
     namespace,
+    ...(tlsCaFile === undefined ? {} : { tls_ca_file: tlsCaFile }),
+    ...(tlsServerName === undefined ? {} : { tls_server_name: tlsServerName }),
+    ...(apiKeyFile === undefined ? {} : { api_key: pathToFileURL(apiKeyFile).href }),
     bucket: store.bucket,
     ...(store.endpoint === undefined ? {} : { store_endpoint: store.endpoint }),
     google_project: googleProject,
