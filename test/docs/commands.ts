@@ -17,7 +17,7 @@ export interface DocCommand {
 export function docPages(root: string): string[] {
   const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md') && name !== 'runs.md');
   const examples = ['', 'python-service/', 'typescript-service/'].map((folder) => `examples/${folder}README.md`);
-  const others = ['worker/README.md', 'rehearsal/README.md', 'CONTRIBUTING.md'];
+  const others = ['worker/README.md', 'rehearsal/README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
   return ['README.md', ...pages.map((name) => `docs/${name}`), ...examples, ...others];
 }
 
