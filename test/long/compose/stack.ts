@@ -111,7 +111,11 @@ export class ComposeStack {
   }
 
   async up(): Promise<void> {
-    await this.compose('up', '-d', '--no-build');
+    try {
+      await this.compose('up', '-d', '--no-build');
+    } catch (error) {
+      throw new Error(`${String(error)}\n${await this.compose('logs', '--tail', '15')}`, { cause: error });
+    }
     await this.untilHealthy();
   }
 
