@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { cached, temporalServerFolder, temporalUiFolder } from '../built-by-go.js';
@@ -27,6 +27,7 @@ export async function makeStandIns(engine: Engine, folder: string): Promise<void
   if (engine.docker('images', '--quiet', debian) === '')
     engine.docker('import', join(await debianFolder(), 'root.tar'), debian);
   const context = join(folder, 'context');
+  rmSync(context, { recursive: true, force: true });
   mkdirSync(context, { recursive: true });
   cpSync(await temporalServerFolder(), context, { recursive: true });
   cpSync(await temporalUiFolder(), join(context, 'ui-server'), { recursive: true });

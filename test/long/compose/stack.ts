@@ -151,6 +151,7 @@ export class ComposeStack {
 
   /** Removes everything that it made. */
   async remove(): Promise<void> {
+    await this.compose('down', '--volumes');
     await this.engine.stop();
     await this.#outside.kill();
     if (process.env['JOBCTL_COMPOSE_FOLDER'] === undefined) rmSync(this.#folder, { recursive: true, force: true });
