@@ -19,7 +19,7 @@ export function docPages(root: string): string[] {
   const examples = ['', 'python-http/', 'python-service/', 'typescript-service/'].map(
     (folder) => `examples/${folder}README.md`,
   );
-  const others = ['worker/README.md', 'rehearsal/README.md', 'python/README.md', 'CONTRIBUTING.md'];
+  const others = ['worker/README.md', 'rehearsal/README.md', 'python/README.md', 'CONTRIBUTING.md', 'SECURITY.md'];
   return ['README.md', ...pages.map((name) => `docs/${name}`), ...examples, ...others];
 }
 
