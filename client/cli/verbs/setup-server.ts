@@ -4,7 +4,7 @@ import type { SetupStep } from '../../setup-server.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { userOf } from '../asker.js';
 import { withTemporal } from '../connect.js';
-import { storeOf } from '../context.js';
+import { bucketOf } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
@@ -22,7 +22,7 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
 /** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const context = contextToChange(flags);
-  const place = storeOf(context, 'the id of this installation cannot be kept');
+  const place = bucketOf(context, 'the id of this installation cannot be kept');
   const { googleProject: projectId } = context;
   const { createStore } = await import('../../../cloud/store/gcs.js');
   const store = createStore({ ...place, ...(projectId === undefined ? {} : { projectId }) });

@@ -16,8 +16,14 @@ export function watchEnd(timeoutMs?: number): AbortSignal {
   return end.signal;
 }
 
-/** Names of the errors that an outage of Temporal or the store causes. The job survives an outage, so the watcher waits too. */
-const OUTAGES = new Set(['TemporalUnreachable', 'ServiceError', 'StoreUnavailable']);
+/** Names of the errors that an outage of Temporal, of a `jobctl serve` or of the store causes. The job survives an outage, so the watcher waits too. */
+const OUTAGES = new Set([
+  'ServerUnreachable',
+  'ServiceError',
+  'StoreUnavailable',
+  'TemporalUnreachable',
+  'TooManyRequests',
+]);
 
 export function isOutage(error: unknown): boolean {
   return error instanceof Error && OUTAGES.has(error.name);
