@@ -10,6 +10,7 @@ import {
   attemptObject,
   attemptSpecObject,
   jobLogPrefix,
+  jobOwnerObject,
   outcomeObject,
   runObject,
   specObject,
@@ -75,6 +76,8 @@ async function acceptJob(
   await checkSetUpInputs(installation, spec, input);
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
+  const owned = { user, project, pool: spec.pool };
+  await store.write(jobOwnerObject(job.id), toJson(owned), 'absent', 'application/json');
   // Before any slice is asked for: from now on somebody looks for what is ours there.
   await rememberAccount(store, installation, machines);
   await store.write(specObject(job.id), input.source ?? toJson(input.job), 'absent', 'application/yaml');

@@ -6,6 +6,7 @@ import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
 import { formatProblems } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
+import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
 import { WorkflowType } from '../contract/workflow-ids.js';
 import { JobInvalid, JobNameTaken } from './errors.js';
@@ -21,6 +22,10 @@ export interface Submission {
   readonly source?: string;
   readonly user?: string;
   readonly files?: LocalContents;
+  /** Of files that are in the store already: path -> SHA-256. */
+  readonly uploaded?: Readonly<Record<string, string>>;
+  /** Signs the input under the id that the job will have; of `jobctl serve` (docs/adr/0080). */
+  readonly authorize?: (id: string, input: JobInput) => JobAuthorization;
   /** `SHA256:..` of the file here that `ssh.private_key` names: a worker that reads another key there refuses the job. */
   readonly sshKey?: string;
   /** The same of identities: path as the job has it -> fingerprint. */
@@ -58,7 +63,7 @@ export class Submissions {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
     await this.#parts.calls.refuseOldServer();
-    const files = await this.#parts.upload(submission.files ?? {});
+    const files = { ...submission.uploaded, ...(await this.#parts.upload(submission.files ?? {})) };
     const input: JobInput = {
       v: 1,
       job: submission.job,
@@ -69,10 +74,13 @@ export class Submissions {
       ...(Object.keys(files).length === 0 ? {} : { files }),
     };
     const hash = contentHash({ job: submission.job, files });
-    if (submission.name !== undefined) return this.#startNamed(submission.name, spec, input, hash);
+    const inputOf = (id: string): JobInput =>
+      submission.authorize === undefined ? input : { ...input, authorization: submission.authorize(id, input) };
+    const { name } = submission;
+    if (name !== undefined) return this.#startNamed(name, spec, inputOf(name), hash);
     for (;;) {
       const id = jobIdFor(spec, randomSuffix());
-      if (await this.#start(id, spec, input, hash)) return { id, spec, isNew: true };
+      if (await this.#start(id, spec, inputOf(id), hash)) return { id, spec, isNew: true };
     }
   }
 

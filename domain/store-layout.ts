@@ -2,6 +2,8 @@
 
 /** First run id of the one job that all objects under this id are of. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
+/** Whose the job is, as the worker that accepted it knows: user, project, pool. Written once. */
+export const jobOwnerObject = (job: string): string => `jobs/${job}/owner.json`;
 export const specObject = (job: string): string => `jobs/${job}/spec.yaml`;
 export const outcomeObject = (job: string): string => `jobs/${job}/outcome.json`;
 export const attemptObject = (job: string, attempt: number): string => `jobs/${job}/attempts/${attempt}.json`;
@@ -53,6 +55,12 @@ export const accountOfObject = (prefix: string, name: string): string => name.sl
 
 /** Which of a pool's own machines are claimed, and how they are: `PoolRecord` of cloud/machines/own/pool-record.ts. */
 export const machinePoolObject = (pool: string): string => `system/machines/${pool}.json`;
+
+/** Of `jobctl serve`: one object for the lines that were written together. @param at milliseconds since 1970 */
+export const auditObject = (at: number, replica: string, count: number): string =>
+  `${auditDayPrefix(at)}${new Date(at).toISOString().slice(11, 23).replaceAll(':', '-')}-${replica}-${count}.jsonl`;
+/** `audit/<YYYY-MM-DD>/`, in UTC. */
+export const auditDayPrefix = (at: number): string => `audit/${new Date(at).toISOString().slice(0, 10)}/`;
 
 // Of a pool (docs/adr/0019) ----------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js'
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
+import { registerServe } from './register-serve.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { SetupFlags } from './verbs/life.js';
 import type { SetupServerFlags } from './verbs/setup-server.js';
@@ -19,6 +20,7 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
   registerAudit(program, invocation);
   registerCodec(program, invocation);
   registerWorker(program, invocation);
+  registerServe(program, invocation);
   registerVersion(program, invocation);
   registerCompletion(program);
 }

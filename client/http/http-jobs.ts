@@ -55,8 +55,9 @@ export class HttpJobs implements JobPort {
   }
 
   /** However often it is sent, one job: by its name, else by a key that is this call's alone. */
-  async submit({ name, job, source, user, sshKey, identityKeys, files = {} }: Submission): Promise<Submitted> {
-    const uploaded = await this.#upload(files);
+  async submit({ files = {}, uploaded: before, ...submission }: Submission): Promise<Submitted> {
+    const { name, job, source, user, sshKey, identityKeys } = submission;
+    const uploaded = { ...before, ...(await this.#upload(files)) };
     const body: ApiSubmission = {
       job,
       ...(name === undefined ? {} : { name }),
@@ -198,8 +199,8 @@ export class HttpJobs implements JobPort {
     return uploadOverHttp(this.#calls, files, this.#onUpload);
   }
 
-  async #edit(id: string, verb: 'resume' | 'restart', { files = {}, ...edit }: JobEdit): Promise<string> {
-    const uploaded = await this.#upload(files);
+  async #edit(id: string, verb: 'resume' | 'restart', { files = {}, uploaded: before, ...edit }: JobEdit): Promise<string> {
+    const uploaded = { ...before, ...(await this.#upload(files)) };
     const { identityKeys, set, ...others } = edit;
     const body: ApiEdit = {
       ...others,

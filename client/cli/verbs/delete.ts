@@ -12,7 +12,8 @@ import { ExitCode } from '../exit-codes.js';
 import { actOnJobs, type ManyFlags } from '../many/act-on-jobs.js';
 import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
 import type { JobAnswer } from '../many/each-job.js';
-import { pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { pause } from '../../outage.js';
 
 export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;

@@ -12,7 +12,8 @@ import { placesIn, type PublishedLines, publishedLines } from '../quota/places.j
 import { boardLines, renderBoard, type ShownBoard } from '../render/job-list.js';
 import { type Look, lookOf } from '../render/look.js';
 import { clockTime } from '../render/quantities.js';
-import { isOutage, pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { isOutage, pause } from '../../outage.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;

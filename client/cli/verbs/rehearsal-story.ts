@@ -8,7 +8,8 @@ import type { OutputFlag } from '../options.js';
 import { localRehearsal } from '../rehearsal/local-rehearsal.js';
 import type { RehearsalAdmin } from '../rehearsal/rehearsal-admin.js';
 import { renderDone, renderEvent, renderToCome } from '../rehearsal/render-events.js';
-import { pause, watchEnd } from '../watch/interruptions.js';
+import { watchEnd } from '../watch/interruptions.js';
+import { pause } from '../../outage.js';
 import { asTyped } from '../typed-command.js';
 
 /** The verbs of `jobctl rehearsal` about what happened and what is to happen. */

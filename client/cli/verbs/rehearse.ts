@@ -32,7 +32,7 @@ import { renderCertificate } from '../rehearse/render-certificate.js';
 import { asSubmitted } from '../submitting/by-context.js';
 import { prefixedSink } from '../watch/host-lines.js';
 import { watchEnd } from '../watch/interruptions.js';
-import { LogFollower } from '../watch/log-follower.js';
+import { LogFollower } from '../../log-follower.js';
 import { openScreen } from '../watch/screen.js';
 import { watchJob } from '../watch/watch-job.js';
 import { checkedScript, startScript } from './rehearsal-story.js';

@@ -13,7 +13,7 @@ import { openReader, withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
-import { whyWaiting, type WhyWaiting } from '../quota/why-waiting.js';
+import { whyWaiting, type WhyWaiting } from '../../why-waiting.js';
 import {
   type RebuildingPool,
   renderFailing,

@@ -11,9 +11,9 @@ import { CliError } from '../cli-error.js';
 import { refusalLines } from '../render/first-verdict.js';
 import { nextCommands } from '../render/job-header.js';
 import { summaryLines } from '../render/progress.js';
-import { isOutage } from './interruptions.js';
+import { isOutage } from '../../outage.js';
 import { prefixedSink } from './host-lines.js';
-import { LogFollower } from './log-follower.js';
+import { LogFollower } from '../../log-follower.js';
 import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
 

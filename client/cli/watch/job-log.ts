@@ -1,7 +1,7 @@
 import type { JobClient } from '../../job-client.js';
 import type { JobEvent } from '../../../contract/job.js';
 import { ExitCode } from '../exit-codes.js';
-import { isOutage, pause } from './interruptions.js';
+import { isOutage, pause } from '../../outage.js';
 
 /** As the store keeps them (activities/job-records.ts). */
 export const eventLine = ({ at, text }: JobEvent): string => `${new Date(at).toISOString()} ${text}\n`;
