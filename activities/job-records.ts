@@ -3,6 +3,7 @@ import { log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { askedMachines, askedSize, formatSlices, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
+import { loginNameOf } from '../domain/login-name.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import type { MachineRequest } from '../domain/machine-kinds/registry.js';
 import { formatProblems } from '../domain/problem.js';
@@ -87,7 +88,7 @@ async function acceptJob(
     bucket: store.bucket,
     googleProject: installation.googleProject,
     publicKey: key.publicKey,
-    loginUser: spec.remoteUser ?? installation.loginUser ?? input.user ?? userInfo().username,
+    loginUser: spec.remoteUser ?? installation.loginUser ?? loginOf(input.user),
     user,
     ...(submitter.isVerified ? { isVerified: true as const } : {}),
     project,
@@ -140,5 +141,8 @@ async function writeJobLog(store: StorePort, job: JobRef, events: readonly JobEv
   const lines = events.map(({ at, text }) => `${new Date(at).toISOString()} ${text}\n`);
   await store.replace(`${jobLogPrefix(job.id)}0`, lines.join(''), 'text/plain');
 }
+
+/** Of a service that names nobody: whoever runs this worker. */
+const loginOf = (user: string | undefined): string => (user === undefined ? userInfo().username : loginNameOf(user));
 
 const toJson = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;

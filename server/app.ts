@@ -79,7 +79,10 @@ export async function createApp(config: ServerConfig, services: Services, log: F
       },
       security: [{ idToken: [] }],
     },
-    transform: jsonSchemaTransform,
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route);
+      return { schema: { operationId: operationIdOf(route.route.method, route.url), ...schema }, url };
+    },
     transformObject: jsonSchemaTransformObject,
   });
   app.addHook('onRequest', hostGuard(config));
@@ -144,6 +147,12 @@ export async function createApp(config: ServerConfig, services: Services, log: F
     register(app, services, config);
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: (header) => header });
   return app;
+}
+
+/** `POST /v1/jobs/:id/cancel` is `postJobsCancel`. */
+function operationIdOf(method: string | readonly string[], url: string): string {
+  const words = url.split(/[/:-]/).filter((word) => word !== '' && word !== 'v1' && word !== 'id' && word !== 'pool');
+  return [String(method).toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
 }
 
 /** @throws ApiError `unauthenticated`, which never contains the token */

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import type { ApiProblem, logEndSchema } from '../contract/api/schemas.js';
 import type { LogStretch } from '../client/job-logs.js';
 import type { LogSink } from '../client/log-follower.js';
 
@@ -6,7 +8,7 @@ import type { LogSink } from '../client/log-follower.js';
 const HEARTBEAT_MS = 15_000;
 
 /**
- * A log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`. The id of each event says what was given so far,
+ * A log as server-sent events: `stretch` (bytes of one host), `attempt-end`, `end`, `problem`. The id of each event says what was given so far,
  * `ATTEMPT;HOST:OFFSET,..`, so that a client which lost its connection goes on with `Last-Event-ID`, without a hole or a double.
  */
 export class LogEvents implements LogSink {
@@ -25,11 +27,13 @@ export class LogEvents implements LogSink {
 
   async stretch({ attempt, host, bytes, storedAt, isLostTail }: LogStretch): Promise<void> {
     this.#attempt = attempt;
+    const offset = this.#given.get(host) ?? 0;
     // Words about the end of a log are no bytes of it.
-    if (isLostTail !== true) this.#given.set(host, (this.#given.get(host) ?? 0) + bytes.length);
+    if (isLostTail !== true) this.#given.set(host, offset + bytes.length);
     const data = {
       attempt,
       host,
+      offset,
       storedAt,
       bytes: bytes.toString('base64'),
       ...(isLostTail === true ? { isLostTail } : {}),
@@ -43,8 +47,13 @@ export class LogEvents implements LogSink {
     await this.#send('attempt-end', { attempt });
   }
 
-  end(data: object): Promise<void> {
+  end(data: z.input<typeof logEndSchema>): Promise<void> {
     return this.#send('end', data);
+  }
+
+  /** It cannot go on; a client follows again. */
+  problem(problem: ApiProblem): Promise<void> {
+    return this.#send('problem', problem);
   }
 
   close(): void {

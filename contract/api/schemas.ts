@@ -129,8 +129,9 @@ export const jobRowSchema = z
   })
   .meta({ id: 'Job' });
 
-const oneOrMore = <T extends z.ZodType>(one: T) =>
-  z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).max(20));
+/** As one text with commas between them. */
+const oneOrMore = <T extends z.ZodType>(one: T, most = 20) =>
+  z.preprocess((value) => (typeof value === 'string' ? value.split(',') : value), z.array(one).min(1).max(most));
 export const MOST_LISTED = 1000;
 export const jobFilterSchema = z.object({
   project: quotaName.optional(),
@@ -151,6 +152,7 @@ export const jobFilterSchema = z.object({
     .describe('Submitted or ended then or later; milliseconds since 1970.'),
   endedSince: z.coerce.number().int().min(0).optional().describe('Open, or ended then or later.'),
   state: z.enum(['open', 'ended']).optional(),
+  ids: oneOrMore(jobId, 200).optional().describe('These alone; separated by commas, 200 at most.'),
   limit: z.coerce.number().int().min(1).max(MOST_LISTED).default(100),
   pageToken: z.string().max(2000).optional().describe('`nextPageToken` of the page before.'),
 });
@@ -163,7 +165,13 @@ export const jobPageSchema = z
     nextPageToken: z.string().optional(),
   })
   .meta({ id: 'JobPage' });
-export const jobCountsSchema = z.object({ total: z.int(), open: z.int() }).meta({ id: 'JobCounts' });
+export const jobCountsSchema = z
+  .object({
+    total: z.int(),
+    open: z.int(),
+    ended: z.record(z.string(), z.int()).describe('How those ended that are not open, by phase.'),
+  })
+  .meta({ id: 'JobCounts' });
 
 /** Everything the job's workflow knows; the type is `JobView`. */
 export const jobViewSchema = z
@@ -215,6 +223,7 @@ export const messageSchema = z
   .object({ message: z.string().describe('What will be done, in a sentence.') })
   .meta({ id: 'Message' });
 export const cancelledSchema = z.object({ state: z.enum(['cancelling', 'done']) }).meta({ id: 'Cancelled' });
+export const deletedSchema = messageSchema.extend({ objects: z.int(), bytes: z.int() }).meta({ id: 'Deleted' });
 export const openSlicesSchema = z.object({ names: z.array(z.string()) });
 
 // Logs, outputs, objects --------------------------------------------------------------------------------------------------
@@ -229,11 +238,18 @@ export const logsQuery = z.object({
   host: z.coerce.number().int().min(0).optional().describe('Absent: all, interleaved in the order of storing.'),
   follow: z.stringbool().default(false).describe('Server-sent events until the job has ended.'),
 });
+/** Data of the event `attempt-end`: the log of this attempt is complete. */
+export const logAttemptEndSchema = z.object({ attempt: z.int() }).meta({ id: 'LogAttemptEnd' });
+/** Data of the event `end`: the job has ended and its log is complete. The event `problem` has a Problem. */
+export const logEndSchema = z.object({ phase: z.string(), outcome: outcomeSchema.optional() }).meta({ id: 'LogEnd' });
 /** Data of the event `stretch`. */
 export const logStretchSchema = z
   .object({
     attempt: z.int(),
     host: z.int(),
+    offset: z
+      .int()
+      .describe("Of the first byte in that host's output of the attempt; of a lost tail, where it stands."),
     storedAt: epochMs,
     bytes: z.base64().describe('Of that host, right behind what was sent before.'),
     isLostTail: z.boolean().optional(),
@@ -302,7 +318,17 @@ export const whoSchema = z
 /** What a client needs to log in, without a token. */
 export const loginSchema = z
   .object({
-    issuers: z.array(z.object({ issuer: z.string(), clientId: z.string(), scopes: z.array(z.string()) })),
+    issuers: z.array(
+      z.object({
+        issuer: z.string(),
+        clientId: z.string(),
+        clientSecret: z
+          .string()
+          .optional()
+          .describe('Of a client that runs on computers of people: it guards nothing.'),
+        scopes: z.array(z.string()),
+      }),
+    ),
   })
   .meta({ id: 'LoginSettings' });
 export const explainQuery = z.object({

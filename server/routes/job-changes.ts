@@ -1,6 +1,7 @@
 import {
   askerBody,
   cancelledSchema,
+  deletedSchema,
   editBody,
   type ApiEdit,
   jobParams,
@@ -105,26 +106,35 @@ export function registerJobChanges(app: App, services: Services): void {
     },
   );
 
-  app.delete('/v1/jobs/:id', { schema: changed('Delete what is stored of a job that has ended') }, async (request) => {
-    const { id } = request.params;
-    await gate.job(callOf(request), 'delete', id);
-    const row = await client.row(id);
-    if (!isOver(row))
-      throw new ApiError(
-        'refused',
-        `job ${id} is ${row.phase}: an open job writes into what would be deleted`,
-        `end it first: POST /v1/jobs/${id}/cancel`,
-      );
-    const open = await client.openSlices(id);
-    if (open.length > 0)
-      throw new ApiError(
-        'refused',
-        `job ${id}: its slices are still being deleted: ${open.join(', ')}`,
-        'repeat in a minute',
-      );
-    const { objects, bytes } = await purgeJob(store, id);
-    return { message: `deleted ${objects} objects, ${bytes} bytes, of job ${id}` };
-  });
+  app.delete(
+    '/v1/jobs/:id',
+    {
+      schema: {
+        ...changed('Delete what is stored of a job that has ended'),
+        response: { ...CHANGE_PROBLEMS, 200: deletedSchema },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      await gate.job(callOf(request), 'delete', id);
+      const row = await client.row(id);
+      if (!isOver(row))
+        throw new ApiError(
+          'refused',
+          `job ${id} is ${row.phase}: an open job writes into what would be deleted`,
+          `end it first: POST /v1/jobs/${id}/cancel`,
+        );
+      const open = await client.openSlices(id);
+      if (open.length > 0)
+        throw new ApiError(
+          'refused',
+          `job ${id}: its slices are still being deleted: ${open.join(', ')}`,
+          'repeat in a minute',
+        );
+      const { objects, bytes } = await purgeJob(store, id);
+      return { message: `deleted ${objects} objects, ${bytes} bytes, of job ${id}`, objects, bytes };
+    },
+  );
 }
 
 const isEdit = ({ job, set, files }: ApiEdit): boolean =>

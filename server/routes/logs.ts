@@ -9,7 +9,7 @@ import { readPoolState } from '../../client/pool-state.js';
 import { type App, callOf } from '../app.js';
 import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
-import { ApiError } from '../problem.js';
+import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
 import { PROBLEMS } from './answers.js';
 
@@ -66,12 +66,14 @@ export function registerLogs(app: App, services: Services): void {
     };
     try {
       const row = await feeds.follow(call.caller.id, selection, events, gone.signal);
-      await events.end({ phase: row.phase, ...(row.outcome === undefined ? {} : { outcome: row.outcome }) });
-    } catch (error) {
-      request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
       await events.end({
-        error: error instanceof ApiError ? error.message : 'the log cannot be read now; follow it again',
+        phase: row.phase,
+        ...(row.outcome === undefined ? {} : { outcome: { ...row.outcome } as never }),
       });
+    } catch (error) {
+      const failure = apiErrorOf(error) ?? new ApiError('unavailable', 'the log cannot be read now', 'follow it again');
+      request.log.warn({ requestId: request.id, err: error }, 'a followed log broke off');
+      await events.problem(problemOf(failure, request.id));
     } finally {
       events.close();
     }

@@ -1,5 +1,6 @@
 import { objectQuery, objectsQuery, objectsSchema, storedObjectSchema } from '../../contract/api/schemas.js';
 import { z } from 'zod';
+import { failingWorkflowsObject } from '../../domain/store-layout.js';
 import type { AccessVerb } from '../../domain/access/table.js';
 import { type App, callOf } from '../app.js';
 import type { Call } from '../access/gate.js';
@@ -67,12 +68,12 @@ function notThere(name: string): never {
   throw new ApiError('not-found', `there is no object '${name}'`);
 }
 
-/** By place below `jobs/<id>/`; the first that fits. Absent here: not to be read by this way (host keys of `exits/`, signs of life). */
+/** By place below `jobs/<id>/`; the first that fits. */
 const OF_JOBS: readonly (readonly [RegExp, AccessVerb])[] = [
   [/^logs\//, 'logs'],
   [/^setup\//, 'logs'],
   [/^outputs\//, 'outputs'],
-  [/^(spec\.yaml|attempts\/.*|outcome\.json)$/, 'describe'],
+  [/^/, 'describe'],
 ];
 
 /** @throws ApiError `forbidden` or `not-found` */
@@ -85,6 +86,8 @@ async function mayRead({ gate }: Services, call: Call, name: string): Promise<vo
   }
   const [, pool] =
     /^quota\/([\w.@+-]{1,100})\/(state\.json|line\.json|history\/.*|applied\/(quota|pool))$/.exec(name) ?? [];
-  if (pool === undefined) return notThere(name);
-  await gate.about(call, 'quota-show', { pool });
+  if (pool !== undefined) return gate.about(call, 'quota-show', { pool });
+  // Public halves of keys, and names of workflows that stand still: `jobctl ssh` and `list` look at them.
+  const isPublic = name === failingWorkflowsObject || /^system\/host-keys\/[\w.-]{1,100}\/\d{0,6}$/.test(name);
+  return isPublic ? gate.about(call, 'list', { pool: 'default' }) : notThere(name);
 }

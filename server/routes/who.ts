@@ -12,6 +12,7 @@ import { isSecretOf } from '../../domain/secret-reference.js';
 import { z } from 'zod';
 import { type App, callOf } from '../app.js';
 import type { ServerConfig } from '../config.js';
+import { secretText } from '../key-text.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { PROBLEMS } from './answers.js';
@@ -19,7 +20,12 @@ import { PROBLEMS } from './answers.js';
 /** Logins, who the caller is, what they may do, and what was done. */
 export function registerWho(app: App, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
   const { gate, facts, audit, secrets } = services;
-  const settings = issuers.map(({ issuer, audiences: [clientId = ''], scopes }) => ({ issuer, clientId, scopes }));
+  const settings = issuers.map(({ issuer, audiences: [clientId = ''], clientSecret, scopes }) => ({
+    issuer,
+    clientId,
+    scopes,
+    ...(clientSecret === undefined ? {} : { clientSecret: secretText(clientSecret, 'issuers.clientSecret') }),
+  }));
   const login = { tags: ['access'], summary: 'How to log in', security: [], response: { 200: loginSchema } };
   app.get('/v1/login', { config: { isOpen: true }, schema: login }, () => ({ issuers: settings }));
 

@@ -185,6 +185,12 @@ export class TestStack {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
+  /** Where this stack's operator files are, as a configuration names them. */
+  get poolFiles(): object {
+    const { pool, quotaFile, poolFile } = this.#config as Readonly<Record<string, unknown>>;
+    return { pool, ...(quotaFile === undefined ? {} : { quotaFile }), ...(poolFile === undefined ? {} : { poolFile }) };
+  }
+
   /** Reference of the worker's secret store. */
   get secretStore(): string {
     return pathToFileURL(join(this.#directory, 'secrets')).href;
