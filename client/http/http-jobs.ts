@@ -117,8 +117,7 @@ export class HttpJobs implements JobPort {
   async count({ ids, ...filter }: JobFilter): Promise<JobCounts> {
     if (ids?.length === 0) return { total: 0, open: 0, ended: {} };
     const query = queryOf({ ...filter, ...(ids === undefined ? {} : { ids }) });
-    const counts = await this.#calls.json<z.infer<typeof jobCountsSchema>>({ path: 'v1/jobs/count', query });
-    return { ended: {}, ...counts };
+    return this.#calls.json<z.infer<typeof jobCountsSchema>>({ path: 'v1/jobs/count', query });
   }
 
   row(id: string): Promise<JobRow> {
@@ -199,7 +198,11 @@ export class HttpJobs implements JobPort {
     return uploadOverHttp(this.#calls, files, this.#onUpload);
   }
 
-  async #edit(id: string, verb: 'resume' | 'restart', { files = {}, uploaded: before, ...edit }: JobEdit): Promise<string> {
+  async #edit(
+    id: string,
+    verb: 'resume' | 'restart',
+    { files = {}, uploaded: before, ...edit }: JobEdit,
+  ): Promise<string> {
     const uploaded = { ...before, ...(await this.#upload(files)) };
     const { identityKeys, set, ...others } = edit;
     const body: ApiEdit = {

@@ -6,10 +6,7 @@ import { errorOf, jsonOf } from './problems.js';
 import { addressProblem, serverAddress, type ServerOptions } from './server-options.js';
 
 /** Somebody whose tokens the server accepts, and the client that it has there. */
-export type LoginIssuer = z.infer<typeof loginSchema>['issuers'][number] & {
-  /** Of a client on a user's computer, which can keep none: public by design (Google's "desktop app"). */
-  readonly clientSecret?: string;
-};
+export type LoginIssuer = z.infer<typeof loginSchema>['issuers'][number];
 
 const TIMEOUT_MS = 15_000;
 

@@ -7,6 +7,8 @@ import type { ServerOptions } from './server-options.js';
 
 /** Names of one listing: the most that the server gives. */
 const PAGE = 1_000;
+/** Bytes of one answer: the server gives 16 MiB at most. */
+const PIECE = 8 * 1024 * 1024;
 
 /** The store of a server's installation, as far as the caller may read it. Answers and errors are those of `createStoreReader`. */
 export function createServerReader(options: ServerOptions): StoreReader {
@@ -23,9 +25,25 @@ class ServerReader implements StoreReader {
     this.bucket = calls.address;
   }
 
-  async read(name: string, range?: { readonly start: number; readonly end?: number }): Promise<Buffer | undefined> {
-    if (range?.end !== undefined && range.end <= range.start) return Buffer.alloc(0);
-    const query = { name, start: range?.start, end: range?.end };
+  /** In pieces, as the server gives them. */
+  async read(
+    name: string,
+    { start = 0, end = Infinity }: { readonly start?: number; readonly end?: number } = {},
+  ): Promise<Buffer | undefined> {
+    const pieces: Buffer[] = [];
+    for (let at = start; at < end;) {
+      const wanted = Math.min(PIECE, end - at);
+      const piece = await this.#piece(name, at, at + wanted);
+      if (piece === undefined) return undefined;
+      pieces.push(piece);
+      at += piece.length;
+      if (piece.length < wanted) break;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #piece(name: string, start: number, end: number): Promise<Buffer | undefined> {
+    const query = { name, start, end };
     return this.#absentOr(`read ${name}`, { path: 'v1/objects/content', query }, ({ body }) => body);
   }
 

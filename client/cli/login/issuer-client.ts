@@ -8,7 +8,8 @@ import type { OidcLogin } from './stored-logins.js';
 export interface IssuerClient {
   readonly issuer: string;
   readonly clientId: string;
-  readonly clientSecret?: string;
+  /** Of a client on people's computers, which can keep none: public by design. */
+  readonly clientSecret?: string | undefined;
 }
 
 export interface OpenedIssuer {

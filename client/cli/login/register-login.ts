@@ -14,6 +14,7 @@ Examples:
   jobctl login --context team --device
   jobctl login --server https://jobctl.example.com --id-token-from gcloud
   jobctl login --id-token-from file:/var/run/secrets/tokens/jobctl
+  curl -H "Authorization: Bearer $(jobctl login --print-token)" https://jobctl.example.com/v1/jobs
 `;
 
 const LOGOUT_NOTES = `
@@ -38,6 +39,7 @@ export function registerLogin(program: Command, invocation: Invocation): void {
     .description('Logs you in at a `jobctl serve`, by its OpenID Connect issuer.')
     .option('--device', 'show an address and a code for another browser')
     .option('--id-token-from <way>', 'gcloud, file:/PATH or env:NAME: the ID token is read there each time')
+    .option('--print-token', 'print a valid ID token of your login, for other programs, and log nobody in')
     .option('--issuer <url>', 'the issuer, if the server accepts several (default: its first)')
     .addOption(outputOption())
     .addHelpText('after', LOGIN_NOTES);

@@ -61,7 +61,7 @@ async function tokenOf(
 ): Promise<{ readonly token: string; readonly expiresAt: number }> {
   const login = storedLogin(place.url);
   if (login === undefined)
-    throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: \`${loginCommand(place)}\``);
+    throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
   if (login.kind === 'from') {
     const { tokenBy } = await import('./token-ways.js');
     return tokenBy(login);
@@ -82,5 +82,5 @@ async function renewed(place: ServerPlace, login: OidcLogin, refused: string | u
     now?.kind === 'oidc' && !isGood(now, refused) ? refreshed(now) : now,
   );
   if (after?.kind === 'oidc') return after;
-  throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: \`${loginCommand(place)}\``);
+  throw new NotLoggedIn(`you are not logged in at ${place.url}`, `log in: ${loginCommand(place)}`);
 }

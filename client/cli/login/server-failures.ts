@@ -12,7 +12,7 @@ export function explainedBy(place: ServerPlace | undefined, error: unknown): unk
   const { remedy } = error as { readonly remedy?: string };
   const rest = remedy === undefined ? [] : [remedy];
   if (error.name === 'NotLoggedIn') {
-    const isSaid = remedy !== undefined && /`jobctl login -/.test(remedy);
+    const isSaid = remedy !== undefined && /jobctl login -/.test(remedy);
     return new CliError(ExitCode.Unavailable, error.message, isSaid ? remedy : `log in: ${loginCommand(place)}`);
   }
   if (error.name === 'ServerUnreachable' && place.name !== undefined)

@@ -9,7 +9,8 @@ import { ExitCode } from '../exit-codes.js';
 import { browserOf, openBrowser } from '../login/browser.js';
 import { loginOf, openIssuer } from '../login/issuer-client.js';
 import { LOGIN_PATIENCE_MS } from '../login/loopback-login.js';
-import { authorityOf } from '../login/server-access.js';
+import { authorityOf, serverOptionsOf } from '../login/server-access.js';
+import { explainedBy } from '../login/server-failures.js';
 import { changeLogin, type OidcLogin, type StoredLogin, storedLogin } from '../login/stored-logins.js';
 import { tokenBy, tokenWay } from '../login/token-ways.js';
 import type { OutputFlag } from '../options.js';
@@ -22,12 +23,14 @@ export interface LoginFlags extends ContextFlags, OutputFlag {
   readonly device?: true;
   readonly idTokenFrom?: string;
   readonly issuer?: string;
+  readonly printToken?: true;
 }
 
 /** Stores what the server accepts, and nothing else. */
 export async function login(flags: LoginFlags): Promise<number> {
   const context = resolveContext(flags);
   const place = serverOf(context, 'login');
+  if (flags.printToken === true) return printToken(place, flags);
   const way = flags.idTokenFrom === undefined ? undefined : tokenWay(flags.idTokenFrom);
   if (way !== undefined && flags.device === true)
     throw new CliError(ExitCode.Usage, 'jobctl login: --device and --id-token-from are two ways: give one');
@@ -41,6 +44,17 @@ export async function login(flags: LoginFlags): Promise<number> {
   });
   if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ server: place.url, ...who }, null, 2)}\n`);
   else process.stdout.write(`logged in at ${place.url} as ${who?.id ?? '-'}\n`);
+  return ExitCode.Done;
+}
+
+/** For other programs, which need no login of their own. Alone on stdout, and nowhere else. */
+async function printToken(place: ServerPlace, { device, idTokenFrom, issuer }: LoginFlags): Promise<number> {
+  if (device !== undefined || idTokenFrom !== undefined || issuer !== undefined)
+    throw new CliError(ExitCode.Usage, 'jobctl login: --print-token logs nobody in: give it alone');
+  const token = await serverOptionsOf(place)
+    .token()
+    .catch((error: unknown) => Promise.reject(explainedBy(place, error)));
+  process.stdout.write(`${token}\n`);
   return ExitCode.Done;
 }
 
