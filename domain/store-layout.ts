@@ -1,5 +1,12 @@
 /** Names of objects in the job bucket (DESIGN.md 5). One function per name; nobody else joins paths. */
 
+/**
+ * Whether an object decides something: who owns an installation, a pool's files and state, whose a job is and how it ended, what was
+ * done. With a second bucket these lie in it, out of reach of hosts (docs/adr/0082).
+ */
+export const isSystemObject = (name: string): boolean =>
+  /^(system|quota|audit)\//.test(name) || /^jobs\/[^/]+\/(run|owner\.json|outcome\.json)$/.test(name);
+
 /** First run id of the one job that all objects under this id are of. */
 export const runObject = (job: string): string => `jobs/${job}/run`;
 /** Whose the job is, as the worker that accepted it knows: user, project, pool. Written once. */

@@ -42,6 +42,7 @@ const schema = z
     store: z.strictObject({
       endpoint: z.url().optional(),
       bucket: z.string().min(3),
+      systemBucket: z.string().min(3).optional(),
     }),
     googleProject: z.string().min(1),
     /** The same as in the worker's configuration: what is in force is read from where the worker reads it. */

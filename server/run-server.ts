@@ -7,6 +7,7 @@ import { quotaSource } from '../activities/quota-source.js';
 import { JobClient } from '../client/job-client.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
+import { splitStore } from '../cloud/store/split-store.js';
 import { readSigningKey, TrustKeyError } from '../cloud/trust/submission-signature.js';
 import { fileErrorWords } from '../domain/error-words.js';
 import { ownerObject } from '../domain/store-layout.js';
@@ -72,7 +73,8 @@ function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner)
       bucket,
       projectId: googleProject,
     });
-  const store = openBucket(place.bucket);
+  const jobs = openBucket(place.bucket);
+  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const files = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile }, ...others }, store, openBucket });
   const rules = new PoolRules(poolSource(files), quotaSource(files, store));
   const facts = new JobFactsSource(client, store);

@@ -48,7 +48,14 @@ const configShape = z.strictObject({
     .strictObject({ address: z.string().optional(), namespace: z.string().optional(), profile: z.string().optional() })
     .default({}),
   taskQueue: z.string().min(1).default(TASK_QUEUE),
-  store: z.strictObject({ endpoint: z.url().optional(), bucket: z.string().min(3) }).prefault({} as never),
+  store: z
+    .strictObject({
+      endpoint: z.url().optional(),
+      bucket: z.string().min(3),
+      /** Of what decides (docs/adr/0082): only workers and servers write it. Absent: it lies in `bucket`. */
+      systemBucket: z.string().min(3).optional(),
+    })
+    .prefault({} as never),
   cloud: z
     .strictObject({
       /** host:port of another Cloud TPU API than Google's. */
@@ -162,6 +169,7 @@ export class WorkerConfigError extends Error {
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_BUCKET: 'store.bucket',
   JOBCTL_STORE_ENDPOINT: 'store.endpoint',
+  JOBCTL_SYSTEM_BUCKET: 'store.systemBucket',
   JOBCTL_TPU_ENDPOINT: 'cloud.tpuEndpoint',
   JOBCTL_GOOGLE_PROJECT: 'googleProject',
   JOBCTL_KUBE_CONTEXT: 'kubernetes.context',

@@ -12,6 +12,7 @@ import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
+import { splitStore, strayObjects } from '../cloud/store/split-store.js';
 import { meteredStore } from '../cloud/store/metered-store.js';
 import { MachineVisits } from '../cloud/machines/own/machine-visits.js';
 import { OwnMachinesOperator } from '../cloud/machines/own/operator.js';
@@ -85,7 +86,8 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
       createStore({ ...definedOnly({ endpoint: place.endpoint }), bucket, projectId: googleProject }),
       meter.cloudCalls('storage'),
     );
-  const store = openBucket(place.bucket);
+  const jobs = openBucket(place.bucket);
+  const store = place.systemBucket === undefined ? jobs : splitStore(jobs, openBucket(place.systemBucket));
   const { secretStore } = config;
   const secrets = secretStore === undefined ? undefined : openSecretStore(secretStore);
   const ofProviders = openMachines(config, meter);
@@ -97,6 +99,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
   const machines = { ...ofProviders, machines: new OwnMachines({ inventory, ...looked }) };
   return {
     store,
+    strays: () => (jobs === store ? Promise.resolve([]) : strayObjects(jobs)),
     secrets,
     machines,
     operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
@@ -119,13 +122,20 @@ async function untilComplete({ config, temporal, ports, changes, health, log, st
       taskQueue: config.taskQueue,
       poolNames: Object.keys(poolPlacesOf(config)),
     });
-    if (reasons.length === 0) return;
+    if (reasons.length === 0) return warnOfStrays(ports, log);
     if (health) health.reasons = reasons;
     const now = reasons.join('; ');
     if (now !== before) log.warn(`not ready: ${now}`);
     before = now;
     await sleep(LOOK_AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
   }
+}
+
+/** They decide nothing. Who put them there, if no move left them behind, is for a person to ask. */
+async function warnOfStrays({ store, strays }: Ports, log: WorkerLog): Promise<void> {
+  const names = await strays().catch(() => []);
+  if (names.length > 0)
+    log.warn(`bucket ${store.bucket} holds what belongs into the system bucket, and is not read: ${names.join(', ')}`);
 }
 
 const LOOK_AGAIN_MS = 1_000;

@@ -7,7 +7,7 @@ import type { TemporalJobsOptions } from '../temporal-jobs.js';
 import { CliError } from './cli-error.js';
 import { serverLogin } from './contexts/server-login.js';
 import { tellReadPlace } from './contexts/told-place.js';
-import { bucketOf, type CliContext, refuseStranger, type StorePlace } from './context.js';
+import { type BucketPlace, bucketOf, type CliContext, refuseStranger, type StorePlace } from './context.js';
 import { ExitCode } from './exit-codes.js';
 import { explainedBy } from './login/server-failures.js';
 
@@ -83,7 +83,10 @@ export async function openReader(place: StorePlace): Promise<StoreReader> {
     return createServerReader(serverOptionsOf(place.server));
   }
   const { createStoreReader } = await import('../../cloud/store/reader.js');
-  return createStoreReader(place);
+  const { systemBucket, ...own } = place;
+  if (systemBucket === undefined) return createStoreReader(own);
+  const { splitReader } = await import('../../cloud/store/split-store.js');
+  return splitReader(createStoreReader(own), createStoreReader({ ...own, bucket: systemBucket }));
 }
 
 /** Runs `use` with a plain Temporal client, for calls that JobClient does not offer, and closes it afterwards. */
@@ -109,9 +112,20 @@ export async function withTemporal<T>(
  * @throws CliError if no bucket is configured
  */
 export async function openWritableStore(context: CliContext, what: string): Promise<StorePort> {
-  const place = bucketOf(context, what);
+  return openStore(bucketOf(context, what), context);
+}
+
+/** The store of a place, over one bucket or two. Google's library is loaded only here. */
+export async function openStore(
+  { systemBucket, ...place }: BucketPlace,
+  { googleProject: projectId }: Pick<CliContext, 'googleProject'>,
+): Promise<StorePort> {
   const { createStore } = await import('../../cloud/store/gcs.js');
-  return createStore(place);
+  const open = (bucket: string): StorePort =>
+    createStore({ ...place, bucket, ...(projectId === undefined ? {} : { projectId }) });
+  if (systemBucket === undefined) return open(place.bucket);
+  const { splitStore } = await import('../../cloud/store/split-store.js');
+  return splitStore(open(place.bucket), open(systemBucket));
 }
 
 /**

@@ -29,6 +29,7 @@ export interface ContextFlags {
   readonly namespace?: string;
   readonly taskQueue?: string;
   readonly bucket?: string;
+  readonly systemBucket?: string;
   readonly storeEndpoint?: string;
   readonly googleProject?: string;
   readonly tpuRestEndpoint?: string;
@@ -46,10 +47,12 @@ export interface Place {
   readonly address?: string;
 }
 
-/** A bucket that this computer reads and writes itself. */
+/** The bucket, or the two, of an installation, that this computer reads and writes itself. */
 export interface BucketPlace {
   readonly endpoint?: string;
   readonly bucket: string;
+  /** Of what decides (docs/adr/0082). Absent: it is in `bucket`. */
+  readonly systemBucket?: string;
 }
 
 /** A `jobctl serve`. */
@@ -142,7 +145,8 @@ function merged(flags: ContextFlags, env: Environment, { used, server, stack: kn
   const stack = used.some(({ kind }) => kind === 'stack') ? known : undefined;
   const login = used.find(({ kind }) => kind === 'context')?.settings;
   const [name, endpoint] = [value('bucket'), value('store_endpoint')];
-  const bucket = name === undefined ? undefined : { bucket: name, ...present({ endpoint }) };
+  const bucket =
+    name === undefined ? undefined : { bucket: name, ...present({ endpoint, systemBucket: value('system_bucket') }) };
   const url = value('server');
   const place =
     url === undefined

@@ -215,6 +215,12 @@ export class TestStack {
     writeFileSync(join(this.#directory, 'pool.toml'), text);
   }
 
+  /** Changes the quota file that the stack was started with. */
+  writeQuotaFile(change: (text: string) => string): void {
+    const file = join(this.#directory, 'quota.toml');
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
+  }
+
   /** What the worker wrote, for a failure's message. */
   tail(lines = 40): string {
     return readFileSync(this.workerLog, 'utf8').split('\n').slice(-lines).join('\n');

@@ -3,7 +3,9 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createStore, ensureBucket } from '../../cloud/store/gcs.js';
+import { copySystemObjects } from '../../cloud/store/split-store.js';
 import { programArguments } from '../built.js';
 import { TestStack, type StackOptions } from '../end-to-end/test-stack.js';
 import { freePort } from '../temporal-server.js';
@@ -19,9 +21,11 @@ export interface Answer {
 }
 
 export interface ServerStackOptions extends StackOptions {
-  /** Of serve.json. */
-  readonly serverConfig?: object;
+  /** Keys of serve.json beside the usual ones. */
+  readonly serverConfig?: (stack: ServerStack) => object;
   readonly replicas?: number;
+  /** What decides lies in a bucket that neither hosts nor submitters write. */
+  readonly hasSystemBucket?: true;
 }
 
 /** A pool file with one operator, an admin of project vision, and a service that submits for everybody at example.org. */
@@ -55,23 +59,46 @@ export class ServerStack {
   readonly stack: TestStack;
   readonly issuer: TestIssuer;
   readonly urls: readonly string[];
+  /** The server's, for what a test forges. */
+  readonly signingKey: KeyObject;
   readonly #folder: string;
   readonly #servers: (ChildProcess | undefined)[] = [];
 
-  private constructor(stack: TestStack, issuer: TestIssuer, folder: string, urls: readonly string[]) {
+  private constructor(
+    stack: TestStack,
+    issuer: TestIssuer,
+    folder: string,
+    urls: readonly string[],
+    signingKey: KeyObject,
+  ) {
+    this.signingKey = signingKey;
     this.stack = stack;
     this.issuer = issuer;
     this.#folder = folder;
     this.urls = urls;
   }
 
-  static async start({ serverConfig: more = {}, replicas = 1, ...options }: ServerStackOptions = {}): Promise<ServerStack> {
+  static async start({
+    serverConfig: more = () => ({}),
+    replicas = 1,
+    hasSystemBucket,
+    ...options
+  }: ServerStackOptions = {}): Promise<ServerStack> {
     const issuer = await TestIssuer.start();
     const folder = mkdtempSync(join(tmpdir(), 'jobctl-server-'));
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     writeFileSync(join(folder, 'serve-key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const stack = await TestStack.start({ quota: QUOTA, poolFile: ACCESS, ...options, isNotReady: true });
+    const places = { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket };
+    const systemBucket = hasSystemBucket && `${places.bucket}-system`;
+    const storePlace = { ...places, ...(systemBucket && { systemBucket }) };
+    if (systemBucket) {
+      const system = { endpoint: places.endpoint, bucket: systemBucket, projectId: 'rehearsal' };
+      await ensureBucket(system);
+      await copySystemObjects(stack.store, createStore(system));
+    }
     stack.workerConfig = {
+      store: storePlace,
       verified: { serverKeys: { 'test-1': publicKey.export({ type: 'spki', format: 'pem' }).toString() } },
     };
     const ports = await Promise.all(Array.from({ length: replicas }, () => freePort()));
@@ -80,9 +107,13 @@ export class ServerStack {
       issuer,
       folder,
       ports.map((port) => `http://127.0.0.1:${port}`),
+      privateKey,
     );
     ports.forEach((port, index) =>
-      writeFileSync(servers.#configFile(index), JSON.stringify({ ...servers.#config(port), ...more })),
+      writeFileSync(
+        servers.#configFile(index),
+        JSON.stringify({ ...servers.#config(port), store: storePlace, ...more(servers) }),
+      ),
     );
     try {
       await Promise.all([stack.startWorker(), ...ports.map((_, index) => servers.startServer(index))]);
@@ -100,7 +131,6 @@ export class ServerStack {
     return {
       temporal: { address: stack.server.address, namespace: stack.server.namespace },
       taskQueue: stack.taskQueue,
-      store: { endpoint: stack.rehearsal.endpoints.store, bucket: stack.store.bucket },
       googleProject: 'rehearsal',
       ...stack.poolFiles,
       secretStore: stack.secretStore,
@@ -109,6 +139,12 @@ export class ServerStack {
       listen: { port },
       logLevel: 'info',
     };
+  }
+
+  /** Keys of the configuration that a replica starts with next. */
+  configure(index: number, more: object): void {
+    const file = this.#configFile(index);
+    writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...more }));
   }
 
   async startServer(index = 0): Promise<void> {

@@ -83,6 +83,14 @@ const KNOWN = [
     what: 'the bucket of logs and files',
   },
   {
+    key: 'system_bucket',
+    flag: 'system-bucket',
+    value: '<name>',
+    variable: 'JOBCTL_SYSTEM_BUCKET',
+    isFlag: true,
+    what: 'the bucket of what decides, if there are two',
+  },
+  {
     key: 'store_endpoint',
     flag: 'store-endpoint',
     value: '<url>',
