@@ -1,5 +1,6 @@
 import type { JobView, SetUpCall } from '../contract/job.js';
 import type { Asker, Outcome } from '../domain/job-state.js';
+import { HttpJobs } from './http/http-jobs.js';
 import type { ServerOptions } from './http/server-options.js';
 import type { JobEdit } from './job-calls.js';
 import type { JobCounts } from './job-finding.js';
@@ -10,7 +11,7 @@ import type { MachinesClient } from './machines-client.js';
 import type { PoolClient } from './pool-client.js';
 import type { Submission, Submitted } from './submissions.js';
 import { isPolled, type TaskQueuePolls } from './task-queue-polls.js';
-import type { TemporalJobsOptions } from './temporal-jobs.js';
+import { TemporalJobs, type TemporalJobsOptions } from './temporal-jobs.js';
 import type { UploadProgress } from './uploads.js';
 
 /** By Temporal itself, or by `jobctl serve`, which needs neither Temporal nor a bucket here. */
@@ -36,11 +37,7 @@ export class JobClient {
   }
 
   static async connect(options: JobClientOptions = {}): Promise<JobClient> {
-    if (options.server !== undefined) {
-      const { HttpJobs } = await import('./http/http-jobs.js');
-      return new JobClient(new HttpJobs(options));
-    }
-    const { TemporalJobs } = await import('./temporal-jobs.js');
+    if (options.server !== undefined) return new JobClient(new HttpJobs(options));
     return new JobClient(await TemporalJobs.connect(options));
   }
 

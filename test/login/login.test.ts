@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   copyFileSync,
@@ -15,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { programArguments } from '../built.js';
 import { type Ended, jobctl } from '../cli/command-line.js';
+import { ended, type Started, started } from '../cli/running-command.js';
 import { until } from '../until.js';
 import { type LoginServer, startLoginServer } from './login-server.js';
 import { Person } from './person.js';
@@ -285,22 +283,6 @@ function loginIn(text: string): { readonly idToken: string; readonly refreshToke
   return login;
 }
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly out: { stdout: string; stderr: string };
-}
-
-function started(args: readonly string[], env: Readonly<Record<string, string>>): Started {
-  const child = spawn(process.execPath, [...programArguments('client/cli/main'), ...args], {
-    env: { PATH: process.env['PATH'] ?? '', LANG: 'C.UTF-8', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const out = { stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk: Buffer) => (out.stdout += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (out.stderr += chunk.toString()));
-  return { child, out };
-}
-
 const printed = ({ child, out }: Started, pattern: RegExp): Promise<string> =>
   until(
     `${String(pattern)} on stderr`,
@@ -311,8 +293,3 @@ const printed = ({ child, out }: Started, pattern: RegExp): Promise<string> =>
     },
     30_000,
   );
-
-async function ended({ child, out }: Started): Promise<Ended> {
-  if (child.exitCode === null) await once(child, 'close');
-  return { exitCode: child.exitCode, ...out };
-}
