@@ -29,7 +29,7 @@ TEMPORAL_API_KEY).
 `);
 
 const NOTES = `
-A context names a `jobctl serve`, or a Temporal server, and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name
+A context names a jobctl serve, or a Temporal server, and what belongs to it: namespace, bucket, task queue, TLS, an API key by reference, your user name
 and quota project. Contexts are in ~/.config/jobctl/contexts.toml (XDG_CONFIG_HOME). \`jobctl help where\` says which setting wins.
 
 Examples:
