@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import { KeptGrants } from './kept-grants.js';
 
 export const CLIENT_ID = 'jobctl-login-test';
@@ -35,7 +35,7 @@ export class PersonIssuer {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     const key = { ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: `key-${Date.now()}` };
     const provider = new Provider(this.url, {
-      jwks: { keys: [key as never] },
+      jwks: { keys: [key] },
       clients: [
         {
           client_id: CLIENT_ID,
@@ -60,7 +60,8 @@ export class PersonIssuer {
     provider.on('grant.success', ({ oidc }) => this.grants.push(String(oidc.params?.['grant_type'])));
     provider.on('grant.error', ({ oidc }) => this.grants.push(`${String(oidc.params?.['grant_type'])} refused`));
     this.#server.removeAllListeners('request');
-    this.#server.on('request', provider.callback());
+    const answer = provider.callback();
+    this.#server.on('request', (request, response) => void answer(request, response));
   }
 
   async stop(): Promise<void> {

@@ -1,10 +1,11 @@
 import { CliError } from '../cli-error.js';
 import type { ServerPlace } from '../context.js';
+import { asTyped } from '../typed-command.js';
 import { ExitCode } from '../exit-codes.js';
 
 /** The command that logs in there. */
 export const loginCommand = ({ name, url }: ServerPlace): string =>
-  name === undefined ? `jobctl login --server ${url}` : `jobctl login --context ${name}`;
+  asTyped(name === undefined ? `jobctl login --server ${url}` : `jobctl login --context ${name}`);
 
 /** Adds what to do about the place that named the server. By name, so that nothing is loaded to know it. */
 export function explainedBy(place: ServerPlace | undefined, error: unknown): unknown {
