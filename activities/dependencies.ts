@@ -1,4 +1,5 @@
 import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
 import type { StorePort } from '../cloud/store/port.js';
 import type { MachinesOf, MachinesOperator } from '../cloud/machines/port.js';
@@ -29,11 +30,13 @@ export interface Installation {
   readonly googleProject: string;
   /** Login user on TPU VMs, where the job names none; absent = the submitter's own. */
   readonly loginUser?: string;
+  /** Opens own machines, and the hosts of jobs that have no key of their own. */
   readonly sshKey: SshKey;
+  readonly jobKeys: JobKeys;
   readonly keys: KeyReader;
   /** Whether a job may name a key by a path on this worker's computer. */
   readonly readsKeyFiles: boolean;
-  /** OpenSSH line. */
+  /** OpenSSH line of `sshKey`. */
   readonly publicKey: string;
   /** Absent: none is configured, and jobs that name secrets are refused. */
   readonly secrets?: SecretStore;

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { log } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import type { StorePort } from '../cloud/store/port.js';
 import { askedMachines, askedSize, formatSlices, machineRequestOf } from '../domain/machines.js';
 import { bindJobName, resolveJob } from '../domain/job-file/resolve.js';
@@ -20,22 +20,27 @@ import { type QuotaConfig, UNLIMITED_NOTE } from '../quota/quota-config.js';
 import { judgeSubmission } from '../quota/submission.js';
 import type { JobEvent, JobInput } from '../contract/job.js';
 import { type Submitter, submitterOf } from './authorization.js';
-import { connectingKey, refuseOtherKey } from './connecting-key.js';
+import { refuseOtherKey, submittersKey } from './connecting-key.js';
 import type { AcceptedJob, AcceptJobInput, JobActivities } from '../contract/job-activities.js';
 import type { JobRef } from '../contract/workflow-ids.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { invalidJob, translated } from './failures.js';
 import { rememberAccount } from './accounts.js';
-import type { PoolSource } from './pool-source.js';
+import { acceptedPublicKey } from './job-key-record.js';
+import { ofJob } from './job-secrets.js';
+import { underPoolRules } from './pool-rules.js';
+import type { LoadedPool, PoolSource } from './pool-source.js';
 import { secretVariables } from './secret-values.js';
 import { checkSetUpInputs } from './set-up-inputs.js';
+import { UserJobsBook } from './user-jobs.js';
 
 type JobRecordActivities = Pick<JobActivities, 'acceptJob' | 'claimWorker' | 'recordAttempt' | 'recordOutcome'>;
 
 export function jobRecordActivities(dependencies: ActivityDependencies): JobRecordActivities {
   const { store, installation } = dependencies;
+  const userJobs = new UserJobsBook(store);
   return {
-    acceptJob: (input) => translated(() => acceptJob(dependencies, input)),
+    acceptJob: (input) => translated(() => acceptJob({ ...dependencies, userJobs }, input)),
     claimWorker: async () => ({ taskQueue: installation.claimedQueue }),
     recordAttempt: ({ job, record, events, source }) =>
       translated(async () => {
@@ -54,7 +59,7 @@ export function jobRecordActivities(dependencies: ActivityDependencies): JobReco
 }
 
 async function acceptJob(
-  { store, installation, quota, pools }: ActivityDependencies,
+  { store, installation, quota, pools, userJobs }: ActivityDependencies & { readonly userJobs: UserJobsBook },
   question: AcceptJobInput,
 ): Promise<AcceptedJob> {
   const { job, spec, input } = question;
@@ -65,16 +70,24 @@ async function acceptJob(
   // Retried: the operator mends the file, and the job goes on.
   if (!config) throw new Error(`pool ${spec.pool}: no job can be accepted while its quota file is wrong: ${problem}`);
   if (problem !== undefined) log.warn(`pool ${spec.pool}: the last good quota file holds: ${problem}`);
-  const machines = await completeMachines(pools, spec.pool, job, input);
+  const pool = await loadPool(pools, spec.pool);
+  const machines = completeMachines(pool, job, input);
   const project = projectOf(config, submitter, spec, askedMachines(machines).zones);
-  const key = await connectingKey(installation, spec.ssh);
-  if (spec.ssh) {
+  const rules = underPoolRules({ spec: { ...spec, ...machines }, input, pool, config, project, installation });
+  const own = ofJob(installation, { project, ...(submitter.isVerified && { isVerified: true }) });
+  const key = spec.ssh && (await submittersKey(own, spec.ssh));
+  if (spec.ssh && key) {
     const named = { field: 'ssh.private_key', path: spec.ssh.privateKey };
     refuseOtherKey(installation, named, key, input.sshKey);
   }
   // For the refusal alone: each start of the command reads them anew.
-  await secretVariables(installation, spec);
-  await checkSetUpInputs(installation, spec, input);
+  await secretVariables(own, spec);
+  await checkSetUpInputs(own, spec, input);
+  const { limits = {} } = pool;
+  const refusal = await userJobs.enter({ pool: spec.pool, user, job, limits, client: Context.current().client });
+  if (refusal !== undefined) throw invalidJob(refusal);
+  // Before the id is taken: a job whose id is taken and that has no record is from before there were keys of jobs.
+  const publicKey = key?.publicKey ?? (await acceptedPublicKey({ store, installation }, job, spec));
   // Last: a job that is refused takes nothing.
   await takeId(store, job);
   const owned = { user, project, pool: spec.pool };
@@ -87,27 +100,30 @@ async function acceptJob(
     ...(installation.label === undefined ? {} : { label: installation.label }),
     bucket: store.bucket,
     googleProject: installation.googleProject,
-    publicKey: key.publicKey,
+    publicKey,
     loginUser: spec.remoteUser ?? installation.loginUser ?? loginOf(input.user),
     user,
     ...(submitter.isVerified ? { isVerified: true as const } : {}),
     project,
     quotaNote: config.kind === 'unlimited' ? UNLIMITED_NOTE : `pool ${spec.pool}, project ${project}`,
     timings: installation.timings,
+    ...rules,
     machines,
   };
 }
 
+type GoodPool = LoadedPool & Required<Pick<LoadedPool, 'defaults'>>;
+
+/** Rejects, and is tried again, until a good file was read. */
+async function loadPool(pools: PoolSource, name: string): Promise<GoodPool> {
+  const { defaults, problem, ...rest } = await pools.load(name);
+  if (!defaults) throw new Error(`pool ${name}: no job can be accepted while its pool file is wrong: ${problem}`);
+  if (problem !== undefined) log.warn(`pool ${name}: the last good pool file holds: ${problem}`);
+  return { defaults, ...rest };
+}
+
 /** The job's section of machines with its pool's defaults, checked again as a whole. */
-async function completeMachines(
-  pools: PoolSource,
-  pool: string,
-  job: JobRef,
-  input: JobInput,
-): Promise<MachineRequest> {
-  const { defaults, problem } = await pools.load(pool);
-  if (!defaults) throw new Error(`pool ${pool}: no job can be accepted while its pool file is wrong: ${problem}`);
-  if (problem !== undefined) log.warn(`pool ${pool}: the last good pool file holds: ${problem}`);
+function completeMachines({ defaults }: GoodPool, job: JobRef, input: JobInput): MachineRequest {
   const resolved = resolveJob(input.job, { pool: defaults });
   if (!resolved.ok) throw invalidJob(formatProblems(resolved.problems));
   return machineRequestOf(bindJobName(resolved.spec, job.id));

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { contentHash } from '../domain/content-hash.js';
-import { isValidJobId, jobIdFor, JOB_ID_RULE } from '../domain/identity.js';
+import { isValidJobId, isValidUser, jobIdFor, JOB_ID_RULE, USER_RULE } from '../domain/identity.js';
 import type { JobSpec } from '../domain/job-spec.js';
 import { JobPhase } from '../domain/job-state.js';
 import { askedMachines, formatSlices } from '../domain/machines.js';
-import { formatProblems } from '../domain/problem.js';
+import { inputSizeProblem } from '../domain/job-input-size.js';
+import { formatProblems, showValue } from '../domain/problem.js';
 import type { JobSearchAttribute } from '../domain/search-attributes.js';
 import type { JobAuthorization } from '../contract/authorization.js';
 import type { JobInput, JobMemo } from '../contract/job.js';
@@ -62,6 +63,9 @@ export class Submissions {
     if (submission.name !== undefined && !isValidJobId(submission.name)) {
       throw new JobInvalid(`name: '${submission.name}' is not ${JOB_ID_RULE}`);
     }
+    // It becomes a search attribute, which people's terminals print, before a worker has checked it.
+    if (submission.user !== undefined && !isValidUser(submission.user))
+      throw new JobInvalid(`user: ${showValue(submission.user)} is no user\n  ${USER_RULE}`);
     await this.#parts.calls.refuseOldServer();
     const files = { ...submission.uploaded, ...(await this.#parts.upload(submission.files ?? {})) };
     const input: JobInput = {
@@ -73,6 +77,8 @@ export class Submissions {
       ...(submission.identityKeys === undefined ? {} : { identityKeys: submission.identityKeys }),
       ...(Object.keys(files).length === 0 ? {} : { files }),
     };
+    const size = inputSizeProblem(input);
+    if (size !== undefined) throw new JobInvalid(size);
     const hash = contentHash({ job: submission.job, files });
     const inputOf = (id: string): JobInput =>
       submission.authorize === undefined ? input : { ...input, authorization: submission.authorize(id, input) };

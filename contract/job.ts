@@ -10,6 +10,8 @@ import type { MachineRef } from '../domain/machines.js';
 import type { Pricing, SliceHost, TierPurchase } from '../domain/slice.js';
 import type { Timings } from '../domain/timings.js';
 import type { EpochMs } from '../domain/units.js';
+import type { AllowedChoices } from '../quota/allow/allowed.js';
+import type { PoolLimits } from '../quota/pool-limits.js';
 import type { Preemption } from '../quota/quota-config.js';
 
 /** What a list row shows beside the search attributes. */
@@ -97,6 +99,10 @@ export interface JobSettings {
   /** What the quota file says of this job, in one sentence. */
   readonly quotaNote: string;
   readonly timings: Timings;
+  /** Of the pool's `[limits]`; absent: none. */
+  readonly limits?: Pick<PoolLimits, 'logBytesPerAttempt' | 'inputBytes'>;
+  /** What an edit of the job may choose; absent: anything. */
+  readonly allowed?: AllowedChoices;
 }
 
 /** One slice of a job, as its job knows it. */
@@ -124,6 +130,8 @@ export interface HostLogin {
 }
 export interface JobView {
   readonly id: string;
+  /** First run id of its chain. Absent: a worker of an older jobctl answers. */
+  readonly run?: string;
   readonly spec: JobSpec;
   readonly project: string;
   readonly label?: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import {
   hasZodFastifySchemaValidationErrors,
   isResponseSerializationError,
@@ -50,12 +50,21 @@ function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limits'>, lo
     bodyLimit: limits.bodyBytes,
     trustProxy: listen.trustProxies.length === 0 ? false : [...listen.trustProxies],
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: 4_096 },
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      const problem = problemOf(new ApiError('invalid', error.message), request.id, error.statusCode ?? 400);
+      void reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
+    },
+    http: { maxHeaderSize: MOST_HEADER_BYTES },
     ...tlsOf(listen),
   }).withTypeProvider<ZodTypeProvider>();
 }
 
-const tlsOf = ({ tls }: ServerConfig['listen']): object => (tls === undefined ? {} : { https: tls });
+const tlsOf = ({ tls }: ServerConfig['listen']): object =>
+  tls === undefined ? {} : { https: { ...tls, maxHeaderSize: MOST_HEADER_BYTES } };
+
+/** Ids of events name every host, and paths of files may be long. */
+const MOST_HEADER_BYTES = 131_072;
 
 /** The HTTP interface over its services (docs/http-api.md). It holds no state of its own, so any number of replicas may run. */
 export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {

@@ -43,6 +43,8 @@ const schema = z
       endpoint: z.url().optional(),
       bucket: z.string().min(3),
       systemBucket: z.string().min(3).optional(),
+      /** Of the audit log alone, so that it can have a locked retention. Absent: the system bucket. */
+      auditBucket: z.string().min(3).optional(),
     }),
     googleProject: z.string().min(1),
     /** The same as in the worker's configuration: what is in force is read from where the worker reads it. */

@@ -78,7 +78,7 @@ function open(config: ServerConfig, client: JobClient, signer: SubmissionSigner)
   const files = new PoolFileReader({ places: { [pool]: { quotaFile, poolFile }, ...others }, store, openBucket });
   const rules = new PoolRules(poolSource(files), quotaSource(files, store));
   const facts = new JobFactsSource(client, store);
-  const audit = new AuditLog(store);
+  const audit = new AuditLog(place.auditBucket === undefined ? store : openBucket(place.auditBucket));
   const metrics = new ServerMetrics();
   const decided = (verb: string, decision: string): void => metrics.decided(verb, decision);
   return {

@@ -90,6 +90,10 @@ const configShape = z.strictObject({
       user: z.string().optional(),
       privateKeyFile: z.string(),
       publicKeyFile: z.string(),
+      /** Reference of the secret that the keys of new jobs are made from (docs/adr/0077). Absent: they get the pair above. */
+      jobKeySecret: keyReference.optional(),
+      /** Older ones, for jobs that were accepted with them; in a rotation the next one too. */
+      formerJobKeySecrets: keyReferences.optional(),
       /** Jobs may name keys by paths on this computer, which are then read for whoever submits (docs/adr/0044). */
       readsKeyFiles: z.boolean().default(false),
       /** Which of a host's addresses is dialled: its external one where it has one, or the one inside its network. */
@@ -177,6 +181,8 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   JOBCTL_POOL_FILE: 'poolFile',
   JOBCTL_SSH_PRIVATE_KEY_FILE: 'ssh.privateKeyFile',
   JOBCTL_SSH_PUBLIC_KEY_FILE: 'ssh.publicKeyFile',
+  JOBCTL_SSH_JOB_KEY_SECRET: 'ssh.jobKeySecret',
+  JOBCTL_SSH_FORMER_JOB_KEY_SECRETS: 'ssh.formerJobKeySecrets',
   JOBCTL_SSH_USER: 'ssh.user',
   JOBCTL_SSH_PORT: 'ssh.port',
   JOBCTL_SSH_ADDRESS: 'ssh.address',

@@ -10,6 +10,7 @@ import { quotaSource } from '../activities/quota-source.js';
 import { openCodec } from '../cloud/codec/open-codec.js';
 import type { AesGcmPayloadCodec } from '../cloud/codec/payload-codec.js';
 import { keyReader } from '../cloud/hosts/private-key.js';
+import type { JobKeys } from '../cloud/job-keys/port.js';
 import { openSecretStore } from '../cloud/secrets/open-secret-store.js';
 import { createStore } from '../cloud/store/gcs.js';
 import { splitStore, strayObjects } from '../cloud/store/split-store.js';
@@ -22,7 +23,7 @@ import { machinesOf } from '../cloud/machines/port.js';
 import { MACHINE_KINDS } from '../domain/machines.js';
 import { ownerObject } from '../domain/store-layout.js';
 import { poolPlacesOf, type WorkerConfig } from './config.js';
-import { type InstallationKey, readInstallationKey } from './installation-key.js';
+import { type InstallationKey, readInstallationKey, readJobKeys } from './installation-key.js';
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
@@ -41,6 +42,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const codec = await openCodec(config.codec ?? {}, { onUnknownKey: 'fail' });
   const key = readInstallationKey(config.ssh);
   const trust = trustOf(config);
+  const jobKeys = await readJobKeys(config);
   const log = installTelemetry(config);
   const meter = createWorkerMeter(Runtime.instance().metricMeter);
   const health =
@@ -49,7 +51,7 @@ export async function runWorker(config: WorkerConfig, stop: AbortSignal): Promis
   const ports = openPorts(config, key, meter);
   try {
     const changes = new WorkerChanges(ports.store);
-    const run: WorkerRun = { config, codec, key, trust, temporal, ports, changes, meter, health, log, stop };
+    const run: WorkerRun = { config, codec, key, jobKeys, trust, temporal, ports, changes, meter, health, log, stop };
     do await untilComplete(run);
     while (!stop.aborted && (await pollWhileAllowed(run)) === 'outdated');
   } finally {
@@ -70,6 +72,7 @@ interface WorkerRun {
   readonly codec: AesGcmPayloadCodec;
   readonly key: InstallationKey;
   readonly trust: Trust;
+  readonly jobKeys: JobKeys;
   readonly temporal: WorkerConnection;
   readonly ports: Ports;
   readonly changes: WorkerChanges;
@@ -167,6 +170,7 @@ async function poll({
   codec,
   key,
   trust,
+  jobKeys,
   temporal,
   ports,
   changes,
@@ -187,6 +191,7 @@ async function poll({
       ...definedOnly({ label: config.label, loginUser: config.ssh.user }),
       googleProject: config.googleProject,
       ...key,
+      jobKeys,
       keys: keyReader,
       readsKeyFiles: config.ssh.readsKeyFiles,
       ...(secrets === undefined ? {} : { secrets }),

@@ -8,6 +8,7 @@ import { ExitCode } from './exit-codes.js';
 import type { OutputFlag } from './options.js';
 import { asTyped } from './typed-command.js';
 import { TransferLine } from './render/transfer-line.js';
+import { printOut } from './print.js';
 
 export interface AskFlags extends ContextFlags, OutputFlag {
   /** Who asks. */
@@ -36,7 +37,7 @@ export async function askJob(
       const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
       const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);
-      process.stdout.write(`${text}\n`);
+      printOut(`${text}\n`);
       return ExitCode.Done;
     },
     { ...(store && { store }), onUpload: uploading.show },

@@ -81,7 +81,7 @@ export interface CliContext {
   /** Where `secret:NAME` is looked up: file:///FOLDER, or projects/P. */
   readonly secretStore?: string;
   /** Of the local stack's hosts. */
-  readonly ssh?: { readonly port: number; readonly privateKeyFile: string };
+  readonly ssh?: Pick<DevContext['ssh'], 'port' | 'privateKeyFile' | 'jobKeys'>;
   /** Of the local stack's rehearsed Kubernetes. Absent: the user's own. */
   readonly kubeconfig?: string;
   /** REHEARSAL where the local stack is meant. */

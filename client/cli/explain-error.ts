@@ -31,6 +31,7 @@ function byName(error: Error): Explained {
     case 'JobInvalid':
     case 'WorkerConfigError':
     case 'CodecKeyError':
+    case 'JobKeySecretError':
       return told(ExitCode.Usage);
     case 'JobEncrypted':
       return told(ExitCode.Usage, ...remedyOf(error));

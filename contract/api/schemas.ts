@@ -8,6 +8,9 @@ import { JOB_ID_RULE, QUOTA_NAME, QUOTA_NAME_RULE } from '../../domain/identity.
 import { JobPhase } from '../../domain/job-state.js';
 
 const epochMs = z.int().min(0).describe('Milliseconds since 1970.');
+/** The end of the year 9999: later times have no ISO form that Temporal takes. */
+const LATEST_MS = 253_402_300_799_999;
+const epochMsQuery = () => z.coerce.number().int().min(0).max(LATEST_MS);
 const jobId = z.string().min(1).max(63).describe(`A job's id: ${JOB_ID_RULE}.`);
 const quotaName = z.string().regex(QUOTA_NAME, QUOTA_NAME_RULE);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, '64 hex digits in small letters');
@@ -144,13 +147,8 @@ export const jobFilterSchema = z.object({
     .max(100)
     .optional()
     .describe('A pattern for ids, with * and ?; else the id, or this name and a suffix.'),
-  since: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .optional()
-    .describe('Submitted or ended then or later; milliseconds since 1970.'),
-  endedSince: z.coerce.number().int().min(0).optional().describe('Open, or ended then or later.'),
+  since: epochMsQuery().optional().describe('Submitted or ended then or later; milliseconds since 1970.'),
+  endedSince: epochMsQuery().optional().describe('Open, or ended then or later.'),
   state: z.enum(['open', 'ended']).optional(),
   ids: oneOrMore(jobId, 200).optional().describe('These alone; separated by commas, 200 at most.'),
   limit: z.coerce.number().int().min(1).max(MOST_LISTED).default(100),
@@ -351,7 +349,7 @@ export const secretNamesSchema = z.object({
 export const auditQuery = z.object({
   user: quotaName.optional(),
   job: jobId.optional(),
-  since: z.coerce.number().int().min(0).optional(),
+  since: epochMsQuery().optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(1000),
 });
 /** One line of the audit log. */

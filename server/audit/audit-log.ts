@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { StorePort } from '../../cloud/store/port.js';
 import type { AuditLine } from '../../contract/api/schemas.js';
-import { auditDayPrefix, auditObject } from '../../domain/store-layout.js';
+import { AUDIT_PREFIX, auditDayPrefix, auditObject } from '../../domain/store-layout.js';
 import type { EpochMs } from '../../domain/units.js';
 
 /** Lines that come within this time share one object. */
 const GATHER_MS = 20;
-const DAY_MS = 86_400_000;
 const READS_AT_ONCE = 16;
 
 interface Batch {
@@ -48,21 +47,16 @@ export class AuditLog {
     return { lines, written };
   }
 
-  /** Newest last, `limit` of them at most: the last ones. */
+  /** Newest last, `limit` of them at most: the last ones. Names are listed from `since`; lines are read from the end. */
   async read({ since, until, limit, matches }: AuditQuery): Promise<readonly AuditLine[]> {
+    const names = (await this.#store.list(AUDIT_PREFIX, auditDayPrefix(since))).map(({ name }) => name);
     const found: AuditLine[] = [];
-    for (let day = dayOf(until); day >= dayOf(since) && found.length < limit; day -= DAY_MS) {
-      const names = (await this.#store.list(auditDayPrefix(day))).map(({ name }) => name);
-      const ofDay: AuditLine[] = [];
-      for (let from = 0; from < names.length; from += READS_AT_ONCE)
-        ofDay.push(
-          ...(await Promise.all(names.slice(from, from + READS_AT_ONCE).map((name) => this.#linesOf(name)))).flat(),
-        );
-      found.unshift(
-        ...ofDay.filter((line) => line.at >= since && line.at <= until && matches(line)).sort((a, b) => a.at - b.at),
-      );
+    for (let end = names.length; end > 0 && found.length < limit; end -= READS_AT_ONCE) {
+      const read = names.slice(Math.max(0, end - READS_AT_ONCE), end).map((name) => this.#linesOf(name));
+      const lines = (await Promise.all(read)).flat();
+      found.unshift(...lines.filter((line) => line.at >= since && line.at <= until && matches(line)));
     }
-    return found.slice(-limit);
+    return found.toSorted((a, b) => a.at - b.at).slice(-limit);
   }
 
   async #linesOf(name: string): Promise<readonly AuditLine[]> {
@@ -77,5 +71,3 @@ export interface AuditQuery {
   readonly limit: number;
   readonly matches: (line: AuditLine) => boolean;
 }
-
-const dayOf = (at: EpochMs): EpochMs => at - (at % DAY_MS);

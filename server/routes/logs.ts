@@ -11,7 +11,7 @@ import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';
 import type { Services } from '../services.js';
-import { PROBLEMS } from './answers.js';
+import { PROBLEMS, raw } from './answers.js';
 
 /** Logs of jobs, stored and followed, and why a job waits. */
 export function registerLogs(app: App, services: Services): void {
@@ -24,8 +24,8 @@ export function registerLogs(app: App, services: Services): void {
       'the id of the last one, sent as Last-Event-ID, goes on there.',
     params: jobParams,
     querystring: logsQuery,
-    headers: z.object({ 'last-event-id': z.string().max(100_000).optional() }),
-    response: { ...PROBLEMS, 200: z.any().describe('text/plain, or text/event-stream with `follow`.') },
+    headers: z.object({ 'last-event-id': z.string().max(60_000).optional() }),
+    response: { ...PROBLEMS, 200: raw('The log; events with `follow`.', 'text/plain', 'text/event-stream') },
   };
   app.get('/v1/jobs/:id/logs', { schema }, async (request, reply) => {
     const call = callOf(request);
@@ -39,10 +39,7 @@ export function registerLogs(app: App, services: Services): void {
       const text = Readable.from(storedText(feeds.reader as unknown as StoreReader, id, { attempts, stream, hosts }), {
         objectMode: false,
       });
-      return reply
-        .type('text/plain; charset=utf-8')
-        .serializer((sent: unknown) => sent as never)
-        .send(text);
+      return reply.type('text/plain; charset=utf-8').send(text);
     }
     const from = positionOf(request.headers['last-event-id'], attempt);
     const gone = new AbortController();

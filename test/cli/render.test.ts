@@ -63,8 +63,8 @@ describe('widths', () => {
     assert.deepEqual(wrapToWidth('a unbreakable', 4), ['a', 'unbreakable']);
     assert.deepEqual(wrapToWidth('', 4), ['']);
   });
-  it('what a terminal would obey is taken out of a foreign text', () => {
-    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b[31mc');
+  it('what a terminal would obey is shown in a foreign text, and not done', () => {
+    assert.equal(oneLine('a\n  b\u001b[31mc\u0007'), 'a b\\u001b[31mc\\u0007');
   });
 });
 

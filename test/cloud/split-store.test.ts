@@ -15,6 +15,7 @@ const SYSTEM = [
   'jobs/j-1/run',
   'jobs/j-1/owner.json',
   'jobs/j-1/outcome.json',
+  'jobs/j-1/job-keys/r.json',
 ];
 const JOBS = [
   'jobs/j-1/spec.yaml',
@@ -66,7 +67,7 @@ describe('a store over two buckets', function () {
     const two = await both.list('jobs/j-1/', undefined, 2);
     assert.deepEqual(
       two.map(({ name }) => name),
-      ['jobs/j-1/logs/a1/command/host-0.000000000000000', 'jobs/j-1/outcome.json'],
+      ['jobs/j-1/job-keys/r.json', 'jobs/j-1/logs/a1/command/host-0.000000000000000'],
     );
   });
 

@@ -24,7 +24,13 @@ export interface DevContext {
   readonly rehearsal?: { readonly adminUrl: string; readonly journalDir: string };
   /** Of the rehearsed Kubernetes. Absent where the cloud is real: the user's own kubeconfig holds there. */
   readonly kubeconfig?: string;
-  readonly ssh: { readonly port: number; readonly privateKeyFile: string; readonly publicKeyFile: string };
+  readonly ssh: {
+    readonly port: number;
+    readonly privateKeyFile: string;
+    readonly publicKeyFile: string;
+    /** What the keys of jobs are made from. Absent: the stack came up under a jobctl that had none. */
+    readonly jobKeys?: { readonly current: string };
+  };
   readonly googleProject: string;
   /** Absent where the cloud is real. */
   readonly label?: string;
@@ -104,7 +110,7 @@ function rehearsedSide(home: StackHome, addresses: StackAddresses): CloudSide {
     cloud: { tpuEndpoint: `127.0.0.1:${addresses.tpu}`, tpuRestEndpoint: http(addresses.tpuRest), insecure: true },
     rehearsal: { adminUrl: adminUrlOf(addresses), journalDir: home.rehearsalDir },
     kubeconfig: home.kubeconfigFile,
-    ssh: { port: addresses.ssh, ...keyFiles(home) },
+    ssh: { port: addresses.ssh, ...keysOf(home) },
     googleProject: DEV_GOOGLE_PROJECT,
     label: DEV_LABEL,
   };
@@ -122,13 +128,17 @@ function realSide(home: StackHome, real: RealCloud): CloudSide {
       ...(tpuEndpoint === undefined ? {} : { tpuEndpoint }),
       ...(googleApiEndpoint === undefined ? {} : { tpuRestEndpoint: googleApiEndpoint, googleApiEndpoint }),
     },
-    ssh: { port: sshPort, ...keyFiles(home) },
+    ssh: { port: sshPort, ...keysOf(home) },
     googleProject,
   };
 }
 
-function keyFiles({ sshDir }: StackHome): { readonly privateKeyFile: string; readonly publicKeyFile: string } {
-  return { privateKeyFile: `${sshDir}/id_ed25519`, publicKeyFile: `${sshDir}/id_ed25519.pub` };
+function keysOf({ sshDir, jobKeySecretFile }: StackHome): Omit<DevContext['ssh'], 'port'> {
+  return {
+    privateKeyFile: `${sshDir}/id_ed25519`,
+    publicKeyFile: `${sshDir}/id_ed25519.pub`,
+    jobKeys: { current: pathToFileURL(jobKeySecretFile).href },
+  };
 }
 
 /** The rehearsal is here alone to be asked; Google's own limit is the adapter's default. */
@@ -145,13 +155,14 @@ export function workerConfigOf(home: StackHome, record: StackRecord): object {
   const { temporal, store, cloud, kubeconfig, ssh, googleProject, label, secretStore } = contextOf(home, record);
   const { googleApiEndpoint: _ofTheDoctor, ...ofTheWorker } = cloud;
   const isReal = record.realCloud !== undefined;
+  const { jobKeys, ...reach } = ssh;
   return {
     temporal: { address: temporal.address, namespace: temporal.namespace },
     store,
     cloud: { ...ofTheWorker, ...(isReal ? {} : rehearsedCalls(record)) },
     ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig } }),
     // The submitter's files are this user's, as the worker is.
-    ssh: { ...ssh, readsKeyFiles: true },
+    ssh: { ...reach, jobKeySecret: jobKeys?.current, readsKeyFiles: true },
     googleProject,
     secretStore,
     // A real cloud has no label, and the waits of production.

@@ -20,6 +20,8 @@ export interface StackHome {
   /** Of the rehearsed Kubernetes, which writes it. */
   readonly kubeconfigFile: string;
   readonly sshDir: string;
+  /** What the keys of jobs are made from. */
+  readonly jobKeySecretFile: string;
   /** Secrets of the stack's jobs. */
   readonly secretsDir: string;
   /** gcloud's configuration after `jobctl rehearsal env`. */
@@ -45,6 +47,7 @@ export function stackHome(env: Environment = process.env): StackHome {
     rehearsalDir: join(root, 'rehearsal'),
     kubeconfigFile: join(root, 'rehearsal', 'kubernetes', 'kubeconfig'),
     sshDir: join(root, 'ssh'),
+    jobKeySecretFile: join(root, 'ssh', 'job-key-secret'),
     secretsDir: join(root, 'secrets'),
     gcloudDir: join(root, 'gcloud'),
     logsDir: join(root, 'logs'),

@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import { newKeyLine } from '../../../cloud/keys/key-line.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { ensureJanitorSchedule, ensureOwner, JANITOR_EVERY_MS } from '../../installation.js';
 import { DEFAULT_RETENTION_MS, raiseRetention } from '../../namespace.js';
 import { ensureSearchAttributes } from '../../search-attributes.js';
 import type { DevContext } from './context.js';
+import type { StackHome } from './home.js';
 
 /** What a stack needs beside its processes. Each step can be repeated. */
 
@@ -40,6 +43,16 @@ export async function provisionTemporal({ temporal, rehearsal }: DevContext, isO
     await ensureJanitorSchedule(client, { taskQueue: TASK_QUEUE, everyMs });
   } finally {
     await connection.close();
+  }
+}
+
+/** The secret that the keys of the stack's jobs are made from; an existing one is kept. Jobs from before it keep their key. */
+export function provisionJobKeySecret({ jobKeySecretFile }: StackHome): void {
+  mkdirSync(dirname(jobKeySecretFile), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(jobKeySecretFile, `${newKeyLine(new Date())}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 

@@ -11,6 +11,7 @@ import { PART_NAMES } from './stack-record.js';
 import type { PartName } from './stack-record.js';
 import { tellLine } from '../render/told-line.js';
 import { asTyped } from '../typed-command.js';
+import { printOut } from '../print.js';
 
 /** `jobctl dev status` of a stack that is not wholly up. */
 const EXIT_NOT_UP = 3;
@@ -178,9 +179,7 @@ function registerStatus(dev: Command): void {
     .action(async (flags: { readonly output: 'text' | 'json' }) => {
       const { devStatus } = await import('./status.js');
       const status = await devStatus();
-      process.stdout.write(
-        flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, Date.now()),
-      );
+      printOut(flags.output === 'json' ? `${JSON.stringify(status, null, 2)}\n` : statusText(status, Date.now()));
       if (!status.up) process.exitCode = EXIT_NOT_UP;
     });
 }
@@ -231,7 +230,7 @@ function registerLogs(dev: Command): void {
       const abort = new AbortController();
       process.once('SIGINT', () => abort.abort());
       const print = ({ part: name, text }: LogLine): void =>
-        void process.stdout.write(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
+        printOut(part === undefined ? `${name.padEnd(9)} | ${text}\n` : `${text}\n`);
       await devLogs(
         {
           tail: flags.tail,

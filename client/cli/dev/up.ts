@@ -7,7 +7,7 @@ import { bringPackages } from './fetch-packages.js';
 import { openReservations } from './loopback.js';
 import { ensureRunning } from './part.js';
 import type { Part } from './part.js';
-import { provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
+import { provisionJobKeySecret, provisionSshKey, provisionStore, provisionTemporal } from './provision.js';
 import { settleCloud } from './real-cloud.js';
 import type { CloudWish } from './real-cloud.js';
 import { absoluteOrNull, settleRecord } from './settle-record.js';
@@ -109,6 +109,7 @@ async function bringUp(
     await provisionTemporal(context, isOwnServer);
     await provisionStore(context);
     await provisionSshKey(context.ssh, home.sshDir);
+    provisionJobKeySecret(home);
     writeJson(home.workerConfigFile, workerConfigOf(home, record));
     await start('worker', workerPart(home, record, env));
     writeJson(home.contextFile, context);

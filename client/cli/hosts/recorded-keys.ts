@@ -32,6 +32,14 @@ export async function recordedKeys(store: StoreReader, hosts: readonly JobHost<S
   );
 }
 
+/** The same hosts, as another user than the one that jobctl's worker is there. */
+export const loggedInAs = (keys: RecordedKeys, user: string): RecordedKeys =>
+  new Map([...keys].map(([host, record]) => [{ ...host, target: { ...host.target, user } }, record]));
+
+/** One of these hosts asks Google who may log in, and as whom: it let another user in than the job's. */
+export const areUnderOsLogin = (keys: RecordedKeys, { user }: { readonly user: string }): boolean =>
+  [...keys.keys()].some(({ target }) => target.own === undefined && target.user !== user);
+
 /** For the fleet: these keys and no others, and nothing is recorded from here. */
 export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
   const byHost = new Map([...keys].map(([{ target }, record]) => [`${target.uid}/${target.index}`, record]));

@@ -5,6 +5,7 @@ import type { ServerOptions } from '../../http/server-options.js';
 import { CliError } from '../cli-error.js';
 import type { ServerPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
+import { printErr } from '../print.js';
 import { formatDuration } from '../render/quantities.js';
 import { isFresh } from './id-token.js';
 import { loginCommand } from './server-failures.js';
@@ -23,7 +24,7 @@ export function serverOptionsOf(place: ServerPlace): ServerOptions {
     server: place.url,
     token: tokensOf(place),
     busyPatienceMs: BUSY_PATIENCE_MS,
-    onBusy: (why, waitMs) => process.stderr.write(`${why}; trying again in ${formatDuration(waitMs)}\n`),
+    onBusy: (why, waitMs) => printErr(`${why}; trying again in ${formatDuration(waitMs)}\n`),
     ...authorityOf(place),
   };
   opened.set(place.url, options);

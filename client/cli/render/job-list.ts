@@ -148,4 +148,4 @@ function openText([phase, { jobs, chips }]: readonly [ShownPhase, PhaseTotal]): 
 }
 
 const wrapped = (text: string, { width }: Look): readonly string[] =>
-  width === undefined ? [text] : wrapToWidth(text, width);
+  width === undefined ? [oneLine(text)] : wrapToWidth(oneLine(text), width);

@@ -36,7 +36,7 @@ export function renderJobStatus(
   const view = 'view' in detail ? detail.view : undefined;
   const facts = [...rowFacts(row, now), ...(view ? viewFacts(view) : []), ...placeFacts(row, place)];
   return [
-    `${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`,
+    oneLine(`${row.id}${row.label === undefined ? '' : `   ${row.label}: not on real Cloud TPUs`}`),
     ...renderTable(
       facts.map(([key, value]) => [`  ${key}`, value]),
       width,

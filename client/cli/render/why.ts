@@ -161,6 +161,7 @@ function numbered(number: number, text: string, width: number | undefined): read
 
 function wrapped(text: string, width: number | undefined, indent: string): readonly string[] {
   if (text === '') return [];
-  const lines = width === undefined ? [text] : wrapToWidth(text, Math.max(20, width - indent.length));
+  const line = oneLine(text);
+  const lines = width === undefined ? [line] : wrapToWidth(line, Math.max(20, width - indent.length));
   return lines.map((line) => `${indent}${line}`);
 }

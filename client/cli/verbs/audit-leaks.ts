@@ -15,6 +15,7 @@ import { cliKind } from '../machine-kinds.js';
 import type { OutputFlag } from '../options.js';
 import { type AuditReport, renderAudit } from '../render/audit.js';
 import { terminalWidth } from '../render/columns.js';
+import { printOut } from '../print.js';
 
 export interface AuditFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -23,8 +24,8 @@ export interface AuditFlags extends ContextFlags, OutputFlag {
 
 export async function auditLeaks(flags: AuditFlags): Promise<number> {
   const { report, accounts } = await audit(resolveContext(flags), flags);
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  else process.stdout.write(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify(report, null, 2)}\n`);
+  else printOut(`${renderAudit(report, accounts, terminalWidth(process.stdout)).join('\n')}\n`);
   return report.leaks.length + report.leases.length > 0 ? ExitCode.Failed : ExitCode.Done;
 }
 

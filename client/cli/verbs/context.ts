@@ -19,8 +19,9 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { renderTable } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const say = (line: string): void => printOut(`${line}\n`);
 
 /** `context ls`: those of the file, and the local stack. */
 export function contextList({ output }: OutputFlag): number {
@@ -46,7 +47,7 @@ export function contextList({ output }: OutputFlag): number {
     return ExitCode.Done;
   }
   if (rows.length === 0) {
-    process.stderr.write(
+    printErr(
       asTyped(
         `there are no contexts in ${contexts.file}\n  to make one: jobctl context set NAME --server URL, or --temporal-address HOST:PORT\n`,
       ),
@@ -237,11 +238,11 @@ function inForce({ used }: Layers, key: SettingKey): InForce | undefined {
 /** After `use`: what still says another server. */
 function tellWhatWins(name: string): void {
   const { server, contextName } = settingLayers({}, process.env);
-  if (contextName !== name) process.stderr.write(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);
+  if (contextName !== name) printErr(`note: JOBCTL_CONTEXT=${contextName} wins over it in this shell\n`);
   else if (server?.kind === 'environment')
-    process.stderr.write(
+    printErr(
       `note: ${server.title} names the server ${server.settings.server ?? server.settings.address ?? ''} and wins over it in this shell\n`,
     );
   else if (name === LOCAL_CONTEXT && !existsSync(stackHome().contextFile))
-    process.stderr.write(asTyped('note: there is no local stack yet; `jobctl dev up` starts one\n'));
+    printErr(asTyped('note: there is no local stack yet; `jobctl dev up` starts one\n'));
 }

@@ -14,6 +14,7 @@ import { type ChosenJobs, WIDTH } from '../many/chosen-jobs.js';
 import type { JobAnswer } from '../many/each-job.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { pause } from '../../outage.js';
+import { printOut } from '../print.js';
 
 export interface DeleteFlags extends ManyFlags {
   readonly purge?: true;
@@ -61,7 +62,7 @@ function wouldBeCancelled({ rows }: ChosenJobs): string | undefined {
 
 async function untilGone(client: JobClient, row: JobRow, signal: AbortSignal, isQuiet: boolean): Promise<JobAnswer> {
   const { id } = row;
-  if (!isQuiet && row.endedAt === undefined) process.stdout.write(`${id}: its slices are being deleted\n`);
+  if (!isQuiet && row.endedAt === undefined) printOut(`${id}: its slices are being deleted\n`);
   let left = await whatIsLeft(client, id);
   while (left !== undefined && !signal.aborted) {
     await pause(LOOK_MS, signal);

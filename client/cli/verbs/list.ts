@@ -14,6 +14,7 @@ import { type Look, lookOf } from '../render/look.js';
 import { clockTime } from '../render/quantities.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { isOutage, pause } from '../../outage.js';
+import { painted, printPainted } from '../print.js';
 
 export interface ListFlags extends ContextFlags, OutputFlag, FilterFlags {
   readonly limit: number;
@@ -33,7 +34,7 @@ export function list(flags: ListFlags): Promise<number> {
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
         : boardLines(renderBoard(board, Date.now(), lookOf(process.stdout, process.env))).join('\n');
-    process.stdout.write(`${text}\n`);
+    printPainted(`${text}\n`);
     return ExitCode.Done;
   });
 }
@@ -116,6 +117,7 @@ const ERASE_BELOW = '\u001b[J';
 function draw(lines: readonly string[]): void {
   // A terminal that does not know its size says 0.
   const height = process.stdout.rows || 24;
-  const shown = lines.slice(0, Math.max(1, height - 1));
-  process.stdout.write(`${HOME}${shown.map((line) => `${line}${ERASE_TO_LINE_END}\n`).join('')}${ERASE_BELOW}`);
+  const fitting = lines.slice(0, Math.max(1, height - 1));
+  const drawn = fitting.map((line) => `${painted(line)}${ERASE_TO_LINE_END}\n`);
+  process.stdout.write(`${HOME}${drawn.join('')}${ERASE_BELOW}`);
 }

@@ -14,6 +14,7 @@ import { explainedBy } from '../login/server-failures.js';
 import { changeLogin, type OidcLogin, type StoredLogin, storedLogin } from '../login/stored-logins.js';
 import { tokenBy, tokenWay } from '../login/token-ways.js';
 import type { OutputFlag } from '../options.js';
+import { printErr, printOut } from '../print.js';
 import { renderTable } from '../render/columns.js';
 import { formatDuration } from '../render/quantities.js';
 import { asTyped } from '../typed-command.js';
@@ -42,8 +43,8 @@ export async function login(flags: LoginFlags): Promise<number> {
     await changeLogin(place.url, () => Promise.resolve(before));
     throw error;
   });
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ server: place.url, ...who }, null, 2)}\n`);
-  else process.stdout.write(`logged in at ${place.url} as ${who?.id ?? '-'}\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ server: place.url, ...who }, null, 2)}\n`);
+  else printOut(`logged in at ${place.url} as ${who?.id ?? '-'}\n`);
   return ExitCode.Done;
 }
 
@@ -54,7 +55,7 @@ async function printToken(place: ServerPlace, { device, idTokenFrom, issuer }: L
   const token = await serverOptionsOf(place)
     .token()
     .catch((error: unknown) => Promise.reject(explainedBy(place, error)));
-  process.stdout.write(`${token}\n`);
+  printOut(`${token}\n`);
   return ExitCode.Done;
 }
 
@@ -102,16 +103,14 @@ async function personLogin(issuer: LoginIssuer, { device }: LoginFlags): Promise
     return loginOf(issuer, await deviceLogin(opened, { scopes, signal, show: showCode }));
   const { loopbackLogin } = await import('../login/loopback-login.js');
   const show = (url: string): void => {
-    process.stderr.write(`To log in, open this address in a browser of this computer:\n\n  ${url}\n\n`);
+    printErr(`To log in, open this address in a browser of this computer:\n\n  ${url}\n\n`);
     if (browser !== undefined) openBrowser(browser, url);
   };
   return loginOf(issuer, await loopbackLogin(opened, { scopes, signal, show }));
 }
 
 const showCode = (url: string, code: string): void =>
-  void process.stderr.write(
-    `To log in, open this address in a browser of any computer:\n\n  ${url}\n\nCode: ${code}\n`,
-  );
+  printErr(`To log in, open this address in a browser of any computer:\n\n  ${url}\n\nCode: ${code}\n`);
 
 export type LogoutFlags = ContextFlags & OutputFlag;
 
@@ -121,9 +120,9 @@ export async function logout(flags: LogoutFlags): Promise<number> {
   await changeLogin(place.url, () => Promise.resolve(undefined));
   const isTold = before?.kind === 'oidc' && (await revoke(before));
   const wasThere = before !== undefined;
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ server: place.url, wasThere, isTold })}\n`);
-  else if (!wasThere) process.stdout.write(`you were not logged in at ${place.url}\n`);
-  else process.stdout.write(`logged out of ${place.url}${isTold ? ', and its issuer knows' : ''}\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ server: place.url, wasThere, isTold })}\n`);
+  else if (!wasThere) printOut(`you were not logged in at ${place.url}\n`);
+  else printOut(`logged out of ${place.url}${isTold ? ', and its issuer knows' : ''}\n`);
   return ExitCode.Done;
 }
 
@@ -151,11 +150,11 @@ export async function whoami(flags: WhoamiFlags): Promise<number> {
   const who = server === undefined ? undefined : await withClient(context, (client) => client.whoAmI());
   const trusted = { mode: 'trusted', id: userOf(context), isVerified: false };
   if (flags.output === 'json')
-    process.stdout.write(
+    printOut(
       `${JSON.stringify(who === undefined ? trusted : { mode: 'verified', server: server?.url, isVerified: true, ...who }, null, 2)}\n`,
     );
-  else if (who === undefined) process.stdout.write(`trusted mode: ${trusted.id} (unverified)\n`);
-  else process.stdout.write(`${lines(who, server?.url ?? '').join('\n')}\n`);
+  else if (who === undefined) printOut(`trusted mode: ${trusted.id} (unverified)\n`);
+  else printOut(`${lines(who, server?.url ?? '').join('\n')}\n`);
   return ExitCode.Done;
 }
 

@@ -17,6 +17,7 @@ import { type ConfigChange, configDifference } from '../quota/config-difference.
 import { goodFiles, readFiles } from '../quota/operator-files.js';
 import { renderApply } from '../render/quota-apply.js';
 import { terminalWidth } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export interface QuotaApplyFlags extends ContextFlags, OutputFlag {
   readonly pool: string;
@@ -45,17 +46,17 @@ export async function quotaApply(file: string | undefined, flags: QuotaApplyFlag
   refuseElsewhere(pool, files, state?.source);
   const { warnings, changes, effect } = await preview(store, state, pool, files);
   const isJson = output === 'json';
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of warnings) printErr(`warning: ${warning}\n`);
   if (!isJson) {
     const width = terminalWidth(process.stdout);
-    process.stdout.write(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
+    printOut(`${renderApply(pool, changes, effect, width).join('\n')}\n`);
   }
   if (yes !== true && !(await ask(`Apply to pool ${pool}? [y/N] `))) return nothingChanged();
   const message = await withClient(context, async (client) => {
     const { by } = await askerAt(client, flags.by, context);
     return client.quota(pool).apply(files, by);
   });
-  process.stdout.write(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
+  printOut(`${isJson ? JSON.stringify({ pool, message, warnings, changes, effect }, null, 2) : message}\n`);
   return ExitCode.Done;
 }
 

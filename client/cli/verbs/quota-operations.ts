@@ -9,6 +9,7 @@ import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { publishedPool } from '../quota/published-pool.js';
+import { printOut } from '../print.js';
 
 /** The verbs with which an operator steers a pool without changing its files. The pool's quota workflow carries them out. */
 
@@ -29,7 +30,7 @@ export async function quotaAdmission(admission: Admission, flags: QuotaAdmission
     return client.quota(pool).setAdmission(admission, by, reason);
   });
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
   return ExitCode.Done;
 }
 
@@ -61,7 +62,7 @@ export function quotaPriority(job: string, priority: number, flags: QuotaPriorit
     }
     const message = await client.quota(pool).setPriority(job, priority, by);
     const text = flags.output === 'json' ? JSON.stringify({ job, pool, priority, message }, null, 2) : message;
-    process.stdout.write(`${text}\n`);
+    printOut(`${text}\n`);
     return ExitCode.Done;
   });
 }

@@ -39,6 +39,7 @@ import { checkedScript, startScript } from './rehearsal-story.js';
 import { ownVersions } from './version.js';
 import { terminalWidth } from '../render/columns.js';
 import { asTyped } from '../typed-command.js';
+import { printErr, printOut } from '../print.js';
 
 export interface RehearseFlags extends OutputFlag, GitLeave {
   readonly preempt?: number;
@@ -57,7 +58,7 @@ export interface RehearseFlags extends OutputFlag, GitLeave {
 
 const MOST_SEED = 2 ** 32;
 const ENDING = 'ending the stack of this rehearsal; a moment';
-const toStderr = (line: string): void => void process.stderr.write(`${line}\n`);
+const toStderr = (line: string): void => printErr(`${line}\n`);
 
 /** Runs the user's own job in a stack of its own, preempts it, and prints what that cost. The certificate alone is on stdout. */
 export async function rehearse(file: string, flags: RehearseFlags): Promise<number> {
@@ -190,7 +191,7 @@ function print(certificate: Certificate, output: OutputFlag['output']): void {
   const width = terminalWidth(process.stdout);
   const text =
     output === 'json' ? JSON.stringify(certificate, null, 2) : renderCertificate(certificate, width).join('\n');
-  process.stdout.write(`${text}\n`);
+  printOut(`${text}\n`);
 }
 
 async function leave(stack: PrivateStack, isKept: boolean): Promise<void> {

@@ -8,6 +8,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { formatDuration } from '../render/quantities.js';
 import { renderTable } from '../render/columns.js';
+import { printErr, printOut } from '../print.js';
 
 export type SecretFlags = Pick<ContextFlags, 'secretStore' | 'context'> & OutputFlag;
 export type SecretListFlags = SecretFlags & Pick<ContextFlags, 'server'> & { readonly project?: string };
@@ -20,11 +21,11 @@ export async function secretPut(name: string, flags: SecretPutFlags): Promise<nu
   const value = flags.fromFile === undefined ? fromStdin(name) : readValue(flags.fromFile, flags.fromFile);
   const { isChanged, ...stored } = await store.put(name, value);
   if (flags.output === 'json') {
-    process.stdout.write(`${JSON.stringify({ ...stored, isChanged })}\n`);
+    printOut(`${JSON.stringify({ ...stored, isChanged })}\n`);
     return ExitCode.Done;
   }
   const what = isChanged ? 'is kept' : 'was there already, with this value';
-  process.stdout.write(
+  printOut(
     `secret ${name} (${stored.fingerprint}) ${what} in the ${store.place}\n` +
       `  in a job file: secrets: {VARIABLE: ${name}}, or as a key: ssh: {private_key: secret:${name}}\n`,
   );
@@ -34,11 +35,11 @@ export async function secretPut(name: string, flags: SecretPutFlags): Promise<nu
 export async function secretList(flags: SecretListFlags): Promise<number> {
   const { place, all } = await listed(flags);
   if (flags.output === 'json') {
-    process.stdout.write(`${JSON.stringify({ place, secrets: all }, null, 2)}\n`);
+    printOut(`${JSON.stringify({ place, secrets: all }, null, 2)}\n`);
     return ExitCode.Done;
   }
-  if (all.length === 0) process.stderr.write(`no secrets in the ${place}\n`);
-  else process.stdout.write(`${table(all, Date.now()).join('\n')}\n`);
+  if (all.length === 0) printErr(`no secrets in the ${place}\n`);
+  else printOut(`${table(all, Date.now()).join('\n')}\n`);
   return ExitCode.Done;
 }
 
@@ -71,8 +72,8 @@ export async function secretRemove(name: string, flags: SecretFlags): Promise<nu
       '`jobctl secret ls` shows what is there',
     );
   }
-  if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ name, isRemoved: true })}\n`);
-  else process.stdout.write(`secret ${name} is removed; commands that run keep what they got\n`);
+  if (flags.output === 'json') printOut(`${JSON.stringify({ name, isRemoved: true })}\n`);
+  else printOut(`secret ${name} is removed; commands that run keep what they got\n`);
   return ExitCode.Done;
 }
 

@@ -9,6 +9,7 @@ import { contextToChange } from '../contexts/told-place.js';
 import type { CliContext, ContextFlags, BucketPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
+import { printOut } from '../print.js';
 
 export interface SetupServerFlags extends ContextFlags, OutputFlag {
   /** Milliseconds. */
@@ -41,9 +42,9 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
       place.systemBucket === undefined ? [] : [await moveStep({ ...place, systemBucket: place.systemBucket }, context)];
     for await (const step of join(given(moved), setUpServer(setup), changeSteps(setup, movesOf(flags, context)))) {
       steps.push(step);
-      if (flags.output === 'text') process.stdout.write(`${linesOf(step).join('\n')}\n`);
+      if (flags.output === 'text') printOut(`${linesOf(step).join('\n')}\n`);
     }
-    if (flags.output === 'json') process.stdout.write(`${JSON.stringify({ address, steps }, null, 2)}\n`);
+    if (flags.output === 'json') printOut(`${JSON.stringify({ address, steps }, null, 2)}\n`);
     return steps.some(({ state }) => state === 'by-hand') ? ExitCode.Failed : ExitCode.Done;
   });
 }

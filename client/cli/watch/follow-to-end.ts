@@ -16,6 +16,7 @@ import { prefixedSink } from './host-lines.js';
 import { LogFollower } from '../../log-follower.js';
 import type { Screen } from './screen.js';
 import { watchJob } from './watch-job.js';
+import { printErr } from '../print.js';
 
 export interface FollowOptions {
   readonly client: JobClient;
@@ -107,7 +108,7 @@ const throwRefusal =
 /** Writes to stderr, because stdout may be a pipe that expects only the job's lines. */
 export function interrupted(id: string, screen: Screen): number {
   screen.current(undefined);
-  process.stderr.write(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
+  printErr(`\n${id} goes on. To come back to it:\n${nextCommands(id).join('\n')}\n`);
   return ExitCode.Interrupted;
 }
 
