@@ -19,7 +19,7 @@ const KNOWN = [
     value: '<url>',
     variable: 'JOBCTL_SERVER',
     isFlag: true,
-    what: 'a `jobctl serve`, such as https://jobctl.example.com',
+    what: 'a server of jobctl, such as https://jobctl.example.com',
   },
   {
     key: 'address',
