@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Names of the errors that an outage of Temporal or the store causes. The job survives an outage, so the watcher waits too. */
-const OUTAGES = new Set(['TemporalUnreachable', 'ServiceError', 'StoreUnavailable']);
+/** Names of the errors that an outage of Temporal, of a `jobctl serve` or of the store causes. The job survives an outage, so the watcher waits too. */
+const OUTAGES = new Set([
+  'ServerUnreachable',
+  'ServiceError',
+  'StoreUnavailable',
+  'TemporalUnreachable',
+  'TooManyRequests',
+]);
 
 export function isOutage(error: unknown): boolean {
   return error instanceof Error && OUTAGES.has(error.name);

@@ -1,4 +1,4 @@
-import type { StoreReader } from '../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../cloud/store/port.js';
 import { notJson } from '../domain/error-words.js';
 import { poolLineObject, poolStateObject } from '../domain/store-layout.js';
 import { type PackedPoolState, type PoolSnapshot, unpackState } from '../quota/published-state.js';
@@ -40,7 +40,7 @@ async function readJson<Content>(store: ObjectReader, name: string): Promise<Con
   try {
     return JSON.parse(text) as Content;
   } catch (error) {
-    const where = `gs://${store.bucket}/${name}`;
+    const where = objectPlace(store, name);
     const message = `${where}: is not what a worker publishes of a pool: ${notJson(error, text)}`;
     throw new RangeError(message, { cause: error });
   }

@@ -1,5 +1,6 @@
-import type { JobClient, JobClientOptions } from '../job-client.js';
-import { asker } from './asker.js';
+import type { JobClient } from '../job-client.js';
+import type { TemporalJobsOptions } from '../temporal-jobs.js';
+import { askerAt } from './asker.js';
 import { withClient } from './connect.js';
 import { contextToChange } from './contexts/told-place.js';
 import type { CliContext, ContextFlags } from './context.js';
@@ -17,7 +18,7 @@ export interface AskFlags extends ContextFlags, OutputFlag {
 export interface AskOptions {
   readonly context?: CliContext;
   /** For local files that a change of the job names. */
-  readonly store?: JobClientOptions['store'] | undefined;
+  readonly store?: TemporalJobsOptions['store'] | undefined;
 }
 
 /** Asks an open job for something, and prints its answer. */
@@ -28,11 +29,11 @@ export async function askJob(
   options: AskOptions = {},
 ): Promise<number> {
   const { context = contextToChange(flags), store } = options;
-  const { by } = asker(flags.by, context);
   const uploading = new TransferLine('uploading');
   return withClient(
     context,
     async (client) => {
+      const { by } = await askerAt(client, flags.by, context);
       const message = await call(client, by).finally(() => uploading.end());
       const { phase } = await client.row(job);
       const text = flags.output === 'json' ? JSON.stringify({ id: job, phase, message }, null, 2) : asTyped(message);

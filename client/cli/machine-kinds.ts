@@ -9,7 +9,7 @@ import type { Diagnosis, DoctorFlags } from './doctor/diagnosis.js';
 import { diagnoseKubernetes } from './doctor/kubernetes.js';
 import { listMachinesForAudit } from '../../cloud/machines/own/audit.js';
 import { openReader } from './connect.js';
-import { storeOf } from './context.js';
+import { bucketOf } from './context.js';
 import { kubernetesLibrary } from './kubernetes-cluster.js';
 
 /** What the command line does at the provider itself, without a worker. One member for each kind of machines. */
@@ -63,7 +63,7 @@ const CLI_KINDS: { readonly [K in MachineKindName]: CliKind } = {
   },
   machines: {
     audit: async (pool, context) =>
-      listMachinesForAudit(await openReader(storeOf(context, 'own machines cannot be audited')), pool),
+      listMachinesForAudit(await openReader(bucketOf(context, 'own machines cannot be audited')), pool),
   },
   // The same cluster: `jobctl doctor --kubernetes` looks for KubeRay too.
   'ray-cluster': { audit: auditNamespace('ray-cluster') },

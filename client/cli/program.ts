@@ -3,10 +3,12 @@ import { shellWords } from '../../domain/shell-quote.js';
 import { CliError } from './cli-error.js';
 import { registerJobVerbs } from './commands.js';
 import { registerContext, whereText } from './contexts/register-context.js';
+import { refuseServerAlone } from './contexts/verb-places.js';
 import { registerDev } from './dev/register-dev.js';
 import { COMPLETE_VERB } from './completion/scripts.js';
 import { EXIT_CODES_TEXT, ExitCode } from './exit-codes.js';
 import { registerHostVerbs } from './host-commands.js';
+import { registerLogin } from './login/register-login.js';
 import { isForeign } from './migrating/foreign-words.js';
 import { registerImport } from './migrating/register-import.js';
 import type { Invocation } from './options.js';
@@ -107,6 +109,7 @@ export function createProgram(invocation: Invocation): Command {
     .exitOverride()
     // A verb with verbs of its own (setup) takes no flag that stands behind one of them.
     .enablePositionalOptions()
+    .hook('preAction', (_, verb) => refuseServerAlone(verb))
     // Commander's own words go through `usageError`.
     .configureOutput({
       outputError: () => undefined,
@@ -122,6 +125,7 @@ export function createProgram(invocation: Invocation): Command {
   registerHostVerbs(program, invocation);
   registerOutputsVerbs(program, invocation);
   registerContext(program, invocation);
+  registerLogin(program, invocation);
   registerSecret(program, invocation);
   registerQuota(program, invocation);
   registerMachines(program, invocation);

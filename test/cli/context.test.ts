@@ -79,7 +79,7 @@ describe('where a command line talks to if nothing names a server', () => {
     );
     const refusal = {
       exitCode: ExitCode.Usage,
-      message: /^no Temporal server is named: .*\n {2}a team's server: jobctl context set NAME/,
+      message: /^no server is named: .*\n {2}a team's server: jobctl context set NAME/,
     };
     await assert.rejects(
       withClient(context, async () => assert.fail('it connected')),

@@ -127,7 +127,7 @@ describe('jobctl status', () => {
     assert.deepEqual(renderJobStatus(row(), { missing: 'no worker answered within 5 s' }, place, T0 + 5 * S), [
       'train-7f3k',
       '  phase      running for 5s: attempt 1 on 4 hosts in us-central1-a',
-      '  project    vision (pool default), user alice',
+      '  project    vision (pool default), user alice (unverified)',
       '  slice      v5litepod-16',
       '  submitted  2026-11-21T12:00:00.000Z, 5s ago',
       '  attempts   1',

@@ -14,6 +14,14 @@ export interface Setting {
 
 const KNOWN = [
   {
+    key: 'server',
+    flag: 'server',
+    value: '<url>',
+    variable: 'JOBCTL_SERVER',
+    isFlag: true,
+    what: 'a server of jobctl, such as https://jobctl.example.com',
+  },
+  {
     key: 'address',
     flag: 'temporal-address',
     value: '<host:port>',

@@ -2,7 +2,7 @@ import { expectedOf, type HostKeyPins } from '../../../cloud/hosts/host-key-pins
 import { type HostKeyRecord, readHostKey } from '../../../cloud/hosts/host-key-record.js';
 import { hostKeyPlace, type SshTarget } from '../../../cloud/hosts/port.js';
 import { hostKeyObject } from '../../../domain/store-layout.js';
-import type { StoreReader } from '../../../cloud/store/port.js';
+import { objectPlace, type StoreReader } from '../../../cloud/store/port.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import type { JobHost } from './job-hosts.js';
@@ -47,7 +47,7 @@ export function pinnedTo(keys: RecordedKeys, store: StoreReader): HostKeyPins {
     expected: async ({ uid, index }) => expectedOf(byHost.get(`${uid}/${index}`)),
     pin: async ({ uid, index }) => byHost.get(`${uid}/${index}`) as HostKeyRecord,
     isReplaced: async () => false,
-    placeOf: (target) => `gs://${store.bucket}/${hostKeyObject(...hostKeyPlace(target))}`,
+    placeOf: (target) => objectPlace(store, hostKeyObject(...hostKeyPlace(target))),
   };
 }
 

@@ -8,7 +8,7 @@ import { jobKey, leakedLeases, leakedResources, ownResources } from '../audit/le
 import type { HeldLease } from '../audit/leaks.js';
 import { CliError } from '../cli-error.js';
 import { openReader, withTemporal } from '../connect.js';
-import { resolveContext, storeOf } from '../context.js';
+import { bucketOf, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { cliKind } from '../machine-kinds.js';
@@ -36,7 +36,7 @@ export interface Audited {
 
 /** An independent listing of what the cloud holds of this installation, and of what has no open job. */
 export async function audit(context: CliContext, flags: Pick<AuditFlags, 'grace' | 'googleProject'>): Promise<Audited> {
-  const store = await openReader(storeOf(context, 'the id of this installation cannot be read'));
+  const store = await openReader(bucketOf(context, 'the id of this installation cannot be read'));
   const owner = await ownerOf(store);
   const accounts = await accountsOf(flags, context, store);
   const report = await withTemporal(context, async (temporal) => {

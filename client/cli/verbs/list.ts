@@ -1,6 +1,7 @@
 import { type Board, gatherBoard, type Sort } from '../../job-board.js';
 import type { JobClient } from '../../job-client.js';
 import { CliError } from '../cli-error.js';
+import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
@@ -25,8 +26,10 @@ export function list(flags: ListFlags): Promise<number> {
   const context = resolveContext(flags);
   if (flags.watch === true) mustBeWatchable(flags);
   return withClient(context, async (client) => {
-    if (flags.watch === true) return watch(client, context, flags);
-    const board = await boardOf(client, context, flags);
+    const known = await asKnown(client, context, flags);
+    const boardNow = (): Promise<ShownBoard> => boardOf(client, context, known, flags);
+    if (flags.watch === true) return watch(boardNow);
+    const board = await boardNow();
     const text =
       flags.output === 'json'
         ? JSON.stringify(asJson(board), null, 2)
@@ -36,8 +39,13 @@ export function list(flags: ListFlags): Promise<number> {
   });
 }
 
-async function boardOf(client: JobClient, context: CliContext, flags: ListFlags): Promise<ShownBoard> {
-  const { filter, endedWithin } = boardFilter(flags, Date.now(), context);
+async function boardOf(
+  client: JobClient,
+  context: CliContext,
+  known: Pick<CliContext, 'user'>,
+  flags: ListFlags,
+): Promise<ShownBoard> {
+  const { filter, endedWithin } = boardFilter(flags, Date.now(), known);
   let published: PublishedLines = { lines: [] };
   const linesOf = async (pools: readonly string[]): Promise<Board['lines']> =>
     (published = await publishedLines(pools, context)).lines;
@@ -76,12 +84,12 @@ function mustBeWatchable({ output }: ListFlags): void {
 }
 
 /** Draws the board again and again until Ctrl-C. */
-async function watch(client: JobClient, context: CliContext, flags: ListFlags): Promise<number> {
+async function watch(boardNow: () => Promise<ShownBoard>): Promise<number> {
   const end = watchEnd();
   process.stdout.write(CLEAR);
   while (!end.aborted) {
     const look = lookOf(process.stdout, process.env);
-    const lines = await boardOf(client, context, flags).then(
+    const lines = await boardNow().then(
       (board) => watchLines(board, look),
       (error: unknown) => {
         if (!isOutage(error)) throw error;

@@ -1,6 +1,6 @@
 import { count } from '../../../domain/units.js';
 import type { Admission } from '../../pool-client.js';
-import { asker } from '../asker.js';
+import { askerAt } from '../asker.js';
 import { ask, nothingChanged } from '../ask.js';
 import { CliError } from '../cli-error.js';
 import { withClient } from '../connect.js';
@@ -25,8 +25,10 @@ export async function quotaAdmission(admission: Admission, flags: QuotaAdmission
   const { pool, reason, output } = flags;
   const context = contextToChange(flags);
   if (admission === 'draining' && flags.yes !== true && !(await isDrainMeant(context, pool))) return nothingChanged();
-  const { by } = asker(flags.by, context);
-  const message = await withClient(context, (client) => client.quota(pool).setAdmission(admission, by, reason));
+  const message = await withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
+    return client.quota(pool).setAdmission(admission, by, reason);
+  });
   const text = output === 'json' ? JSON.stringify({ pool, admission, message }, null, 2) : message;
   printOut(`${text}\n`);
   return ExitCode.Done;
@@ -52,8 +54,8 @@ export interface QuotaPriorityFlags extends ContextFlags, OutputFlag {
 /** `quota set-priority JOB N`, in the pool that the job was submitted to. @throws CliError if the job has ended */
 export function quotaPriority(job: string, priority: number, flags: QuotaPriorityFlags): Promise<number> {
   const context = contextToChange(flags);
-  const { by } = asker(flags.by, context);
   return withClient(context, async (client) => {
+    const { by } = await askerAt(client, flags.by, context);
     const { pool, phase, endedAt } = await client.row(job);
     if (endedAt !== undefined) {
       throw new CliError(ExitCode.Refused, `${job} has ended already: ${phase}`, 'nothing was changed');

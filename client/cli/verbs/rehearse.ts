@@ -5,7 +5,7 @@ import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
 import { userOf } from '../asker.js';
 import { openReader, withClient } from '../connect.js';
-import { type CliContext, resolveContext, storeOf } from '../context.js';
+import { bucketOf, type CliContext, resolveContext, storeOf } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import { readJobFile, tellWarnings } from '../job-file.js';
 import type { GoodJob } from '../job-file.js';
@@ -109,7 +109,7 @@ async function certify(stack: PrivateStack, wish: Wish): Promise<Certificate | u
     toStderr(`gs://${bucket} is an empty bucket of this rehearsal, not yours`);
   if (flags.script !== undefined) await startScript(admin, flags.script);
   const { createStore } = await import('../../../cloud/store/gcs.js');
-  const place = storeOf(context, 'nothing can be rehearsed');
+  const place = bucketOf(context, 'nothing can be rehearsed');
   return withClient(
     context,
     async (client) => {

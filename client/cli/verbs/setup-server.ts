@@ -4,9 +4,9 @@ import type { SetupStep } from '../../setup-server.js';
 import { TASK_QUEUE } from '../../../domain/task-queue.js';
 import { userOf } from '../asker.js';
 import { openStore, withTemporal } from '../connect.js';
-import { storeOf } from '../context.js';
+import { bucketOf } from '../context.js';
 import { contextToChange } from '../contexts/told-place.js';
-import type { CliContext, ContextFlags, StorePlace } from '../context.js';
+import type { CliContext, ContextFlags, BucketPlace } from '../context.js';
 import { ExitCode } from '../exit-codes.js';
 import type { OutputFlag } from '../options.js';
 import { printOut } from '../print.js';
@@ -23,7 +23,7 @@ export interface SetupServerFlags extends ContextFlags, OutputFlag {
 /** Exit code 0: the server is ready; 1: something is left to be done by hand, and was printed. */
 export async function setupServer(flags: SetupServerFlags): Promise<number> {
   const context = contextToChange(flags);
-  const place = storeOf(context, 'the id of this installation cannot be kept');
+  const place = bucketOf(context, 'the id of this installation cannot be kept');
   const store = await openStore(place, context);
   return withTemporal(context, async (client, address) => {
     const { setUpServer } = await import('../../setup-server.js');
@@ -51,7 +51,7 @@ export async function setupServer(flags: SetupServerFlags): Promise<number> {
 
 /** Before the owner's id is looked for: one that is in the job bucket is this installation's. */
 async function moveStep(
-  place: StorePlace & { readonly systemBucket: string },
+  place: BucketPlace & { readonly systemBucket: string },
   context: CliContext,
 ): Promise<SetupStep> {
   const { systemBucket, ...jobs } = place;

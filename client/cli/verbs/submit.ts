@@ -176,7 +176,7 @@ async function submitTo(client: JobClient, context: CliContext, job: CheckedJob,
     .submit({
       job: asSubmitted(job.raw, context),
       source: job.source,
-      user: userOf(context),
+      ...(context.server === undefined && { user: userOf(context) }),
       files: job.files,
       ...(job.sshKey === undefined ? {} : { sshKey: job.sshKey }),
       ...(job.identityKeys === undefined ? {} : { identityKeys: job.identityKeys }),

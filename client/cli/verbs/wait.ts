@@ -1,6 +1,7 @@
 import { count } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import { resultOf } from '../../job-rows.js';
+import { asKnown } from '../asker.js';
 import { withClient } from '../connect.js';
 import { type CliContext, type ContextFlags, resolveContext } from '../context.js';
 import { CliError } from '../cli-error.js';
@@ -26,11 +27,11 @@ export async function wait(ids: readonly string[], flags: WaitFlags): Promise<nu
   // The connecting counts too.
   const signal = watchEnd(flags.timeout);
   return withClient(context, async (client) => {
-    const filter = { ...ownFilter(flags, Date.now(), context), state: 'open' } as const;
     const [only] = ids;
     // Who follows it looks at it first, and rides out an outage.
     if (only !== undefined && ids.length === 1 && !isFiltered(flags))
       return waitForOne(client, context, only, flags, signal);
+    const filter = { ...ownFilter(flags, Date.now(), await asKnown(client, context, flags)), state: 'open' } as const;
     const chosen = await chooseJobs(client, { verb: 'wait', ids, flags, filter });
     return waitForAll(client, chosen, flags, signal);
   });

@@ -68,7 +68,7 @@ export async function followToEnd(options: FollowOptions): Promise<Followed> {
   // A refused or terminated job has no outcome. `client.wait` throws the reason.
   if (row.outcome === undefined) await client.wait(id).catch(throwRefusal(id));
   if (lines && store) await showFailing(store, row, lines, screen);
-  for (const line of summaryLines(row, context.store?.bucket, screen.look)) screen.line(both(line));
+  for (const line of summaryLines(row, context.bucket?.bucket, screen.look)) screen.line(both(line));
   return { exitCode: exitCodeOf(row), row };
 }
 
