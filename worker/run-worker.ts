@@ -24,7 +24,7 @@ import { type InstallationKey, readInstallationKey } from './installation-key.js
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
-import { openMachines } from './open-machines.js';
+import { openBuilds, openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { installTelemetry, type WorkerLog } from './telemetry.js';
@@ -97,6 +97,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     machines,
     operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
     machinesOf: machinesOf(machines),
+    builds: openBuilds(config, meter),
     hosts,
     pools,
     quota: quotaSource(files, store),
