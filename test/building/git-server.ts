@@ -27,8 +27,9 @@ export class GitServer {
     const root = mkdtempSync(join(tmpdir(), 'git-server-'));
     const wanted = token === undefined ? undefined : Buffer.from(`x-access-token:${token}`).toString('base64');
     const server = createServer((request, response) => {
-      if (wanted === undefined || request.headers.authorization === `Basic ${wanted}`)
-        return serve(root, request, response);
+      // A scheme's case is free (RFC 9110): BuildKit writes `basic`.
+      const given = /^basic (.*)$/i.exec(request.headers.authorization ?? '')?.[1];
+      if (wanted === undefined || given === wanted) return serve(root, request, response);
       response.writeHead(401, { 'www-authenticate': 'Basic realm="test"' }).end();
     });
     const { url, close } = await listening(server, host);
