@@ -1,3 +1,4 @@
+import type { Builds } from '../cloud/builds/port.js';
 import type { HostsPort, KeyReader, SshKey } from '../cloud/hosts/port.js';
 import type { JobKeys } from '../cloud/job-keys/port.js';
 import type { SecretStore } from '../cloud/secrets/port.js';
@@ -12,6 +13,7 @@ import type { WorkMeter } from './work-meter.js';
 /** What a worker hands to its activities: the ports, and the facts of its installation. */
 export interface ActivityDependencies {
   readonly machinesOf: MachinesOf;
+  readonly builds: Builds;
   readonly store: StorePort;
   readonly hosts: HostsPort;
   readonly installation: Installation;

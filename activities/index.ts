@@ -1,3 +1,4 @@
+import type { BuildActivities } from '../contract/build.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import type { MachinesActivities } from '../contract/machines.js';
@@ -5,6 +6,7 @@ import type { QuotaActivities } from '../contract/quota-activities.js';
 import type { SliceActivities } from '../contract/slice.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { attemptActivities } from './attempt.js';
+import { buildActivities } from './image-builds.js';
 import { janitorActivities } from './janitor.js';
 import { jobRecordActivities } from './job-records.js';
 import { machinesActivities } from './own-machines.js';
@@ -14,7 +16,7 @@ import { sliceActivities } from './slice.js';
 /** All activities of one worker process; both of its Temporal Workers share them, and so share connections and mail. */
 export function createActivities(
   dependencies: ActivityDependencies,
-): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities {
+): JobActivities & SliceActivities & QuotaActivities & JanitorActivities & MachinesActivities & BuildActivities {
   return {
     ...jobRecordActivities(dependencies),
     ...attemptActivities(dependencies),
@@ -22,5 +24,6 @@ export function createActivities(
     ...quotaActivities(dependencies),
     ...janitorActivities(dependencies),
     ...machinesActivities(dependencies),
+    ...buildActivities(dependencies),
   };
 }

@@ -3,7 +3,6 @@ import { canonicalJson } from '../domain/content-hash.js';
 import { QUOTA_NAME } from '../domain/identity.js';
 import type { EpochMs } from '../domain/units.js';
 import { type Form, form } from './form.js';
-import type { JobInput } from './job.js';
 
 /**
  * The word of `jobctl serve` that a job is its user's: part of the input of a job's workflow in a pool in verified mode
@@ -49,8 +48,14 @@ const schema = z.strictObject({
 });
 export const authorizationForm: Form<JobAuthorization> = form(schema as z.ZodType<JobAuthorization>);
 
+/** A job's input (`JobInput`), of which two keys are no part of what is signed. */
+interface SignedInput {
+  readonly authorization?: unknown;
+  readonly carry?: unknown;
+}
+
 /** What of a job's input is signed: all of it but the signature itself, and what its workflow carries over. */
-export function submittedText({ authorization: _, carry: __, ...submitted }: JobInput): string {
+export function submittedText({ authorization: _, carry: __, ...submitted }: SignedInput): string {
   return canonicalJson(submitted);
 }
 

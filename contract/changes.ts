@@ -9,7 +9,7 @@ export interface Change {
   /** First version that knows both ways. */
   readonly since: string;
   /** Workflow types whose code asks `isChanged` for it. */
-  readonly workflows: readonly ('job' | 'slice' | 'quota' | 'janitor')[];
+  readonly workflows: readonly ('job' | 'slice' | 'quota' | 'janitor' | 'build')[];
   /**
    * `known`: the code has both ways, and the installation's switch decides which one a workflow takes.
    * `required`: the old way is gone. A worker takes no work unless the change is in force and no open workflow of these types

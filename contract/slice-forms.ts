@@ -13,11 +13,13 @@ const machinePlan: z.ZodType<MachinePlan> = z.union(MACHINE_KINDS.map((kind) => 
 const owner: z.ZodType<Owner> = z.object({ owner: text().min(1), job: text().min(1), run: text().min(1) });
 
 /** A sender of an earlier build does not know those that came since. */
-const timings = z.object(
+const knownTimings = z.object(
   Object.fromEntries(
     Object.entries<number>({ ...DEFAULT_TIMINGS }).map(([name, usual]) => [name, z.number().min(0).default(usual)]),
   ),
 ) as unknown as z.ZodType<Timings>;
+
+export const timings = (): z.ZodType<Timings> => knownTimings;
 
 const sliceCarry: z.ZodType<SliceCarry> = z.object({
   leaseEpoch: epoch(),
@@ -34,7 +36,7 @@ export const sliceInputForm: Form<SliceInput> = form(
       z.object({ kind: z.literal('reclaim'), ref: machineRef(), owner }),
     ]),
     lease: leaseId(),
-    timings,
+    timings: timings(),
     carry: sliceCarry.exactOptional(),
   }),
 );

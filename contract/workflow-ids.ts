@@ -7,6 +7,7 @@ export const WorkflowType = {
   Quota: 'quota',
   Janitor: 'janitor',
   Machines: 'machines',
+  Build: 'build',
 } as const;
 
 export { TASK_QUEUE } from '../domain/task-queue.js';
@@ -14,6 +15,7 @@ export { TASK_QUEUE } from '../domain/task-queue.js';
 /** A job's workflow id is the job's id itself. Job ids hold no '/', so the others cannot clash with them. */
 export const sliceWorkflowId = (resourceName: string): string => `${OWN_ID_PREFIXES.slice}${resourceName}`;
 export const quotaWorkflowId = (pool: string): string => `${OWN_ID_PREFIXES.quota}${pool}`;
+export const buildWorkflowId = (hash: string): string => `${OWN_ID_PREFIXES.build}${hash}`;
 export const JANITOR_SCHEDULE_ID = OWN_ID_PREFIXES.janitor;
 
 /** Which job: a later job of the same id has another first run. */

@@ -9,6 +9,8 @@ export const FailureType = {
   InvalidInput: 'InvalidInput',
   /** The command failed, or a retry budget is spent: the job's `Outcome` is the failure's only detail. */
   JobFailed: 'JobFailed',
+  /** A cluster did not build an image. Of workflows of jobctl's own alone. */
+  BuildFailed: 'BuildFailed',
   /** The outside answered with an error that trying again may cure. */
   Unavailable: 'Unavailable',
   /** The outside refused for good: no permission, no such project. Never retried by Temporal. */

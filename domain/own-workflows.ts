@@ -19,6 +19,9 @@ export const OWN_SIGNALS = [
   'leaseMessages',
   'wake',
   'cancelNote',
+  'buildWanted',
+  'buildLeft',
+  'buildNews',
 ] as const;
 export type OwnSignal = (typeof OWN_SIGNALS)[number];
 
@@ -28,6 +31,7 @@ export const OWN_ID_PREFIXES = {
   quota: 'quota/',
   janitor: 'jobctl-janitor',
   machines: 'machines/',
+  build: 'build/',
 } as const;
 
 export const isOwnSignal = (name: string): boolean => (OWN_SIGNALS as readonly string[]).includes(name);

@@ -94,7 +94,9 @@ export const poolBookObject = (pool: string, name: string): string => `quota/${p
 
 /** Of all attempts. */
 export const attemptLogsPrefix = (job: string): string => `jobs/${job}/logs/a`;
-/** `stream` is a module's name or `command`. */
+/** The stream that has what a cluster printed as it built the job's image; its hosts are the tries (docs/adr/0074). */
+export const BUILD_STREAM = 'build';
+/** `stream` is a module's name, `command` or `BUILD_STREAM`. */
 export const logPrefix = (job: string, attempt: number, stream: string): string =>
   `jobs/${job}/logs/a${attempt}/${stream}/`;
 /**

@@ -1,14 +1,17 @@
 import { fileErrorWords, notJson } from '../domain/error-words.js';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { DEFAULT_BUILD_SETTINGS } from '../cloud/builds/settings.js';
 import { splitReferences } from '../cloud/codec/codec-key.js';
 import { checkProxyCommand } from '../cloud/hosts/ssh-proxy.js';
 import { QUOTA_NAME, QUOTA_NAME_RULE } from '../domain/identity.js';
+import { isQuantity, QUANTITY_RULE } from '../domain/machine-kinds/kubernetes/names.js';
 import { DEFAULT_TIMINGS, type Timings } from '../domain/timings.js';
 import { TASK_QUEUE } from '../domain/task-queue.js';
 
 const milliseconds = z.int().min(1);
 const port = z.int().min(1).max(65_535);
+const quantity = z.string().refine(isQuantity, { error: QUANTITY_RULE });
 const keyReference = z.string().min(1);
 /** With commas where the environment or a flag gives them. */
 const keyReferences = z.union([z.array(keyReference), z.string().transform(splitReferences)]);
@@ -107,6 +110,23 @@ const configShape = z.strictObject({
       context: z.string().min(1).optional(),
       /** As `cloud.listingPeriods`, of a namespace. */
       listingPeriods: z.strictObject({ urgentMs: milliseconds, quietMs: milliseconds }).optional(),
+      /** Images that the cluster builds (docs/build.md). */
+      builds: z
+        .strictObject({
+          /** Of BuildKit. */
+          image: z.string().min(1).default(DEFAULT_BUILD_SETTINGS.image),
+          /** Its pod is privileged, and BuildKit is root; else rootless. */
+          privileged: z.boolean().default(DEFAULT_BUILD_SETTINGS.privileged),
+          /** host:port of registries without TLS. */
+          insecureRegistries: z.array(z.string().regex(/^[\w.-]+(?::\d+)?$/, 'host:port')).default([]),
+          /** Kubernetes quantities of the pod. */
+          cpus: quantity.optional(),
+          memory: quantity.optional(),
+          serviceAccount: z.string().min(1).optional(),
+          /** A build that takes longer has failed. */
+          deadlineSeconds: z.int().min(60).default(DEFAULT_BUILD_SETTINGS.deadlineSeconds),
+        })
+        .prefault({}),
     })
     .prefault({}),
   ssh: z

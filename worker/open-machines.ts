@@ -1,5 +1,7 @@
 import { createCloudTpu, type CloudTpuMachines } from '../cloud/machines/cloud-tpu/google-tpu.js';
 import { type ComputeEngineMachines, createComputeEngine } from '../cloud/machines/compute-engine/compute-engine.js';
+import { KubernetesBuilds } from '../cloud/builds/kubernetes-builds.js';
+import type { Builds } from '../cloud/builds/port.js';
 import { createKubernetes } from '../cloud/machines/kubernetes/kubernetes.js';
 import { createRayClusters } from '../cloud/machines/ray-cluster/kuberay.js';
 import type { ClusterConfig } from '../cloud/machines/kubernetes/cluster.js';
@@ -41,6 +43,18 @@ export function openMachines(
     kubernetes: createKubernetes(pods),
     'ray-cluster': createRayClusters(pods),
   };
+}
+
+/** Images that clusters build, in the same clusters as pods. */
+export function openBuilds({ kubernetes }: WorkerConfig, meter: WorkerMeter): Builds {
+  const { cpus, memory, serviceAccount, ...builds } = kubernetes.builds;
+  const settings = {
+    ...builds,
+    ...(cpus === undefined ? {} : { cpus }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(serviceAccount === undefined ? {} : { serviceAccount }),
+  };
+  return new KubernetesBuilds(settings, { onCall: meter.cloudCalls('kubernetes'), ...clusterConfig(kubernetes) });
 }
 
 /** Where the cluster is. @param context of a job that names one */

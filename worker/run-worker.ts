@@ -27,7 +27,7 @@ import { type InstallationKey, readInstallationKey, readJobKeys } from './instal
 import { countOpenJobs, createWorkerMeter, type WorkerMeter } from './metrics.js';
 import { guestAttributesOf, openHosts } from './open-hosts.js';
 import { WorkerChanges } from './change-switches.js';
-import { openMachines } from './open-machines.js';
+import { openBuilds, openMachines } from './open-machines.js';
 import { HealthEndpoint, whatIsMissing } from './readiness.js';
 import { connectWorker, type WorkerConnection } from './temporal-connection.js';
 import { trustOf } from './trust.js';
@@ -107,6 +107,7 @@ function openPorts(config: WorkerConfig, key: InstallationKey, meter: WorkerMete
     machines,
     operatorFor: (owner: string) => new OwnMachinesOperator({ ...looked, owner }),
     machinesOf: machinesOf(machines),
+    builds: openBuilds(config, meter),
     hosts,
     pools,
     quota: quotaSource(files, store),

@@ -10,6 +10,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import { type MachinesActivities, MACHINES_TIMEOUT_MS } from '../contract/machines.js';
+import type { BuildActivities } from '../contract/build.js';
 import type { JanitorActivities } from '../contract/janitor.js';
 import type { JobActivities } from '../contract/job-activities.js';
 import type { QuotaActivities } from '../contract/quota-activities.js';
@@ -156,6 +157,23 @@ export const janitorial = calls<JanitorActivities>({
   startToCloseTimeout: '5m',
   retry: { maximumAttempts: 3 },
 });
+
+export const buildMail = calls<Pick<BuildActivities, 'joinBuild' | 'findBuild'>>(PATIENT);
+
+/** As `createOnce`. */
+export const createBuildOnce = calls<Pick<BuildActivities, 'createBuild'>>({
+  startToCloseTimeout: '60s',
+  retry: { maximumAttempts: 1 },
+});
+
+export function buildWatch(heartbeatTimeoutMs: number): Calls<Pick<BuildActivities, 'awaitBuild' | 'deleteBuild'>> {
+  return calls({
+    startToCloseTimeout: '30d',
+    heartbeatTimeout: heartbeatTimeoutMs,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    retry: STUBBORN.retry,
+  });
+}
 
 /** Beside a person who waits. */
 export const ownMachines = calls<MachinesActivities>({

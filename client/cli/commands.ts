@@ -5,7 +5,15 @@ import { changingMany } from './job-filter.js';
 import { registerLaunch } from './launch-command.js';
 import { registerLifeVerbs } from './life-commands.js';
 import { registerLookingVerbs } from './looking-commands.js';
-import { buildOptions, collect, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import {
+  buildOptions,
+  buildPlaceOption,
+  collect,
+  type Invocation,
+  outputOption,
+  wholeNumber,
+  withConnection,
+} from './options.js';
 import type { InitFlags } from './verbs/init.js';
 import type { ManyFlags } from './many/act-on-jobs.js';
 import type { SubmitFlags } from './verbs/submit.js';
@@ -100,10 +108,12 @@ function registerSubmit(program: Command, invocation: Invocation): void {
     .addOption(new Option('--priority <number>', '1 (high) to 5 (low) (default: 3)').argParser(wholeNumber(1, 5)))
     .addOption(outputOption())
     .addHelpText('after', SUBMIT_NOTES);
-  withConnection(buildOptions(command)).action(async (file: string | undefined, flags: SubmitFlags) => {
-    const { submit } = await import('./verbs/submit.js');
-    invocation.exitCode = await submit(file, flags, invocation.commandWords);
-  });
+  withConnection(buildOptions(command.addOption(buildPlaceOption()))).action(
+    async (file: string | undefined, flags: SubmitFlags) => {
+      const { submit } = await import('./verbs/submit.js');
+      invocation.exitCode = await submit(file, flags, invocation.commandWords);
+    },
+  );
 }
 
 const KINDS = ['job', 'pool', 'quota'] as const;

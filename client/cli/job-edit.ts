@@ -63,7 +63,7 @@ async function readEdit({ file, set = [], bundle, ...leave }: EditFlags, context
   tellWarnings(file, warnings);
   // What it warns of was said at submit: the worker has found the key.
   const { sshKey, identityKeys } = await checkJobKeys({ file, set, source }, read.spec, context);
-  const { raw, spec } = await builtJob(read, file, leave);
+  const { raw, spec } = await builtJob(read, file, { ...leave, build: 'local' });
   const edit = { job: raw, source, files, ...(identityKeys && { identityKeys }) };
   return sshKey === undefined ? { edit } : { edit, key: { path: spec.ssh?.privateKey ?? '', fingerprint: sshKey } };
 }

@@ -107,7 +107,7 @@ async function readLocalFiles(written: WrittenJob, job: ParsedJob, isDry = false
 
 /** Of an image that is to be built. */
 async function buildProblems(written: WrittenJob, { build, raw }: ParsedJob): Promise<readonly Problem[]> {
-  if (build === undefined || build.digest !== undefined) return [];
+  if (build === undefined || build.digest !== undefined || build.remote.commit !== undefined) return [];
   const { placeProblems } = await import('./building/sources.js');
   const { place } = localPlaceOf(written.file, build.context, raw);
   return placeProblems(build, place).map((problem) => placed(written, problem));

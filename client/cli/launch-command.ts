@@ -1,7 +1,15 @@
 import { type Command, Option } from 'commander';
 import { parseHostChoice } from './hosts/host-options.js';
 import type { LaunchFlags } from './launching/launch-job.js';
-import { buildOptions, collect, type Invocation, outputOption, wholeNumber, withConnection } from './options.js';
+import {
+  buildOptions,
+  buildPlaceOption,
+  collect,
+  type Invocation,
+  outputOption,
+  wholeNumber,
+  withConnection,
+} from './options.js';
 import type { SubmitFlags } from './verbs/submit.js';
 
 const NOTES = `
@@ -10,6 +18,7 @@ It stands for a job file, which --dry-run prints: kubernetes, ray_cluster, tpu o
 folder as a bundle. Lines of Bastion's launch (--instance_type=..) work too: docs/migrating.md.
 
 Examples:
+  jobctl launch --image ghcr.io/team/train --build remote -- python3 train.py
   jobctl launch --build local --image ghcr.io/team/train -- python3 train.py
   jobctl launch --image ghcr.io/team/train:1.4 --workers 4 --gpus 8 --gpu-type h100 -- python3 train.py --lr 3
   jobctl launch --execution ray --ray-version 2.60.0 --image ghcr.io/team/ray:1.4 --workers 4 -- python3 train.py
@@ -26,7 +35,7 @@ export function registerLaunch(program: Command, invocation: Invocation): void {
       'Builds the image of the current folder and submits a job that runs the words after `--` in it. Several words are quoted one by one, a single word is a shell line.',
     )
     .usage('[options] -- CMD..')
-    .addOption(new Option('--build <where>', 'build the image here (local, the default)').choices(['local', 'remote']))
+    .addOption(buildPlaceOption())
     .addOption(
       new Option('--execution <where>', 'what runs it (default: kubernetes; tpu with --instance-type)').choices([
         ...['kubernetes', 'ray', 'tpu', 'machines'],

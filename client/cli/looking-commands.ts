@@ -123,7 +123,8 @@ function registerWhy(program: Command, invocation: Invocation): void {
 
 const LOGS_NOTES = `
 Lines of several hosts are printed as \`HOST | line\`, lines of one (--host) as they were written, byte for byte. If the command did not
-start because its set-up failed, the lines of the module that failed are printed instead.
+start because its set-up failed, the lines of the module that failed are printed instead; if its image is not built yet, or could not
+be, those of the build.
 --tail counts the lines of each host, and with --grep those that match. It reads only the end of the log.
 --timestamps and --since use the time at which a piece of the log was stored, because single lines have no time. A piece holds up to
 10 s of output (0.3 s in a command's first minute).
@@ -157,7 +158,10 @@ function registerLogs(program: Command, invocation: Invocation): void {
     .addOption(
       new Option('--attempt <number>', 'lines of this attempt (default: the last)').argParser(wholeNumber(1, 100_000)),
     )
-    .option('--module <name>', 'the log of a set-up module or of a hook, such as hook-finally, instead')
+    .option(
+      '--module <name>',
+      'the log of a set-up module, of the build of its image (build) or of a hook, such as hook-finally, instead',
+    )
     .addOption(
       new Option('--job', 'the log of what jobctl did for the job, instead').conflicts([
         ...['host', 'attempt', 'module', 'tail', 'since', 'grep', 'timestamps', 'output'],

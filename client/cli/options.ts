@@ -38,6 +38,13 @@ const serverOptions = (): readonly Option[] =>
     ({ flag, value, variable, what }) => new Option(`--${flag} ${value}`, `${variable}: ${what}`),
   );
 
+/** Where the image of `build` in a job file is built; the choices are `BUILD_PLACES`. */
+export const buildPlaceOption = (): Option =>
+  new Option(
+    '--build <where>',
+    'build the image on this computer (local), or in the cluster, from the commit on the remote (remote; the default for pods and Ray)',
+  ).choices(['local', 'remote']);
+
 /** What `build` in a job file may be made of: `GitLeave`. */
 export const buildOptions = (command: Command): Command =>
   command

@@ -2,25 +2,10 @@ import { given, textValues } from '../job-file/fields.js';
 import type { Mapping } from '../job-file/plain-tree.js';
 import type { Report } from '../job-file/report.js';
 import type { JobFile } from '../job-file/sections.js';
+import type { JobSpec } from '../job-spec.js';
+import { refuseUnfetched, resolveRemote } from './remote.js';
 import type { BuildForm } from './section.js';
-
-/** The `build` section of a job file after defaults and checks: docs/build.md, docs/adr/0072. Plain JSON. */
-export interface BuildSpec {
-  /** The repository that the image is pushed to, without a tag or a digest. */
-  readonly image: string;
-  /** As the job file has it: relative to its folder. */
-  readonly context: string;
-  /** Relative to the context. */
-  readonly dockerfile: string;
-  readonly target?: string;
-  readonly args: Readonly<Record<string, string>>;
-  /** `OS/ARCHITECTURE[/VARIANT]`. */
-  readonly platform: string;
-  /** The repository as hosts reach it. */
-  readonly pullImage: string;
-  /** `sha256:..` of the image if it was built. */
-  readonly digest?: string;
-}
+import type { BuildSpec } from './spec.js';
 
 const DEFAULT_PLATFORM = 'linux/amd64';
 const DEFAULT_DOCKERFILE = 'Dockerfile';
@@ -63,6 +48,7 @@ export function resolveBuild(form: BuildForm | null | undefined, report: Report)
     args,
     platform,
     pullImage: REPOSITORY.test(pulled) ? pulled : NO_IMAGE,
+    remote: resolveRemote(form, report),
     ...(digest !== undefined && DIGEST.test(digest) ? { digest } : {}),
   };
 }
@@ -94,11 +80,13 @@ export function withImage(form: JobFile, build: BuildSpec, podSections: readonly
   return { ...form, [name]: { ...section, image: imageOf(build) } };
 }
 
-/** Where nobody builds: in a workflow, and for services that start one. */
-export function refuseUnbuilt({ digest }: BuildSpec, report: Report): void {
+/** In a workflow, and for services that start one: only a commit that a cluster can fetch is built there. */
+export function refuseUnbuilt(build: BuildSpec, report: Report): void {
+  if (build.digest !== undefined) return;
+  if (build.remote.commit !== undefined) return refuseUnfetched(build, report);
   const hint =
-    'jobctl submit builds the image and adds its digest; a service names a pushed image in place of build, or its digest here';
-  if (digest === undefined) report.missing(['build', 'digest'], hint);
+    'jobctl submit builds the image and adds its digest; a service names a pushed image in place of build, its digest here, or build.repository and build.commit for a build in the cluster';
+  report.missing(['build', 'digest'], hint);
 }
 
 /** Of VMs, whose command runs in the image only by the module docker. */
@@ -112,4 +100,20 @@ export function refuseUnused({ modules }: { readonly modules: readonly string[] 
 export function withDigest(raw: unknown, digest: string): unknown {
   const file = raw as Mapping;
   return { ...file, build: { ...(file['build'] as Mapping), digest } };
+}
+
+/** The job file whose image a cluster builds from a commit. @param at `context`: a folder of the repository */
+export function withCommit(
+  raw: unknown,
+  at: { readonly repository: string; readonly commit: string; readonly context: string },
+): unknown {
+  const file = raw as Mapping;
+  return { ...file, build: { ...(file['build'] as Mapping), ...at } };
+}
+
+/** The spec of a job whose image was named without a digest, as `withImage` puts it in. @param podSections as there */
+export function pinned(spec: JobSpec, build: BuildSpec, podSections: readonly string[]): JobSpec {
+  const sections = spec as unknown as Mapping;
+  const name = podSections.find((each) => sections[each] !== undefined) ?? 'docker';
+  return { ...spec, [name]: { ...(sections[name] as Mapping), image: imageOf(build) } };
 }

@@ -10,6 +10,14 @@ const schema = section({
   platform: text().nullish().describe('Of the image, such as linux/arm64; linux/amd64 without it.'),
   pull_image: text().nullish().describe('The same repository as hosts reach it, if they use another address.'),
   digest: text().nullish().describe('Of an image that was built and pushed: it is used, and nothing is built.'),
+  repository: text().nullish().describe("URL that a cluster fetches the commit from; submit adds the remote's."),
+  commit: text().nullish().describe('Commit that the cluster builds; submit adds the one that is checked out.'),
+  cluster: text()
+    .nullish()
+    .describe("Context of the worker's kubeconfig whose cluster builds; that of the job's pods."),
+  namespace: text().nullish().describe("Namespace in which the cluster builds; that of the job's pods, else default."),
+  git_secret: text().nullish().describe('Secret of that namespace with the login for the repository.'),
+  push_secret: text().nullish().describe('Secret of that namespace with the login for the registry.'),
 });
 
 /** The form of `build` in a job file. A function: docs/adr/0012. */

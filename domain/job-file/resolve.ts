@@ -1,4 +1,5 @@
-import { type BuildSpec, refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
+import { refuseUnbuilt, refuseUnused, resolveBuild, withImage } from '../build/build.js';
+import type { BuildSpec } from '../build/spec.js';
 import { resolveHooks } from '../hooks.js';
 import { isValidJobName, JOB_NAME_RULE, jobLevelName, jobNameFrom, QUOTA_NAME, QUOTA_NAME_RULE } from '../identity.js';
 import type { JobSpec, Priority } from '../job-spec.js';
@@ -76,7 +77,9 @@ export function resolveJob(raw: unknown, options: ResolveOptions = {}): Resolved
   const report = new Report(dropped);
   const build = resolveBuild(written.build, report);
   const form = build === undefined ? written : withImage(written, build, POD_SECTIONS, report);
-  if (build !== undefined && options.mayBuild !== true) refuseUnbuilt(build, report);
+  // What names its commit is built in a cluster, whoever asks.
+  const mayBeUnbuilt = options.mayBuild === true && build?.remote.commit === undefined;
+  if (build !== undefined && !mayBeUnbuilt) refuseUnbuilt(build, report);
   const size = resolveSize(form, report);
   const found = resolveRequest(form, { ...size, poolName: form.pool ?? DEFAULT_POOL, pool: options.pool }, report);
   const spec = resolveForm(form, { size, found }, report);

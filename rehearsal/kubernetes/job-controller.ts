@@ -14,7 +14,8 @@ const RETRY_MS = 1_000;
 
 /**
  * The controller of Indexed Jobs. A pod has its finalizer until its end is in the Job's counts, so that none is lost or counted
- * twice. It does not know: restarts of a failed index after a pause, `suspend` of a Job that runs, policies for exit codes.
+ * twice. It does not know: restarts of a failed index after a pause, `suspend` of a Job that runs, policies for exit codes, deadlines, and
+ * the time after which a Job that has ended is deleted.
  */
 export class JobController {
   readonly #store: ObjectStore;

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DetectedConfinement } from '../vm/confinement.js';
 import type { ContainerEnd, RunningContainer } from '../vm/container.js';
-import { findContainer, startContainer, terminationLog } from '../vm/container.js';
+import { findContainer, startContainer } from '../vm/container.js';
 import { removeDisks } from '../vm/disks.js';
 import { putOrRemove } from './deletion.js';
 import type { Events } from './events.js';
@@ -10,8 +10,10 @@ import type { Pod, PodStatus } from './objects.js';
 import { isOver } from './objects.js';
 import type { ObjectStore } from './object-store.js';
 import type { PodAddresses } from './pod-addresses.js';
+import { commandsOf } from './images.js';
 import { containerEnvironment } from './pod-environment.js';
 import { endedStatus, runningStatus, waitingStatus } from './pod-status.js';
+import { lastWords } from './last-words.js';
 import { MountFailure, mountsOf } from './pod-volumes.js';
 import { PODS } from './resources.js';
 
@@ -127,6 +129,7 @@ export class Kubelet {
     const starting = startContainer({
       ...{ folder: this.folderOf(pod), root: this.#place.confinement.kind, hostname, hosts, volumes },
       command: [...(main.command ?? ['/bin/sh']), ...(main.args ?? [])],
+      tools: commandsOf(main.image),
       environment: containerEnvironment(pod, this.#place.environment),
       workingDir: main.workingDir ?? '/',
     });
@@ -180,9 +183,7 @@ export class Kubelet {
   #ended(metadata: Pod['metadata'], end: ContainerEnd): void {
     const pod = this.#current({ metadata });
     if (pod === undefined || isOver(pod)) return;
-    const file = terminationLog(this.folderOf(pod));
-    const message = existsSync(file) ? readFileSync(file, 'utf8').slice(0, 4096) : '';
-    const ending = end === undefined ? LOST : { exitCode: end, message };
+    const ending = end === undefined ? LOST : { exitCode: end, message: lastWords(this.folderOf(pod), pod, end) };
     this.#put(pod, endedStatus(pod, ending));
   }
 

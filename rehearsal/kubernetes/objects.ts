@@ -52,6 +52,8 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly workingDir?: string;
+  /** Of the kubelet's two. */
+  readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly resources?: {
     readonly requests?: Readonly<Record<string, string | number>>;

@@ -1,4 +1,5 @@
-import { imagePath } from '../vm/environment.js';
+import { imagePath, VM_COMMANDS } from '../vm/environment.js';
+import { commandsOf } from './images.js';
 import type { Pod } from './objects.js';
 
 /** What every process of a pod's container starts with: as an image of Debian has it, and what the pod's spec adds. */
@@ -8,7 +9,8 @@ export function containerEnvironment(
 ): Record<string, string> {
   const own = (spec.containers[0]?.env ?? []).map(({ name, value = '' }) => [name, value] as const);
   return {
-    PATH: imagePath(),
+    PATH:
+      commandsOf(spec.containers[0]?.image ?? '') === undefined ? imagePath() : [...VM_COMMANDS, imagePath()].join(':'),
     HOME: '/root',
     HOSTNAME: spec.hostname ?? metadata.name,
     ...cluster,

@@ -22,6 +22,8 @@ export interface ContainerPlan {
   /** Absolute, in the container. */
   readonly workingDir: string;
   readonly volumes: readonly VolumeMount[];
+  /** A folder of commands that come before the system's. */
+  readonly tools?: string | undefined;
 }
 
 /** How its first process ended: 128 + n after the signal n. Undefined: nobody knows. */
@@ -52,14 +54,14 @@ const LOOK_MS = 250;
 
 /** Rejects if it could not be made. */
 export async function startContainer(plan: ContainerPlan): Promise<RunningContainer> {
-  const { folder, root, hostname, hosts, command, environment, workingDir, volumes } = plan;
+  const { folder, root, hostname, hosts, command, environment, workingDir, volumes, tools } = plan;
   const disk = join(folder, 'disk');
   mkdirSync(disk, { recursive: true });
   rmSync(endFile(folder), { force: true });
   writeEtc(etcFolder(disk, root), { hostname, hosts, users: [] });
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const first = ['env', '-i', `--chdir=${workingDir}`, ...variables, ...command];
-  const boot = bootCommand({ disk, hostname, root, mark: folder, command: first, volumes });
+  const boot = bootCommand({ disk, hostname, root, mark: folder, command: first, volumes, tools });
   const log = openSync(logFile(folder), 'a');
   const outer = spawn('sh', ['-c', WITNESS, 'container', endFile(folder), ...boot.argv], {
     cwd: '/',

@@ -18,6 +18,10 @@ describe('jobctl launch', function () {
       ['--build', 'local', ...IMAGE],
       { kubernetes: { workers: 1 }, build: { image: 'ghcr.io/team/train' } },
     ],
+    'pods of an image that the cluster builds': [
+      ['--build', 'remote', ...IMAGE],
+      { kubernetes: { workers: 1 }, build: { image: 'ghcr.io/team/train' } },
+    ],
     'pods of an image that was pushed, with GPUs': [
       ['--image', 'ghcr.io/team/train:1.4', '--workers', '4', '--gpus', '8', '--gpu-type', 'h100'],
       { kubernetes: { image: 'ghcr.io/team/train:1.4', workers: 4, gpus: 8, gpu_type: 'h100' } },
@@ -70,7 +74,11 @@ describe('jobctl launch', function () {
     ],
     'everything at once': [
       ['--execution', 'ray', '--gpus', '8', '--build', 'remote'],
-      /builds in a cluster are not there yet[^]*--gpu-type h100[^]*--ray-version 2\.60\.0[^]*a command behind --/,
+      /where the image that is built goes[^]*--gpu-type h100[^]*--ray-version 2\.60\.0[^]*a command behind --/,
+    ],
+    'changes that no cluster can fetch': [
+      [...IMAGE, '--build', 'remote', '--allow-dirty', ...COMMAND],
+      /--allow-dirty is for a build on this computer: --build local --allow-dirty/,
     ],
     'a TPU without a type': [['--execution', 'tpu', ...COMMAND], /the type of TPU slice: --instance-type v5litepod-16/],
     'GPUs on a TPU': [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { withDigest } from '../../domain/build/build.js';
+import { pinned, withDigest } from '../../domain/build/build.js';
+import { podsOf, remoteBuildOf } from '../../domain/build/remote.js';
 import { parseJobFile } from '../../domain/job-file/parse.js';
 import { type ResolvedJob, resolveJob } from '../../domain/job-file/resolve.js';
 import { formatProblems } from '../../domain/problem.js';
@@ -56,6 +57,7 @@ describe('the image of a job that is built', () => {
       args: {},
       platform: 'linux/amd64',
       pullImage: 'team/train',
+      remote: {},
     });
     const words = '{image: a, context: src, dockerfile: b.Dockerfile, target: t, args: {V: 3}, platform: linux/arm64}';
     assert.deepEqual(accepted(read(`${PODS}build: ${words}\n`)).build, {
@@ -66,6 +68,7 @@ describe('the image of a job that is built', () => {
       args: { V: '3' },
       platform: 'linux/arm64',
       pullImage: 'a',
+      remote: {},
     });
   });
 
@@ -85,6 +88,13 @@ describe('the image of a job that is built', () => {
     '{image: train, args: {A-B: 1}}': "'A-B' is no build argument",
     '{image: train, digest: sha256:1f}': "'sha256:1f' is no digest",
     '{image: train, tag: v1}': 'tag: no such key',
+    '{image: train, namespace: A}': "namespace: 'A' is no namespace",
+    '{image: train, git_secret: "a b"}': "git_secret: 'a b' is no name of a Secret",
+    '{image: train, commit: main}': "commit: 'main' is no commit\n  40 hex digits",
+    '{image: train, repository: /work/train}': 'repository: is no URL that a cluster can fetch from: https://',
+    '{image: train, repository: file:///work/train}': 'repository: is no URL that a cluster can fetch from',
+    '{image: train, repository: "https://me:s3cret@host/a.git"}':
+      'repository: is a URL with a login, which would be kept',
     '{}': 'build.image: is missing\n  where the image is pushed',
   };
   for (const [build, want] of Object.entries(WRONG))
@@ -93,6 +103,59 @@ describe('the image of a job that is built', () => {
       assert.ok(text.includes(want), text);
       assert.equal(text.match(/^\S/gm)?.length, 1, text);
     });
+
+  it('never shows a URL with a password', () => {
+    const build = '{image: train, repository: "https://me:s3cret@host/a.git"}';
+    assert.doesNotMatch(refusal(read(`${PODS}build: ${build}\n`)), /s3cret/);
+  });
+
+  const COMMIT = '1f'.repeat(20);
+  const REMOTE = `image: train, repository: "https://host/a.git", commit: "${COMMIT}"`;
+  const remoteOf = (text: string) => {
+    const { build, spec } = accepted(resolveJob(accepted(read(text)).raw));
+    assert.ok(build);
+    return remoteBuildOf(build, podsOf(spec, ['kubernetes', 'ray_cluster']));
+  };
+
+  it('is taken by a workflow where a cluster can build it, in the namespace of the pods unless it is named', () => {
+    const pods = 'kubernetes: {workers: 2, namespace: ml, context: east}\ncommand: {run: x}\n';
+    assert.deepEqual(remoteOf(`${pods}build: {${REMOTE}, context: ./src//app}\n`), {
+      ...{ repository: 'https://host/a.git', commit: COMMIT, context: 'src/app', dockerfile: 'Dockerfile' },
+      ...{ args: {}, platform: 'linux/amd64', image: 'train', cluster: 'east', namespace: 'ml' },
+    });
+    const named = `${REMOTE}, namespace: builds, cluster: west, git_secret: g, push_secret: p, target: t`;
+    const { cluster, namespace, gitSecret, pushSecret, target } = remoteOf(`${pods}build: {${named}}\n`) ?? {};
+    assert.deepEqual([cluster, namespace, gitSecret, pushSecret, target], ['west', 'builds', 'g', 'p', 't']);
+    assert.equal(remoteOf(`${VMS}build: {${REMOTE}}\n`)?.namespace, 'default');
+    assert.equal(remoteOf(`${VMS}build: {${REMOTE}, digest: "${DIGEST}"}\n`), undefined);
+  });
+
+  const UNFETCHED: Readonly<Record<string, string>> = {
+    [`{image: train, commit: "${COMMIT}"}`]: 'build.repository: is missing',
+    [`{${REMOTE}, context: ../other}`]: "context: '../other' is no folder of build.repository",
+    [`{${REMOTE}, context: /work}`]: "context: '/work' is no folder of build.repository",
+    [`{${REMOTE}, dockerfile: ../Dockerfile}`]: "dockerfile: '../Dockerfile' is not in build.context",
+  };
+  for (const [build, want] of Object.entries(UNFETCHED))
+    it(`${build} cannot be built by a cluster`, () => {
+      const text = refusal(read(`${PODS}build: ${build}\n`));
+      assert.ok(text.includes(want), text);
+      assert.equal(text.match(/^\S/gm)?.length, 1, text);
+    });
+
+  it('takes the place of the one that was named without a digest', () => {
+    const digest = DIGEST;
+    for (const [text, section] of [
+      [PODS, 'kubernetes'],
+      [VMS, 'docker'],
+    ] as const) {
+      const { spec, build } = accepted(resolveJob(accepted(read(`${text}build: {${REMOTE}}\n`)).raw));
+      assert.ok(build);
+      const before = spec as unknown as Record<string, { image: string; workers?: number }>;
+      const after = pinned(spec, { ...build, digest }, ['kubernetes', 'ray_cluster']) as unknown as typeof before;
+      assert.deepEqual(after, { ...before, [section]: { ...before[section], image: `train@${DIGEST}` } });
+    }
+  });
 
   it('is refused beside another image, and where the command would not run in it', () => {
     const both = refusal(read('kubernetes: {image: other}\ncommand: {run: x}\nbuild: {image: train}\n'));

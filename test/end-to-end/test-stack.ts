@@ -76,7 +76,9 @@ export class TestStack {
       stateDir: join(directory, 'rehearsal'),
       subnetOctet,
       sshPort: 2222,
+      ...(options.kubernetes === true ? { kubernetesPort: 0 } : {}),
     });
+    const { kubeconfig } = rehearsal.endpoints;
     const bucket = `e2e-${randomBytes(4).toString('hex')}`;
     const storeOptions = { endpoint: rehearsal.endpoints.store, bucket, projectId: 'rehearsal' };
     await ensureBucket(storeOptions);
@@ -102,6 +104,7 @@ export class TestStack {
         insecure: true,
         callsPerSecond: 200,
       },
+      ...(kubeconfig === undefined ? {} : { kubernetes: { kubeconfig, listingPeriods: LISTING_PERIODS } }),
       ssh: {
         port: rehearsal.endpoints.sshPort,
         ...key,
@@ -293,6 +296,8 @@ export interface StackOptions {
   readonly timings?: Partial<Timings>;
   /** As on a local stack, where it is so. */
   readonly readsKeyFiles?: boolean;
+  /** A rehearsed Kubernetes too. */
+  readonly kubernetes?: true;
   /** Keys of the payload codec, for the worker and this stack's clients. */
   readonly codec?: CodecReferences;
   /** Text of a Bastion quota file. */
@@ -347,6 +352,8 @@ function keyInEnvironment(codec: CodecReferences | undefined): string | undefine
 /** gRPC's code UNAVAILABLE. */
 const UNAVAILABLE = 14;
 const isServerGone = (error: unknown): boolean => isGrpcServiceError(error) && error.code === UNAVAILABLE;
+
+const LISTING_PERIODS = { urgentMs: 300, quietMs: 2_000 };
 
 /** All of jobctl's waits, shortened together; the server's own timers run as they are. */
 const SHORT: Partial<Timings> = {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,6 +18,8 @@ export const TEMPORAL_UI_VERSION = '2.42.1';
 const COMPOSE_VERSION = 'v2.40.3';
 /** The last that a plain build makes (facts: kubernetes.md 4). */
 const BUILDX_VERSION = 'v0.20.1';
+/** Of the image that a worker builds with unless it is told otherwise (cloud/builds/settings.ts). */
+const BUILDKIT_VERSION = 'v0.20.2';
 /** 3.5, July 2025. */
 const PROMETHEUS_VERSION = 'v0.305.0';
 const GCSFUSE_VERSION = 'v3.8.4';
@@ -65,6 +67,25 @@ export function buildxPlugins(): Promise<string> {
   });
 }
 
+/** A folder with BuildKit as its image has it: `buildkitd`, `buildctl` and `buildctl-daemonless.sh`, static. About a minute. */
+export function buildkitFolder(): Promise<string> {
+  const module = `github.com/moby/buildkit@${BUILDKIT_VERSION}`;
+  return cached('buildkit', BUILDKIT_VERSION, async (folder) => {
+    await inCopy(module, join(folder, 'source'), async (source) => {
+      for (const name of ['buildkitd', 'buildctl']) await goBuild(source, `./cmd/${name}`, join(folder, name));
+      cpSync(
+        join(source, 'examples/buildctl-daemonless/buildctl-daemonless.sh'),
+        join(folder, 'buildctl-daemonless.sh'),
+      );
+      // A module's files have no mode.
+      chmodSync(join(folder, 'buildctl-daemonless.sh'), 0o755);
+    });
+  });
+}
+
+const goBuild = (source: string, path: string, program: string): Promise<unknown> =>
+  go(['build', '-mod=mod', '-o', program, path], { CGO_ENABLED: '0' }, source);
+
 /** Prometheus's own tool: it runs the tests of alert rules. Some minutes when nothing of it is cached. */
 export async function promtool(): Promise<string> {
   const module = `github.com/prometheus/prometheus@${PROMETHEUS_VERSION}`;
@@ -88,11 +109,14 @@ async function buildInCopy(
   program: string,
   flags: readonly string[] = [],
 ): Promise<void> {
+  await inCopy(module, `${program}-source`, (source) => go(['build', ...flags, '-o', program, path], {}, source));
+}
+
+async function inCopy(module: string, source: string, build: (source: string) => Promise<unknown>): Promise<void> {
   const { stdout } = await go(['mod', 'download', '-json', module]);
-  const source = `${program}-source`;
   cpSync((JSON.parse(stdout) as { Dir: string }).Dir, source, { recursive: true });
   await run('chmod', ['-R', 'u+w', source]);
-  await go(['build', ...flags, '-o', program, path], {}, source);
+  await build(source);
   rmSync(source, { recursive: true, force: true });
 }
 

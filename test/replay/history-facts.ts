@@ -40,7 +40,11 @@ export class HistoryFacts {
   }
 
   hasSignal(name: string): boolean {
-    return this.#events.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === name);
+    return this.signalCount(name) > 0;
+  }
+
+  signalCount(name: string): number {
+    return this.#events.filter((event) => event.workflowExecutionSignaledEventAttributes?.signalName === name).length;
   }
 
   get updates(): readonly string[] {

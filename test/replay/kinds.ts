@@ -37,6 +37,7 @@ export const KINDS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
       seen(history.input).job?.job?.loop === true && history.activities('superviseAttempt').length > 1,
     'a time-out of its own': (history) =>
       seen(history.input).job?.timeouts !== undefined && history.has('timerFiredEventAttributes'),
+    'waits for its image': (history) => history.activities('joinBuild').length > 0,
     'asked by a person': ({ updates }) => updates.length > 0,
   },
   [WorkflowType.Slice]: {
@@ -59,6 +60,19 @@ export const KINDS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     revokes: (history) => history.activities('deliver').some(({ input }) => (seen(input).revocations?.length ?? 0) > 0),
     updates: ({ updates }) => updates.length > 0,
     'compares its leases': (history) => history.activities('findStrays').length > 0,
+  },
+  [WorkflowType.Build]: {
+    built: (history) => history.has('workflowExecutionCompletedEventAttributes'),
+    failed: (history) => history.has('workflowExecutionFailedEventAttributes'),
+    'for two jobs': (history) => history.signalCount('buildWanted') > 1,
+    'nobody waits any more': (history) =>
+      history.hasSignal('buildLeft') && history.has('activityTaskCancelRequestedEventAttributes'),
+    'a second try': (history) => history.activities('awaitBuild').length > 1,
+    'create call without an answer': (history) => history.activities('findBuild').length > 0,
+    'create call refused': (history) =>
+      history.activities('createBuild').some(({ result }) => seen(result).kind === 'refused'),
+    'continues as new': (history) => history.has('workflowExecutionContinuedAsNewEventAttributes'),
+    'was continued': (history) => history.isContinued && seen(history.input).carry !== undefined,
   },
   [WorkflowType.Janitor]: {
     'a sweep': (history) => history.has('workflowExecutionCompletedEventAttributes'),

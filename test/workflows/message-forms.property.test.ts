@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { z } from 'zod';
+import * as buildForms from '../../contract/build-forms.js';
 import * as jobForms from '../../contract/job-forms.js';
 import * as quotaForms from '../../contract/quota-forms.js';
 import * as sliceForms from '../../contract/slice-forms.js';
@@ -14,7 +15,7 @@ import { toLease, toRequest } from '../../workflows/quota/lease-row.js';
 import { packBook, unpackBook } from '../../workflows/quota/packed-book.js';
 import { DEMAND, JOB, ref, register, release, request } from './lease-messages.js';
 
-const forms = Object.entries({ ...jobForms, ...quotaForms, ...sliceForms }).flatMap(([name, form]) =>
+const forms = Object.entries({ ...buildForms, ...jobForms, ...quotaForms, ...sliceForms }).flatMap(([name, form]) =>
   name.endsWith('Form') ? [[name, form as (value: unknown) => { readonly kind: string }] as const] : [],
 );
 

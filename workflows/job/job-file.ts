@@ -1,3 +1,8 @@
+import { pinned, withDigest } from '../../domain/build/build.js';
+import type { BuildSpec } from '../../domain/build/spec.js';
+import { contentHash } from '../../domain/content-hash.js';
+import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
+import { resolveJob } from '../../domain/job-file/resolve.js';
 import type { JobSpec, Priority } from '../../domain/job-spec.js';
 import type { JobInput } from '../../contract/job.js';
 
@@ -48,6 +53,23 @@ export class JobFile {
     return this.#edited?.identityKeys ?? this.#submitted.identityKeys ?? undefined;
   }
 
+  /** How the file makes its image, without a digest as long as it has none. */
+  get build(): BuildSpec | undefined {
+    return buildOf(this.job);
+  }
+
+  /** Whether another file names an image that nobody has built or is building. */
+  lacksImage(job: unknown): boolean {
+    const wanted = buildOf(job);
+    const { digest: _, ...present } = this.build ?? {};
+    return wanted !== undefined && wanted.digest === undefined && contentHash(wanted) !== contentHash(present);
+  }
+
+  /** The image was built: from now on the file names its digest. @param attempt the next one */
+  pin(digest: string, attempt: number): void {
+    this.change({ ...this.#present, source: sourceOf(withDigest(this.job, digest)) }, attempt, digest);
+  }
+
   /** Text of the job file of `attempt`, if it was not stored with an earlier attempt. */
   sourceOf(attempt: number): string | undefined {
     return this.#edited?.attempt === attempt ? this.#edited.source : undefined;
@@ -57,13 +79,33 @@ export class JobFile {
     this.#spec = { ...this.#spec, priority };
   }
 
-  /** To be called while nothing of the job runs. @param attempt the next one */
-  change({ spec, ...edit }: JobEdit, attempt: number): void {
-    this.#spec = { ...spec, priority: this.#spec.priority };
-    this.#edited = { ...edit, attempt };
+  /**
+   * To be called while nothing of the job runs. A file that was changed while its image was built has no digest yet, and gets it.
+   * @param attempt the next one
+   * @param digest of the image that the job has
+   */
+  change({ spec, ...edit }: JobEdit, attempt: number, digest = this.build?.digest): void {
+    const build = buildOf(edit.job);
+    const isPinned = build === undefined || build.digest !== undefined || digest === undefined;
+    const image = isPinned ? spec : pinned(spec, { ...build, digest }, POD_SECTIONS);
+    this.#spec = { ...image, priority: this.#spec.priority };
+    this.#edited = { ...edit, ...(isPinned ? {} : { job: withDigest(edit.job, digest) }), attempt };
+  }
+
+  get #present(): JobEdit {
+    const { job, files, identityKeys } = this;
+    return { spec: this.#spec, job, files, ...(identityKeys && { identityKeys }), source: '' };
   }
 
   carry(): { readonly spec: JobSpec; readonly edited?: EditedFile } {
     return { spec: this.#spec, ...(this.#edited === undefined ? {} : { edited: this.#edited }) };
   }
 }
+
+function buildOf(job: unknown): BuildSpec | undefined {
+  const resolved = resolveJob(job);
+  return resolved.ok ? resolved.build : undefined;
+}
+
+/** As text, of a file that nobody wrote. */
+export const sourceOf = (job: unknown): string => `${JSON.stringify(job, undefined, 2)}\n`;

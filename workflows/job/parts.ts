@@ -18,6 +18,7 @@ import { Attempt } from './attempt.js';
 import { Attempts } from './attempts.js';
 import { jobDetails } from './details.js';
 import { Gang } from './gang.js';
+import { ImageBuild } from './image.js';
 import { Interruptions } from './interruption.js';
 import { JobFile } from './job-file.js';
 import { SliceKeeper } from './keep-slices.js';
@@ -44,6 +45,7 @@ export interface Job {
   readonly slices: Slices;
   readonly attempt: Attempt;
   // What acts on it.
+  readonly image: ImageBuild;
   readonly lease: LeaseHold;
   readonly interruptions: Interruptions;
   readonly gang: Gang;
@@ -73,7 +75,8 @@ export function openJob(carried: JobCarry, input: JobInput): Job {
   };
   const { spec } = known.file;
   const lease = new LeaseHold(spec.pool, demandOf(carried), known.slices, carried.lease);
-  const held = { ...known, lease, interruptions: new Interruptions(lease, known.requests) };
+  const image = new ImageBuild(known.story);
+  const held = { ...known, image, lease, interruptions: new Interruptions(lease, known.requests) };
   const gang = new Gang({ ...held, spec }, carried.gang.zoneTry);
   const ready = { ...held, gang, requestedSetUp: new RequestedSetUp(known.story) };
   const job: Job = {
@@ -113,6 +116,7 @@ function listen(job: Job): void {
   takeUpdates(job);
   inbox.on(cancelNoteSignal, cancelNoteForm, (note) => job.requests.noteCancel(askerOf(note), Date.now()));
   inbox.on(prioritySignal, priorityNewsForm, (news) => reprioritize(job, news));
+  job.image.listen(inbox);
   job.lease.listen(inbox);
   job.gang.listen(inbox);
   job.attempts.listen(inbox);

@@ -127,6 +127,11 @@ export class Recovery {
     return this.#failed(decision.by, { text });
   }
 
+  /** A cluster did not build it. Nothing of the job has run, and no budget is for it: whoever mends it submits again. */
+  notBuilt(by: 'task' | 'infrastructure', message: string, lines: readonly string[]): Outcome {
+    return this.#failed(by, { text: [`its image was not built: ${message}`, ...lines].join('\n') });
+  }
+
   /** What the job decides by, if an attempt ends now. */
   facts(result: AttemptResult): Facts<'attempt ended'> {
     const { file, lease, requests, attempt } = this.#parts;

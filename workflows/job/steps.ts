@@ -1,4 +1,7 @@
 import { workflowInfo } from '@temporalio/workflow';
+import { imageOf } from '../../domain/build/build.js';
+import { podsOf, remoteBuildOf } from '../../domain/build/remote.js';
+import { POD_SECTIONS } from '../../domain/job-file/machine-request.js';
 import { JobPhase, type Outcome } from '../../domain/job-state.js';
 import { decide } from '../../domain/recovery/decide.js';
 import type { Fact } from '../../domain/recovery/facts.js';
@@ -19,8 +22,11 @@ export async function nextStep(job: Job): Promise<Outcome | undefined> {
   const request = requests.current;
   const step = stepDue(job);
   switch (step.do) {
-    case 'wait for lease':
-      return waitForLease(job);
+    case 'wait for lease': {
+      const image = await buildImage(job);
+      if (image === 'there') return waitForLease(job);
+      return image === 'unwanted' ? undefined : image;
+    }
     case 'use lease':
       return slices.isWhole ? runAttempt(job) : provision(job);
     case 'save':
@@ -63,6 +69,24 @@ function holdsFact(job: Job): Fact<'step due', 'holds'> {
 }
 
 // Getting --------------------------------------------------------------------------------------------------------------
+
+/** Before the job asks for its lease: nothing that its pool counts waits for a build. */
+async function buildImage({ file, image, attempt, requests, recovery, story }: Job) {
+  const { spec, build } = file;
+  const wanted = build && remoteBuildOf(build, podsOf(spec, POD_SECTIONS));
+  if (build === undefined || wanted === undefined) return 'there';
+  const end = await image.untilBuilt(wanted, attempt.number + 1, () => requests.current !== undefined);
+  switch (end.kind) {
+    case 'unwanted':
+      return 'unwanted';
+    case 'failed':
+      return recovery.notBuilt(end.by, end.message, end.lines);
+    case 'built':
+      file.pin(end.digest, attempt.number + 1);
+      story.note(`its image is ${imageOf({ ...build, digest: end.digest })}`);
+      return 'there';
+  }
+}
 
 async function waitForLease({ settings, file, story, requests, lease, attempt, recovery }: Job) {
   const again = recovery.quotaPreemptions > 0 || attempt.number > 0 ? ' again, with its first submit time' : '';

@@ -154,8 +154,8 @@ export class JobStory {
   }
 }
 
-/** What is in trouble: the store or hosts, as a worker of the attempt says, or the storing of the job's outcome. */
-export type Trouble = 'store' | 'hosts' | 'outcome';
+/** What is in trouble: the store or hosts, as a worker of the attempt says, the storing of the job's outcome, or the build of its image. */
+export type Trouble = 'store' | 'hosts' | 'outcome' | 'image';
 
 export interface StoryCarry {
   readonly phase: JobPhase;

@@ -22,7 +22,7 @@ import {
 import { durationText } from '../markdown.js';
 import { attemptInput, type AttemptParts } from './attempt.js';
 import { mustBeUnderRules } from './edit-rules.js';
-import type { JobEdit } from './job-file.js';
+import { type JobEdit, type JobFile, sourceOf } from './job-file.js';
 import type { LeaseHold } from './lease.js';
 import type { Requests } from './requests.js';
 import type { RequestedSetUp } from './set-up.js';
@@ -212,6 +212,7 @@ function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: Ed
   };
   const checked = checkEdit({ id, job: present.job, spec: inForce.spec }, request);
   if (!checked.ok) throw refusal(checked.message);
+  mustHaveImage(inForce, checked.job);
   const files = withFiles(present.files, call.files ?? {});
   const identityKeys = { ...present.identityKeys, ...call.identityKeys };
   mustHaveFiles(checked.spec, files);
@@ -220,8 +221,16 @@ function editOf({ job: { id }, file: inForce, requests }: UpdatedParts, call: Ed
     spec: checked.spec,
     files,
     ...(Object.keys(identityKeys).length === 0 ? {} : { identityKeys }),
-    source: source ?? `${JSON.stringify(checked.job, undefined, 2)}\n`,
+    source: source ?? sourceOf(checked.job),
   };
+}
+
+/** An image for an open job is built before it is asked for; only the one that is being built for it may be missing. */
+function mustHaveImage(inForce: JobFile, job: unknown): void {
+  if (inForce.lacksImage(job))
+    throw refusal(
+      'build: an open job takes an image that is there: `jobctl restart --file` builds it on your computer, a service names build.digest',
+    );
 }
 
 /** Set-up would find out, on slices that are paid for. */

@@ -1,4 +1,4 @@
-import type { BuildSpec } from '../../../domain/build/build.js';
+import type { BuildSpec } from '../../../domain/build/spec.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { tellLine } from '../render/told-line.js';

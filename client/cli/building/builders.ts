@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BuildSpec, DIGEST } from '../../../domain/build/build.js';
+import { DIGEST } from '../../../domain/build/build.js';
+import type { BuildSpec } from '../../../domain/build/spec.js';
 import { isMapping, valueAt } from '../../../domain/job-file/plain-tree.js';
 import { scratchPath } from '../packing/scratch-folder.js';
 import { runTool, type ToolEnd } from './run-tool.js';

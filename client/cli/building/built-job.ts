@@ -1,26 +1,60 @@
-import { withDigest } from '../../../domain/build/build.js';
+import { withCommit, withDigest } from '../../../domain/build/build.js';
+import type { BuildSpec } from '../../../domain/build/spec.js';
 import type { Assignment } from '../../../domain/job-file/assignment.js';
 import { resolveJob } from '../../../domain/job-file/resolve.js';
+import { kindOfJob, machineKind } from '../../../domain/machines.js';
 import { formatProblems } from '../../../domain/problem.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { type GoodJob, localPlaceOf } from '../job-file.js';
-import type { GitLeave } from './git-rules.js';
+import { tellLine } from '../render/told-line.js';
+import type { BuildPlace, GitLeave } from './git-rules.js';
+
+/** How a user wants an image built. */
+export interface BuildWish extends GitLeave {
+  /** Absent: in the cluster if the job's own machines are pods of it, else here. */
+  readonly build?: BuildPlace;
+}
 
 /**
- * The job with the image that its `build` makes: the digest is in its file, and what it runs. A job without `build`, or with a
- * digest, is as it was.
+ * The job with the image that its `build` makes: its digest, or the commit that a cluster is to build, is in its file. A job without
+ * `build`, or with a digest, is as it was.
  * @param file as the user gave it, or `BY_FLAGS`
- * @throws CliError if there is no image
+ * @throws CliError if there is no image, or a cluster cannot fetch what it would be made of
  */
-export async function builtJob<Job extends GoodJob>(job: Job, file: string, leave: GitLeave): Promise<Job> {
+export async function builtJob<Job extends GoodJob>(job: Job, file: string, wish: BuildWish): Promise<Job> {
   const { build, raw } = job;
   if (build === undefined || build.digest !== undefined) return job;
+  const place = wish.build ?? usualPlace(job);
+  if (build.remote.commit !== undefined) {
+    if (place === 'remote') return job;
+    throw new CliError(
+      ExitCode.Usage,
+      '--build local: build.commit is what a cluster builds',
+      'leave build.commit out: a build here takes the commit that is checked out',
+    );
+  }
+  const { place: folder } = localPlaceOf(file, build.context, raw);
+  if (place === 'remote') return withRaw(job, withCommit(raw, await askedCommit(build, folder, wish)));
   const { builtDigest } = await import('./build-image.js');
-  const digest = await builtDigest(build, localPlaceOf(file, build.context, raw).place, leave);
-  const built = resolveJob(withDigest(raw, digest));
+  return withRaw(job, withDigest(raw, await builtDigest(build, folder, wish)));
+}
+
+/** Where a cluster is configured, as far as who submits can know: their job runs in it. */
+export const usualPlace = ({ spec, build }: Pick<GoodJob, 'spec' | 'build'>): BuildPlace =>
+  build?.remote.commit !== undefined || machineKind(kindOfJob(spec)).reach === 'pod' ? 'remote' : 'local';
+
+async function askedCommit(build: BuildSpec, folder: string, leave: GitLeave) {
+  const { remoteCommit } = await import('./remote-commit.js');
+  const at = await remoteCommit(build, folder, leave);
+  tellLine(`build: ${build.image} of commit ${at.commit.slice(0, 12)} is built in the cluster, from ${at.repository}`);
+  return at;
+}
+
+function withRaw<Job extends GoodJob>(job: Job, raw: unknown): Job {
+  const built = resolveJob(raw);
   if (!built.ok) throw new CliError(ExitCode.Usage, formatProblems(built.problems));
-  return { ...job, raw: built.raw, spec: built.spec, build: { ...build, digest } };
+  return { ...job, raw: built.raw, spec: built.spec, ...(built.build && { build: built.build }) };
 }
 
 /** The image of an open job is built already: its other words would change nothing. @throws CliError for `--set build.target=..` without a file */

@@ -3,6 +3,10 @@ import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
 import { askGit, git } from '../packing/git.js';
 
+export const BUILD_PLACES = ['local', 'remote'] as const;
+/** On this computer, or in a cluster. */
+export type BuildPlace = (typeof BUILD_PLACES)[number];
+
 /** What a user lets pass. */
 export interface GitLeave {
   readonly allowDirty?: true;
@@ -25,7 +29,11 @@ const SHOWN = 5;
  * as far as this repository knows (docs/adr/0072).
  * @throws CliError with git's own answer and what to do, unless the user lets it pass
  */
-export async function buildCommit(folder: string, { allowDirty, allowUnpushed }: GitLeave): Promise<BuildCommit> {
+export async function buildCommit(
+  folder: string,
+  { allowDirty, allowUnpushed }: GitLeave,
+  place: BuildPlace = 'local',
+): Promise<BuildCommit> {
   const head = await askGit(folder, ['rev-parse', '--verify', '--end-of-options', 'HEAD^{commit}']);
   if ('failure' in head) {
     if (allowDirty === true) return { isDirty: true };
@@ -37,13 +45,27 @@ export async function buildCommit(folder: string, { allowDirty, allowUnpushed }:
   }
   const commit = head.text.trim();
   const [changed, remotes] = await Promise.all([changedFiles(folder), remoteBranches(folder, commit)]);
+  const flags = FLAGS[place];
   const refusals = [
-    ...(changed.length === 0 || allowDirty === true ? [] : dirtyLines(changed)),
-    ...(remotes.length > 0 || allowUnpushed === true ? [] : await unpushedLines(folder, commit)),
+    ...(changed.length === 0 || allowDirty === true ? [] : dirtyLines(changed, flags)),
+    ...(remotes.length > 0 || allowUnpushed === true ? [] : await unpushedLines(folder, commit, flags)),
   ];
   if (refusals.length > 0) throw refused(`${folder} cannot be built as it is`, ...refusals);
   return { commit, isDirty: changed.length > 0 };
 }
+
+interface LeaveFlags {
+  readonly dirty: string;
+  readonly unpushed: string;
+}
+/** A cluster builds what it can fetch. */
+const FLAGS: Readonly<Record<BuildPlace, LeaveFlags>> = {
+  local: { dirty: '--allow-dirty', unpushed: '--allow-unpushed' },
+  remote: {
+    dirty: '--build local --allow-dirty',
+    unpushed: '--build local --allow-unpushed (here --allow-unpushed alone, if it is there)',
+  },
+};
 
 const refused = (what: string, ...rest: readonly string[]): CliError =>
   new CliError(ExitCode.Usage, `build: ${what}`, ...rest);
@@ -55,13 +77,13 @@ async function changedFiles(folder: string): Promise<readonly string[]> {
   return status.text.split('\n').filter(Boolean);
 }
 
-function dirtyLines(changed: readonly string[]): readonly string[] {
+function dirtyLines(changed: readonly string[], { dirty }: LeaveFlags): readonly string[] {
   const rest = changed.length - SHOWN;
   return [
     `git status shows ${count(changed.length, 'file')} that the commit does not have as they are:`,
     ...changed.slice(0, SHOWN).map((line) => `  ${line}`),
     ...(rest > 0 ? [`  and ${rest} more`] : []),
-    'commit them, add them to .gitignore, or build the folder as it is with --allow-dirty',
+    `commit them, add them to .gitignore, or build the folder as it is with ${dirty}`,
   ];
 }
 
@@ -70,13 +92,23 @@ async function remoteBranches(folder: string, commit: string): Promise<readonly 
   return found?.split('\n').filter(Boolean) ?? [];
 }
 
-async function unpushedLines(folder: string, commit: string): Promise<readonly string[]> {
+async function unpushedLines(folder: string, commit: string, { unpushed }: LeaveFlags): Promise<readonly string[]> {
   const remotes = await git(folder, ['remote']);
   const short = commit.slice(0, 12);
   return remotes === undefined || remotes.trim() === ''
-    ? [`the repository has no remote that could have commit ${short}`, 'add one and push, or pass --allow-unpushed']
+    ? [`the repository has no remote that could have commit ${short}`, `add one and push, or pass ${unpushed}`]
     : [
         `no branch of a remote has commit ${short}, by \`git branch --remotes --contains ${short}\``,
-        'git push (or git fetch, if it was pushed from elsewhere), or pass --allow-unpushed',
+        `git push (or git fetch, if it was pushed from elsewhere), or pass ${unpushed}`,
       ];
+}
+
+export async function remotesOf(folder: string): Promise<readonly string[]> {
+  return (await git(folder, ['remote']))?.split('\n').filter(Boolean) ?? [];
+}
+
+/** The remotes that have a commit, as far as this repository knows. */
+export async function remotesWith(folder: string, commit: string): Promise<readonly string[]> {
+  const [names, branches] = await Promise.all([remotesOf(folder), remoteBranches(folder, commit)]);
+  return names.filter((name) => branches.some((branch) => branch.startsWith(`${name}/`)));
 }

@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { userInfo } from 'node:os';
-import type { BuildSpec } from '../../../domain/build/build.js';
-import { canonicalJson } from '../../../domain/content-hash.js';
+import { inputsTag } from '../../../cloud/builds/inputs.js';
+import type { BuildSpec } from '../../../domain/build/spec.js';
 import { type Problem, showValue } from '../../../domain/problem.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
@@ -52,13 +52,12 @@ export async function buildSources(build: BuildSpec, context: string, at: BuildC
       `build.dockerfile: ${showValue(build.dockerfile)} is not in commit ${commit.slice(0, 12)}`,
       'git ignores it: commit it with `git add --force`',
     );
-  return { context: join(copy, inside), dockerfile, tag: inputsTag(build, commit, inside), isReusable: true };
-}
-
-/** Readable, and different for all that makes another image. */
-export function inputsTag({ dockerfile, target, args, platform }: BuildSpec, commit: string, context: string): string {
-  const inputs = { commit, context, dockerfile, target, args, platform };
-  return `${commit.slice(0, 12)}-${createHash('sha256').update(canonicalJson(inputs)).digest('hex').slice(0, 12)}`;
+  return {
+    context: join(copy, inside),
+    dockerfile,
+    tag: inputsTag({ ...build, commit, context: inside }),
+    isReusable: true,
+  };
 }
 
 function dirtyTag(): string {

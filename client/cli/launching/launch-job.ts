@@ -3,20 +3,23 @@ import { jobNameFrom } from '../../../domain/identity.js';
 import type { Mapping } from '../../../domain/job-file/plain-tree.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
+import type { BuildPlace } from '../building/git-rules.js';
 import type { Environment } from '../dev/home.js';
 
-export const BUILD_PLACES = ['local', 'remote'] as const;
 export const EXECUTIONS = ['kubernetes', 'ray', 'tpu', 'machines'] as const;
 export type Execution = (typeof EXECUTIONS)[number];
 
 /** The flags of `jobctl launch` that say what the job is. */
 export interface LaunchFlags {
-  readonly build?: (typeof BUILD_PLACES)[number];
+  readonly build?: BuildPlace;
   readonly execution?: Execution;
   readonly workers?: number;
   readonly gpus?: number;
   readonly gpuType?: string;
   readonly rayVersion?: string;
+  /** As at `submit`. */
+  readonly allowDirty?: true;
+  readonly local?: true;
   /** With `build` the repository that is pushed to, else an image that was pushed. */
   readonly image?: string;
   readonly instanceType?: string;
@@ -39,7 +42,12 @@ export function launchJob(
   const execution = flags.execution ?? (flags.instanceType === undefined ? 'kubernetes' : 'tpu');
   const image = imageOf(flags, env, folder, execution);
   const { machines, lacks } = machinesOf(execution, flags, image.pushed);
-  const all = [...image.lacks, ...lacks, ...(!hasCommand ? ['a command behind --: -- python3 train.py'] : [])];
+  const all = [
+    ...image.lacks,
+    ...dirtyLacks(flags, execution, image),
+    ...lacks,
+    ...(!hasCommand ? ['a command behind --: -- python3 train.py'] : []),
+  ];
   if (all.length > 0) throw new CliError(ExitCode.Usage, 'jobctl launch: the line does not say all of the job', ...all);
   return {
     ...(flags.namePrefix === undefined ? {} : { name: jobNameFrom(flags.namePrefix) }),
@@ -47,6 +55,17 @@ export function launchJob(
     ...(image.repository === undefined ? {} : { build: { image: image.repository } }),
     ...(image.repository === undefined && image.pushed === undefined ? { bundle: '.' } : {}),
   };
+}
+
+/** A cluster builds the commit that it fetches. */
+function dirtyLacks(
+  { build, allowDirty, local }: LaunchFlags,
+  execution: Execution,
+  { pushed }: LaunchImage,
+): readonly string[] {
+  const usual = local !== true && (execution === 'kubernetes' || execution === 'ray') ? 'remote' : 'local';
+  if (allowDirty !== true || pushed !== undefined || (build ?? usual) === 'local') return [];
+  return ['--allow-dirty is for a build on this computer: --build local --allow-dirty; a cluster builds the commit'];
 }
 
 interface LaunchImage {
@@ -58,10 +77,6 @@ interface LaunchImage {
 }
 
 function imageOf({ build, image }: LaunchFlags, env: Environment, folder: string, execution: Execution): LaunchImage {
-  if (build === 'remote') {
-    const instead = 'build on this computer (--build local), or name a pushed image (--image without --build)';
-    return { lacks: [`--build remote: builds in a cluster are not there yet: ${instead}`] };
-  }
   if (build === undefined && image !== undefined) return { pushed: image, lacks: [] };
   // Hosts of these two have a system of their own, and take the folder as it is.
   if (build === undefined && (execution === 'tpu' || execution === 'machines')) return { lacks: [] };

@@ -1,7 +1,8 @@
 import { showValue } from '../../../domain/problem.js';
 import { CliError } from '../cli-error.js';
 import { ExitCode } from '../exit-codes.js';
-import { BUILD_PLACES, EXECUTIONS, type LaunchFlags } from '../launching/launch-job.js';
+import { BUILD_PLACES } from '../building/git-rules.js';
+import { EXECUTIONS, type LaunchFlags } from '../launching/launch-job.js';
 import type { GivenKey, KeyRule } from './draft.js';
 
 /** `launchJob` has put the values of all flags where they belong. */
@@ -13,7 +14,7 @@ export const ASTERA_FLAGS: readonly KeyRule[] = [
     key: '--build',
     to: 'build',
     put: isPut,
-    note: 'where the image is built: local, which is the default here. `remote` is refused: builds in a cluster are not there yet',
+    note: 'where the image is built: `remote`, in the cluster, is the default of pods and Ray here too. A flag of `submit` and `launch`',
   },
   {
     key: '--execution',

@@ -1,7 +1,7 @@
 import type { StoreReader } from '../../../cloud/store/port.js';
 import { findAccelerator } from '../../../domain/accelerators.js';
 import { HOOKS } from '../../../domain/hooks.js';
-import { logPrefix } from '../../../domain/store-layout.js';
+import { BUILD_STREAM, logPrefix } from '../../../domain/store-layout.js';
 import type { EpochMs } from '../../../domain/units.js';
 import type { JobClient } from '../../job-client.js';
 import type { JobRow } from '../../job-rows.js';
@@ -88,7 +88,7 @@ function refuseUnknown({ id }: JobRow, { record: { hosts, modules } }: StoredSet
     const has = hosts === 1 ? 'it has one, with index 0' : `it has ${hosts}: 0 to ${hosts - 1}`;
     throw new CliError(ExitCode.NotFound, `--host ${absent}: ${id} has no such host`, has);
   }
-  const streams = [...modules, ...HOOK_STREAMS];
+  const streams = [...modules, BUILD_STREAM, ...HOOK_STREAMS];
   if (module !== undefined && !streams.includes(module)) {
     const has = modules.length === 0 ? 'it has none' : `its modules are ${modules.join(', ')}`;
     throw new CliError(ExitCode.NotFound, `--module ${module}: ${id} has no such module`, has);
@@ -135,6 +135,13 @@ async function printStored(
     if (failed.module === 'connect') return ExitCode.Done;
     const selection = { ...asked, stream: failed.module, hosts: asked.hosts ?? failed.hosts };
     return printAttempt(store, selection, setUp.attempt, screen);
+  }
+  if (attempts.length === 0 && flags.module === undefined && flags.attempt === undefined) {
+    const [built] = await storedAttempts(store, row.id, BUILD_STREAM);
+    if (built !== undefined) {
+      process.stderr.write('the command has not started: this is the log of the build of its image\n');
+      return printAttempt(store, { ...asked, stream: BUILD_STREAM }, built, screen);
+    }
   }
   const attempt = flags.attempt ?? attempts.at(-1);
   if (attempt === undefined || !attempts.includes(attempt)) {

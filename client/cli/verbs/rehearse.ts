@@ -69,7 +69,8 @@ export async function rehearse(file: string, flags: RehearseFlags): Promise<numb
   // What these warn of cannot be: the worker of a rehearsal is on this computer.
   const { sshKey } = await checkJobKeys({ file, set: flags.set ?? [], source: read.source }, read.spec, own);
   if (flags.script !== undefined) await checkedScript(flags.script);
-  const job = await builtJob(read, file, flags);
+  // Of a rehearsed cluster images are names.
+  const job = await builtJob(read, file, { ...flags, build: 'local' });
   const seed = flags.seed ?? randomInt(MOST_SEED);
   // Before anything is started: a Ctrl-C while the stack comes up ends it too.
   const signal = watchEnd();

@@ -10,8 +10,7 @@ import { CliError } from '../cli-error.js';
 import { storeForFiles, withClient } from '../connect.js';
 import { localContext, resolveContext } from '../context.js';
 import type { CliContext, ContextFlags } from '../context.js';
-import type { GitLeave } from '../building/git-rules.js';
-import { builtJob } from '../building/built-job.js';
+import { builtJob, type BuildWish } from '../building/built-job.js';
 import { billedLine } from '../dev/billed-line.js';
 import { readDevContext } from '../dev/context.js';
 import { stackHome } from '../dev/home.js';
@@ -31,7 +30,7 @@ import { refuseQuotedWords } from '../submitting/quoted-words.js';
 import { watchEnd } from '../watch/interruptions.js';
 import { printErr } from '../print.js';
 
-export interface SubmitFlags extends ContextFlags, OutputFlag, GitLeave {
+export interface SubmitFlags extends ContextFlags, OutputFlag, BuildWish {
   readonly local?: true;
   readonly wait?: true;
   /** Whose lines `--wait` shows. Absent: of the first host that runs the command. */
@@ -81,12 +80,14 @@ export async function submitRead(job: GoodJob, named: string, flags: SubmitFlags
   const farAway = farBuckets({ ...job.spec, zones: askedMachines(job.spec).zones }, context);
   const keys = await checkJobKeys({ file: named, set, source: job.source }, job.spec, context);
   tellWarnings(named, keys.warnings);
-  const built = await builtJob(job, named, flags);
+  // The images of a rehearsed cluster are names: it would build nothing that can be pulled.
+  const wish = flags.local === true && flags.build === undefined ? { ...flags, build: 'local' as const } : flags;
+  const built = await builtJob(job, named, wish);
   const store = await storeForFiles(job.files, context);
   const uploading = new TransferLine('uploading');
-  const wish = { ...built, ...keys, file: named, farAway, uploading };
+  const submission = { ...built, ...keys, file: named, farAway, uploading };
   const means = { ...(store && { store }), onUpload: uploading.show };
-  return withClient(context, (client) => submitTo(client, context, wish, flags), means);
+  return withClient(context, (client) => submitTo(client, context, submission, flags), means);
 }
 
 /** Those that are wrong whatever the job is. @throws CliError */

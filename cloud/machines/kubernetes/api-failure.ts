@@ -96,7 +96,7 @@ export async function listed<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function portErrorOf(failure: ApiFailure): CloudRefused | CloudUnavailable {
+export function portErrorOf(failure: ApiFailure): CloudRefused | CloudUnavailable {
   const isFinal = isAnswer(failure) && failure.status !== 429 && failure.status !== 410;
   return isFinal ? new CloudRefused(failure.message) : new CloudUnavailable(failure.message);
 }

@@ -90,7 +90,7 @@ interface ObjectPlace {
 }
 
 /** A namespace that does not exist, or whose Jobs somebody else would hold back. */
-async function whatBars({ core }: Cluster, name: string): Promise<CreateAnswer | undefined> {
+export async function whatBars({ core }: Cluster, name: string): Promise<CreateAnswer | undefined> {
   // Who may not read namespaces learns it from the next calls.
   const namespace = await read(() => core.readNamespace({ name })).catch(() => 'unknown' as const);
   if (namespace === 'unknown') return undefined;

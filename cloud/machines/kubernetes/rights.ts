@@ -30,6 +30,14 @@ export const NEEDED_RIGHTS: readonly NeededRight[] = [
   { group: '', resource: 'pods', verbs: ['patch'], use: 'let in the workers that the lease counts', isForRay: true },
   // A WebSocket begins with GET; a server of 1.35 asks for create too.
   { group: '', resource: 'pods', subresource: 'exec', verbs: ['create', 'get'], use: 'set pods up and run commands' },
+  {
+    group: '',
+    resource: 'pods',
+    subresource: 'log',
+    verbs: ['get'],
+    use: "bring what an image's build prints into the job's logs",
+    isOptional: true,
+  },
   { group: '', resource: 'events', verbs: ['list'], use: 'say why pods do not start', isOptional: true },
   {
     group: '',

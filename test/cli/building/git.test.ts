@@ -4,9 +4,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildCommit, type GitLeave } from '../../../client/cli/building/git-rules.js';
-import { buildSources, inputsTag } from '../../../client/cli/building/sources.js';
+import { buildSources } from '../../../client/cli/building/sources.js';
+import { inputsTag } from '../../../cloud/builds/inputs.js';
 import { removeScratchFolder } from '../../../client/cli/packing/scratch-folder.js';
-import type { BuildSpec } from '../../../domain/build/build.js';
+import type { BuildSpec } from '../../../domain/build/spec.js';
 import { refusalOf } from '../command-line.js';
 
 const BUILD: BuildSpec = {
@@ -16,6 +17,7 @@ const BUILD: BuildSpec = {
   args: {},
   platform: 'linux/amd64',
   pullImage: '127.0.0.1:9/train',
+  remote: {},
 };
 
 const NOWHERE = ['--temporal-address', '127.0.0.1:1'];
@@ -162,17 +164,15 @@ describe('the tree and the commit of an image', function () {
 
   it('the same words of a commit have one tag, and each other word another', () => {
     const commitId = 'a'.repeat(40);
-    const tag = inputsTag(BUILD, commitId, '');
+    const inputs = { ...BUILD, commit: commitId, context: '' };
+    const tag = inputsTag(inputs);
     assert.match(tag, /^a{12}-[0-9a-f]{12}$/);
-    assert.equal(inputsTag({ ...BUILD, image: 'x', pullImage: 'y' }, commitId, ''), tag);
-    const others = [
-      inputsTag(BUILD, 'b'.repeat(40), ''),
-      inputsTag(BUILD, commitId, 'src/'),
-      ...[{ dockerfile: 'x' }, { target: 'x' }, { args: { A: '1' } }, { platform: 'linux/arm64' }].map((word) =>
-        inputsTag({ ...BUILD, ...word }, commitId, ''),
-      ),
-    ];
-    assert.equal(new Set([tag, ...others]).size, 7);
+    assert.equal(inputsTag({ ...inputs, ...{ image: 'x', pullImage: 'y' } }), tag);
+    const words = [{ dockerfile: 'x' }, { target: 'x' }, { args: { A: '1' } }, { platform: 'linux/arm64' }];
+    const others = [{ commit: 'b'.repeat(40) }, { context: 'src/' }, ...words];
+    assert.equal(new Set([tag, ...others.map((word) => inputsTag({ ...inputs, ...word }))]).size, 7);
+    // As git and as a job file write a folder.
+    assert.equal(inputsTag({ ...inputs, context: 'src' }), inputsTag({ ...inputs, context: 'src/' }));
   });
 
   it('an open job is not built again by --set', async () => {

@@ -121,7 +121,7 @@ describe('a line of launch as `jobctl submit`', () => {
     assert.ok(line);
     const { exitCode, text } = await refusalOf(wordsOf(typedWords(line)));
     assert.equal(exitCode, 2);
-    assert.match(text, /--build remote: builds in a cluster are not there yet[^]*--gpu-type h100[^]*--ray-version/);
+    assert.match(text, /--allow-dirty is for a build on this computer[^]*--gpu-type h100[^]*--ray-version/);
   });
 
   for (const example of BASTION_LINES.filter(isJob))

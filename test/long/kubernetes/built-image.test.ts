@@ -17,7 +17,7 @@ const NODE_PID = '/var/tmp/kube-node/kubelet.pid';
  * One registry with two addresses: this computer pushes to one, and the node pulls from the other, each on its own loopback. Needs
  * kube-node, buildah and docker-registry.
  */
-describe('an image that submit builds, on a real Kubernetes', function () {
+describe('an image that submit builds here, on a real Kubernetes', function () {
   this.timeout(2 * STEP_MS);
   const servers: ChildProcess[] = [];
   let pods: PodJobs;
@@ -103,7 +103,7 @@ describe('an image that submit builds, on a real Kubernetes', function () {
       file,
       `pool: kube\n${kubernetes}\nbuild: {context: ${tree}, ${image}}\ncommand: {run: 'cat /content; sleep 5'}\n`,
     );
-    const { code, stdout, stderr } = await user.run('submit', file, '--no-verdict');
+    const { code, stdout, stderr } = await user.run('submit', file, '--build', 'local', '--no-verdict');
     assert.equal(code, 0, stderr);
     const id = stdout.trim();
     const digest = /pushed \S+@(sha256:[0-9a-f]{64})/.exec(stderr)?.[1] ?? assert.fail(stderr);

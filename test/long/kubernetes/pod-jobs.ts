@@ -24,12 +24,13 @@ export class PodJobs {
     this.user = JobctlUser.of(stack, { KUBECONFIG: real.kubeconfig });
   }
 
-  static async start(suffix: string): Promise<PodJobs> {
+  /** @param kubernetes more of the worker's configuration */
+  static async start(suffix: string, kubernetes: object = {}): Promise<PodJobs> {
     const real = await openRealCluster(suffix);
     const stack = await TestStack.start({ isNotReady: true, pool: 'kube', timings: PATIENT });
     const jobs = new PodJobs(real, stack);
     const listingPeriods = { urgentMs: 300, quietMs: 2_000 };
-    stack.workerConfig = { kubernetes: { kubeconfig: real.kubeconfig, listingPeriods } };
+    stack.workerConfig = { kubernetes: { kubeconfig: real.kubeconfig, listingPeriods, ...kubernetes } };
     stack.spawnWorker();
     await until('the worker is ready', async () => (await stack.readiness()).ready, STEP_MS).catch(async (error) => {
       const tail = stack.tail();

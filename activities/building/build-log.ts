@@ -1,0 +1,118 @@
+import { Writable } from 'node:stream';
+import { log } from '@temporalio/activity';
+import type { BuildPlace, Builds } from '../../cloud/builds/port.js';
+import { CloudRefused } from '../../cloud/machines/port.js';
+import type { BuildWaiter } from '../../contract/build.js';
+import type { BuildPod } from '../../domain/build/condition.js';
+import { BUILD_STREAM, logPrefix } from '../../domain/store-layout.js';
+import { LogStream, type Shipping } from '../attempt/log-stream.js';
+import { pause } from '../attempt/pause.js';
+import { messageOf } from '../failures.js';
+
+/** A build that prints more is read on, and the rest is not kept; the kubelet keeps as much. */
+const MOST_BYTES = 10 * 1024 * 1024;
+/** Before a log that broke off is asked for again. */
+const AGAIN_MS = 1_000;
+/** For what a process has printed at its end. */
+const REST_MS = 10_000;
+
+/**
+ * Brings what the pod of one try prints into the log of every job that waits for the image. The log of a pod is read from its
+ * beginning, so that a job that comes late, or a worker that goes on, has the same bytes at the same offsets. The tries of a build
+ * are told apart as hosts are.
+ */
+export class BuildLog {
+  readonly #shipping: Shipping;
+  readonly #place: BuildPlace;
+  readonly #builds: Pick<Builds, 'follow'>;
+  readonly #number: number;
+  readonly #signal: AbortSignal;
+  #text = Buffer.alloc(0);
+  readonly #streams = new Map<string, Promise<LogStream>>();
+  #following: Promise<void> | undefined;
+  #isRefused: string | undefined;
+
+  /** @param number of the try, from 0 */
+  constructor(
+    { builds, shipping }: { readonly builds: Pick<Builds, 'follow'>; readonly shipping: Shipping },
+    { place, number, signal }: { readonly place: BuildPlace; readonly number: number; readonly signal: AbortSignal },
+  ) {
+    [this.#builds, this.#shipping] = [builds, shipping];
+    [this.#place, this.#number, this.#signal] = [place, number, signal];
+  }
+
+  /** Who waits now. What was printed before is given to those who are new. */
+  async serve(waiters: readonly BuildWaiter[]): Promise<void> {
+    for (const { id, attempt } of waiters) {
+      if (this.#streams.has(id)) continue;
+      const opened = LogStream.open(this.#shipping, logPrefix(id, attempt, BUILD_STREAM), this.#number, this.#signal);
+      // Put in first: what comes meanwhile is in the text that it is given here.
+      this.#streams.set(
+        id,
+        opened.then(async (stream) => {
+          await this.#catchUp(stream);
+          return stream;
+        }),
+      );
+    }
+    await Promise.all(this.#streams.values());
+  }
+
+  /** Begins to read, once. */
+  read(pod: BuildPod): void {
+    this.#following ??= this.#followToItsEnd(pod).catch((error: unknown) => {
+      if (!this.#signal.aborted) log.warn(`the log of build pod ${pod.name}: ${messageOf(error)}`);
+    });
+  }
+
+  /** Reads and stores the rest; bounded, because a pod whose node is gone never says that its log has ended. */
+  async end(): Promise<void> {
+    const bound = new AbortController();
+    await Promise.race([this.#following, pause(REST_MS, bound.signal)]);
+    bound.abort();
+    for (const opened of this.#streams.values()) {
+      const stream = await opened;
+      await this.#catchUp(stream);
+      await stream.flush();
+      if (this.#isRefused !== undefined)
+        await stream.lostTail(`the log of the build cannot be read: ${this.#isRefused}`);
+    }
+  }
+
+  async #followToItsEnd(pod: BuildPod): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#builds.follow(this.#place, pod, this.#sink(), this.#signal);
+      } catch (error) {
+        if (error instanceof CloudRefused) {
+          this.#isRefused = error.message;
+          return;
+        }
+        log.warn(`the log of build pod ${pod.name} broke off: ${messageOf(error)}`);
+        await pause(AGAIN_MS, this.#signal);
+        if (this.#signal.aborted) return;
+      }
+    }
+  }
+
+  /** Takes a log from its beginning, and passes over what is known of it. */
+  #sink(): Writable {
+    let at = 0;
+    return new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        const news = chunk.subarray(Math.max(0, this.#text.length - at));
+        at += chunk.length;
+        this.#text = Buffer.concat([this.#text, news.subarray(0, Math.max(0, MOST_BYTES - this.#text.length))]);
+        this.#spread().then(() => done(), done);
+      },
+    });
+  }
+
+  async #spread(): Promise<void> {
+    for (const opened of this.#streams.values()) await this.#catchUp(await opened);
+  }
+
+  async #catchUp(stream: LogStream): Promise<void> {
+    if (stream.position < this.#text.length) await stream.append(this.#text.subarray(stream.position));
+  }
+}

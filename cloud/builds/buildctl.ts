@@ -1,0 +1,49 @@
+import { isMapping } from '../../domain/job-file/plain-tree.js';
+import { DIGEST } from '../../domain/build/build.js';
+import type { RemoteBuild } from '../../domain/build/remote.js';
+import { inputsTag } from './inputs.js';
+
+/** github.com/opencontainers/image-spec, annotations.md; as an image that submit builds has it. */
+const REVISION = 'org.opencontainers.image.revision';
+
+/** Words of `buildctl` (moby/buildkit, docs/reference/buildctl.md). */
+export function buildWords(build: RemoteBuild): readonly string[] {
+  const { commit, dockerfile, target, args, platform, image } = build;
+  const options = {
+    context: gitContext(build),
+    filename: dockerfile,
+    platform,
+    ...(target === undefined ? {} : { target }),
+    ...Object.fromEntries(Object.entries(args).map(([name, value]) => [`build-arg:${name}`, value])),
+    [`label:${REVISION}`]: commit,
+  };
+  return [
+    ...['build', '--progress', 'plain', '--frontend', 'dockerfile.v0'],
+    ...Object.entries(options).flatMap(([name, value]) => ['--opt', `${name}=${value}`]),
+    ...['--output', `type=image,name=${image}:${inputsTag(build)},push=true`],
+  ];
+}
+
+/** `URL#COMMIT:FOLDER`. BuildKit takes an http(s) URL for a repository only if it ends with .git. */
+function gitContext({ repository, commit, context }: RemoteBuild): string {
+  const isPlain = /^https?:/.test(repository) && !repository.endsWith('.git');
+  const url = isPlain ? `${repository.replace(/\/+$/, '')}.git` : repository;
+  return `${url}#${commit}${context === '' ? '' : `:${context}`}`;
+}
+
+/** The digest that the metadata file names; undefined if the text is no such file. */
+export function digestIn(metadata: string): string | undefined {
+  try {
+    const parsed: unknown = JSON.parse(metadata);
+    const digest = isMapping(parsed) ? parsed['containerimage.digest'] : undefined;
+    return typeof digest === 'string' && DIGEST.test(digest) ? digest : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** BuildKit's own word that it cannot be done, as opposed to a daemon that never came up. */
+const GAVE_UP = /failed to solve|^#\d+ /m;
+
+/** Whether BuildKit itself has begun to build, so that the end is the build's. @param tail the last output of its process */
+export const isOfBuild = (tail: string): boolean => GAVE_UP.test(tail);

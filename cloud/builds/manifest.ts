@@ -1,0 +1,160 @@
+import type { V1Container, V1Job, V1PodSpec, V1SecurityContext, V1Volume } from '@kubernetes/client-node';
+import { ownerLabel } from '../../domain/identity.js';
+import { CONTAINER } from '../../domain/machine-kinds/kubernetes/words.js';
+import {
+  JOBCTL,
+  MACHINES_LABEL,
+  MANAGED_BY,
+  NAME_LABEL,
+  resourcesOf,
+  UNREACHABLE,
+} from '../machines/kubernetes/pod-template.js';
+import { buildWords } from './buildctl.js';
+import { buildHash } from './inputs.js';
+import type { OwnedBuild } from './port.js';
+import type { BuildSettings } from './settings.js';
+
+/** In place of the kind of machines: no slice's listing takes a build for its own. */
+export const BUILD = 'build';
+/** With the hash of its inputs: whose a Job of this name is. */
+export const BUILD_LABEL = 'jobctl-build';
+
+export const buildName = (hash: string): string => `jobctl-build-${hash}`;
+
+/** So long after its end a Job is left whose workflow is gone; else that has deleted it long before. */
+const LEFT_SECONDS = 24 * 3600;
+/** There is nothing to save. */
+const GRACE_SECONDS = 1;
+/** Of `moby/buildkit:*-rootless`. */
+const ROOTLESS_USER = 1000;
+
+const GIT_FOLDER = '/jobctl/git';
+const PUSH_FOLDER = '/jobctl/push';
+
+/**
+ * The first process of the pod. The metadata file goes to a place of its own first: BuildKit replaces the file that it is given, and
+ * the termination log is a mount, which cannot be replaced.
+ */
+const SCRIPT = `set -u
+if [ -n "\${JOBCTL_BUILDKITD:-}" ]; then
+  printf '%s' "$JOBCTL_BUILDKITD" > /tmp/jobctl-buildkitd.toml
+  export BUILDKITD_FLAGS="\${BUILDKITD_FLAGS:-} --config /tmp/jobctl-buildkitd.toml"
+fi
+[ ! -f ${GIT_FOLDER}/ssh-privatekey ] || set -- "$@" --ssh default=${GIT_FOLDER}/ssh-privatekey
+for key in token password; do
+  [ ! -f ${GIT_FOLDER}/$key ] || { set -- "$@" --secret id=GIT_AUTH_TOKEN,src=${GIT_FOLDER}/$key; break; }
+done
+buildctl-daemonless.sh "$@" --metadata-file /tmp/jobctl-metadata.json || exit
+cat /tmp/jobctl-metadata.json > /dev/termination-log
+`;
+
+/** The Job of a build. @throws RangeError for an owner that a label cannot hold */
+export function buildJob({ owner, build }: OwnedBuild, settings: BuildSettings): V1Job {
+  const hash = buildHash({ owner, build });
+  const labels = {
+    [MANAGED_BY]: JOBCTL,
+    ...ownerLabel(owner),
+    [MACHINES_LABEL]: BUILD,
+    [BUILD_LABEL]: hash,
+    [NAME_LABEL]: buildName(hash),
+  };
+  const { repository, commit, image } = build;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: buildName(hash),
+      namespace: build.namespace,
+      labels,
+      annotations: { 'jobctl/repository': repository, 'jobctl/commit': commit, 'jobctl/image': image },
+    },
+    spec: {
+      completionMode: 'Indexed',
+      completions: 1,
+      parallelism: 1,
+      // Another try is another Job, of the workflow's.
+      backoffLimit: 0,
+      activeDeadlineSeconds: settings.deadlineSeconds,
+      ttlSecondsAfterFinished: LEFT_SECONDS,
+      podFailurePolicy: {
+        rules: [{ action: 'FailJob', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+      },
+      template: { metadata: { labels }, spec: podSpec(build, settings) },
+    },
+  };
+}
+
+function podSpec(build: OwnedBuild['build'], settings: BuildSettings): V1PodSpec {
+  const { serviceAccount, privileged } = settings;
+  const volumes = [
+    // A Secret of the type kubernetes.io/dockerconfigjson, where BuildKit looks for logins.
+    ...secretVolume('push', build.pushSecret, [{ key: '.dockerconfigjson', path: 'config.json' }]),
+    ...secretVolume('git', build.gitSecret),
+  ];
+  return {
+    restartPolicy: 'Never',
+    enableServiceLinks: false,
+    automountServiceAccountToken: false,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    ...(serviceAccount !== undefined && { serviceAccountName: serviceAccount }),
+    tolerations: [...UNREACHABLE],
+    ...(!privileged && { securityContext: { fsGroup: ROOTLESS_USER } }),
+    volumes: [{ name: 'state', emptyDir: {} }, ...volumes],
+    containers: [
+      {
+        name: CONTAINER,
+        image: settings.image,
+        command: ['/bin/sh', '-c', SCRIPT, BUILD],
+        args: [...buildWords(build)],
+        env: environmentOf(build, settings),
+        resources: resourcesOf(settings),
+        securityContext: securityOf(settings),
+        // Of a build that failed, the last lines are in the pod's status: no log has to be read for them.
+        terminationMessagePolicy: 'FallbackToLogsOnError',
+        volumeMounts: [
+          { name: 'state', mountPath: privileged ? '/var/lib/buildkit' : '/home/user/.local/share/buildkit' },
+          ...volumes.map(({ name }) => ({
+            name,
+            mountPath: name === 'git' ? GIT_FOLDER : PUSH_FOLDER,
+            readOnly: true,
+          })),
+        ],
+      },
+    ],
+  };
+}
+
+function secretVolume(
+  name: string,
+  secretName: string | undefined,
+  items?: NonNullable<V1Volume['secret']>['items'],
+): readonly V1Volume[] {
+  if (secretName === undefined) return [];
+  return [{ name, secret: { secretName, defaultMode: 0o440, ...(items !== undefined && { items }) } }];
+}
+
+function environmentOf(
+  { pushSecret }: OwnedBuild['build'],
+  { privileged, insecureRegistries }: BuildSettings,
+): NonNullable<V1Container['env']> {
+  const registries = insecureRegistries.map((host) => `[registry."${host}"]\nhttp = true\n`).join('');
+  return [
+    // Its own 10 tries are over in two seconds, and a busy node's daemon is not up by then; these take most of a minute.
+    { name: 'BUILDCTL_CONNECT_RETRIES_MAX', value: '60' },
+    // In a pod, a rootless BuildKit may not mount another /proc.
+    ...(privileged ? [] : [{ name: 'BUILDKITD_FLAGS', value: '--oci-worker-no-process-sandbox' }]),
+    ...(registries === '' ? [] : [{ name: 'JOBCTL_BUILDKITD', value: registries }]),
+    ...(pushSecret === undefined ? [] : [{ name: 'DOCKER_CONFIG', value: PUSH_FOLDER }]),
+  ];
+}
+
+/** As BuildKit's own example of a rootless Job has it (examples/kubernetes/job.rootless.yaml of moby/buildkit). */
+const securityOf = ({ privileged }: BuildSettings): V1SecurityContext =>
+  privileged
+    ? { privileged: true }
+    : {
+        runAsUser: ROOTLESS_USER,
+        runAsGroup: ROOTLESS_USER,
+        seccompProfile: { type: 'Unconfined' },
+        appArmorProfile: { type: 'Unconfined' },
+      };

@@ -1,0 +1,133 @@
+import { given } from '../job-file/fields.js';
+import type { Report } from '../job-file/report.js';
+import { DNS_LABEL, DNS_LABEL_RULE, OBJECT_NAME, OBJECT_NAME_RULE } from '../machine-kinds/kubernetes/names.js';
+import type { BuildForm } from './section.js';
+import type { BuildSpec, RemoteFields } from './spec.js';
+
+/** Everything that decides what a build in a cluster makes, and where: builds of equal inputs are one build. Plain JSON. */
+export interface RemoteBuild {
+  readonly repository: string;
+  readonly commit: string;
+  /** A folder of the repository; '' is its top. */
+  readonly context: string;
+  /** Relative to the context, and in it. */
+  readonly dockerfile: string;
+  readonly target?: string;
+  readonly args: Readonly<Record<string, string>>;
+  readonly platform: string;
+  /** The repository of a registry that is pushed to. */
+  readonly image: string;
+  /** Absent: the worker's default cluster. */
+  readonly cluster?: string;
+  readonly namespace: string;
+  readonly gitSecret?: string;
+  readonly pushSecret?: string;
+}
+
+/** The cluster and namespace of a job's pods. */
+interface JobPods {
+  readonly context?: string;
+  readonly namespace?: string;
+}
+
+/** The namespace of a job that has no pods. */
+const DEFAULT_NAMESPACE = 'default';
+
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+/** `https://host/path`, `ssh://[user@]host/path`, `git://host/path`. */
+const URL_FORM = /^(https?|ssh|git):\/\/(?:([^/@\s]+)@)?[\w.-]+(?::\d+)?\/[^\s#?]+$/;
+/** `user@host:path`, as git and OpenSSH write it. */
+const SCP_FORM = /^[\w.-]+@[\w.-]+:(?!\/\/)[^\s#?]+$/;
+const FETCHED = 'https://host/path.git, ssh://git@host/path.git or git@host:path.git';
+
+/** Why a cluster cannot fetch from a URL. Undefined: its form is right. */
+export function whyUnfetchable(url: string): string | undefined {
+  const [, scheme, login] = URL_FORM.exec(url) ?? [];
+  if (scheme === undefined) return SCP_FORM.test(url) ? undefined : `no URL that a cluster can fetch from: ${FETCHED}`;
+  const isSecret = scheme === 'ssh' ? login?.includes(':') === true : login !== undefined;
+  return isSecret
+    ? 'a URL with a login, which would be kept with the job: name a Secret in build.git_secret'
+    : undefined;
+}
+
+/** Whether git logs in with a key there, for which a Secret is needed in any case. */
+export const isByKey = (url: string): boolean => SCP_FORM.test(url) || url.startsWith('ssh://');
+
+export function resolveRemote(form: BuildForm, report: Report): RemoteFields {
+  const fields: { -readonly [Key in keyof RemoteFields]: string } = {};
+  const repository = given(form.repository);
+  const why = repository === undefined ? undefined : whyUnfetchable(repository);
+  if (why === undefined && repository !== undefined) fields.repository = repository;
+  // Its value is not shown: it may hold a password.
+  if (why !== undefined) report.problem(['build', 'repository'], undefined, `is ${why}`);
+  const commit = given(form.commit);
+  if (commit !== undefined && !COMMIT.test(commit))
+    report.wrong(['build', 'commit'], commit, 'no commit', '40 hex digits, as `git rev-parse HEAD` prints them');
+  else if (commit !== undefined) fields.commit = commit;
+  const cluster = given(form.cluster);
+  if (cluster !== undefined) fields.cluster = cluster;
+  const namespace = given(form.namespace);
+  if (namespace !== undefined && !DNS_LABEL.test(namespace))
+    report.wrong(['build', 'namespace'], namespace, 'no namespace', DNS_LABEL_RULE);
+  else if (namespace !== undefined) fields.namespace = namespace;
+  for (const [key, name] of [
+    ['git_secret', 'gitSecret'],
+    ['push_secret', 'pushSecret'],
+  ] as const) {
+    const secret = given(form[key]);
+    if (secret !== undefined && !OBJECT_NAME.test(secret))
+      report.wrong(['build', key], secret, 'no name of a Secret', OBJECT_NAME_RULE);
+    else if (secret !== undefined) fields[name] = secret;
+  }
+  return fields;
+}
+
+const INSIDE = "of the repository, without '..' and without / at its beginning";
+
+/** What is wrong with a build whose commit a cluster fetches. */
+export function refuseUnfetched({ context, dockerfile, remote }: BuildSpec, report: Report): void {
+  if (remote.repository === undefined && !report.wasDropped(['build', 'repository']))
+    report.missing(['build', 'repository'], `the URL that build.commit is fetched from: ${FETCHED}`);
+  if (folderOf(context) === undefined)
+    report.wrong(['build', 'context'], context, 'no folder of build.repository', `a folder ${INSIDE}`);
+  if (folderOf(dockerfile) === undefined)
+    report.wrong(['build', 'dockerfile'], dockerfile, 'not in build.context', `a file of the context ${INSIDE}`);
+}
+
+/** Without `.` and doubled slashes; undefined if it leads out. */
+function folderOf(path: string): string | undefined {
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  return path.startsWith('/') || path.startsWith('~') || parts.includes('..') ? undefined : parts.join('/');
+}
+
+/**
+ * What a cluster is to build for a job; undefined if its image is there, or is not to be built there.
+ * @param pods where the job's own pods are, if it has some
+ */
+export function remoteBuildOf(
+  { digest, remote, context, dockerfile, target, args, platform, image }: BuildSpec,
+  pods: JobPods = {},
+): RemoteBuild | undefined {
+  const { repository, commit, gitSecret, pushSecret } = remote;
+  if (digest !== undefined || repository === undefined || commit === undefined) return undefined;
+  const cluster = remote.cluster ?? pods.context;
+  return {
+    ...{ repository, commit, context: folderOf(context) ?? '', dockerfile: folderOf(dockerfile) ?? '' },
+    ...(target === undefined ? {} : { target }),
+    ...{ args, platform, image },
+    ...(cluster === undefined ? {} : { cluster }),
+    namespace: remote.namespace ?? pods.namespace ?? DEFAULT_NAMESPACE,
+    ...(gitSecret === undefined ? {} : { gitSecret }),
+    ...(pushSecret === undefined ? {} : { pushSecret }),
+  };
+}
+
+/** Where a job's own pods are; nothing if it has none. @param podSections the names of sections whose machines are pods */
+export function podsOf(spec: object, podSections: readonly string[]): JobPods {
+  const section = Object.entries(spec).find(([name]) => podSections.includes(name))?.[1] as JobPods | undefined;
+  return section ?? {};
+}
+
+/** `ghcr.io/team/train of commit 3f2a9c1d0b7e`: for lists and logs. */
+export const buildText = ({ image, commit }: Pick<RemoteBuild, 'image' | 'commit'>): string =>
+  `${image} of commit ${commit.slice(0, 12)}`;

@@ -1,0 +1,244 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { buildLeftForm, buildWantedForm } from '../contract/build-forms.js';
+import {
+  type BuildCarry,
+  type BuildInput,
+  buildLeftSignal,
+  type BuildNews,
+  type BuildResult,
+  type BuildTry,
+  buildWaitersQuery,
+  buildWantedSignal,
+} from '../contract/build.js';
+import type { BuildEnd } from '../domain/build/condition.js';
+import { buildText } from '../domain/build/remote.js';
+import { FailureType } from '../domain/failure-types.js';
+import type { CreateAnswer, RefusalScope } from '../domain/slice.js';
+import { buildMail, buildWatch, createBuildOnce } from './activity-options.js';
+import { Audience } from './build/audience.js';
+import { checkedInput } from './build/check-input.js';
+import { Inbox } from './inbox.js';
+
+/**
+ * Owns the Kubernetes Job that builds one image, from before the first create call until it is seen gone, for all jobs that need
+ * the image (docs/adr/0074). It ends with the digest; or as failed, and then the next job that needs it begins anew.
+ */
+export async function build(input: BuildInput): Promise<BuildResult> {
+  const owner = new BuildOwner(checkedInput(input));
+  const cancelled = CancellationScope.current().cancelRequested;
+  // The cancel request is news, not an order to stop: everything runs outside its reach, so that the Job is deleted.
+  const end = await CancellationScope.nonCancellable(async () => {
+    void cancelled.catch(() => owner.cancelled());
+    return owner.run();
+  });
+  if (end.kind === 'history is long') return continueAsNew<typeof build>({ ...input, carry: owner.carry() });
+  if (end.kind === 'built') return { digest: end.digest };
+  throw ApplicationFailure.create({ type: FailureType.BuildFailed, nonRetryable: true, message: end.message });
+}
+
+type End =
+  | Exclude<BuildNews, { kind: 'progress' }>
+  | { readonly kind: 'history is long' }
+  | { readonly kind: 'unwanted'; readonly message: string };
+
+type Stop = { readonly kind: 'unwanted' } | { readonly kind: 'history is long' };
+
+/** Pods that came to nothing, one after another, before the build is given up. */
+const MOST_LOST = 5;
+const LOST_PAUSE_MS = 5_000;
+
+class BuildOwner {
+  #unansweredUntil: number;
+  #lost: number;
+  #isCancelled = false;
+  readonly #input: BuildInput;
+  readonly #audience: Audience;
+  readonly #inbox: Inbox;
+
+  constructor(input: BuildInput) {
+    const { carry } = input;
+    this.#input = input;
+    this.#unansweredUntil = carry?.unansweredUntil ?? 0;
+    this.#lost = carry?.lost ?? 0;
+    this.#audience = new Audience(carry?.waiters);
+    this.#inbox = new Inbox(carry?.kept)
+      .on(buildWantedSignal, buildWantedForm, ({ waiter }) => this.#audience.join(waiter))
+      .on(buildLeftSignal, buildLeftForm, ({ job }) => this.#audience.leave(job));
+  }
+
+  /** Tries until the image is there, or it is known that it will not be; then deletes what it made. */
+  async run(): Promise<End> {
+    setHandler(buildWaitersQuery, () => this.#audience.waiters);
+    this.#inbox.open();
+    for (;;) {
+      const end = await this.#nextTry();
+      if (end === undefined) continue;
+      // A Job whose create call has no answer yet is the next run's.
+      if (end.kind === 'history is long') return end;
+      if (end.kind !== 'unwanted') this.#audience.tellAll(end);
+      await this.#delete(end.kind === 'built' ? 'the image is there' : end.message);
+      // Somebody came while what nobody wanted was deleted.
+      if (end.kind === 'unwanted' && !this.#audience.isEmpty && !this.#isCancelled) continue;
+      await this.#audience.settled();
+      return end;
+    }
+  }
+
+  carry(): BuildCarry {
+    const { kept } = this.#inbox;
+    return {
+      waiters: this.#audience.waiters,
+      lost: this.#lost,
+      unansweredUntil: this.#unansweredUntil,
+      ...(kept.length === 0 ? {} : { kept }),
+    };
+  }
+
+  /** By an operator. */
+  cancelled(): void {
+    this.#isCancelled = true;
+  }
+
+  get #isUnwanted(): boolean {
+    return this.#isCancelled || this.#audience.isEmpty;
+  }
+
+  // One try ----------------------------------------------------------------------------------------------------------
+
+  /** Undefined: it came to nothing, and is tried again. */
+  async #nextTry(): Promise<End | undefined> {
+    const end = (await this.#create()) ?? (await this.#watch());
+    switch (end.kind) {
+      case 'built':
+        return { kind: 'built', digest: end.digest };
+      case 'history is long':
+        return end;
+      case 'unwanted':
+        return this.#unwanted();
+      case 'failed':
+        return { kind: 'failed', by: 'task', message: end.message, lines: end.lines };
+      case 'refused':
+        return failed(end.scope === 'request' ? 'task' : 'infrastructure', `the cluster refused it: ${end.message}`);
+      case 'foreign':
+        return failed('infrastructure', end.message);
+      case 'missing':
+        return this.#again('its Job has gone');
+      case 'lost':
+        return this.#again(end.message, end.lines);
+    }
+  }
+
+  #unwanted(): End {
+    if (!this.#isCancelled) return { kind: 'unwanted', message: 'no job waits for it any more' };
+    return failed('infrastructure', `${workflowInfo().workflowId} was cancelled`);
+  }
+
+  async #again(why: string, lines: readonly string[] = []): Promise<End | undefined> {
+    this.#lost += 1;
+    if (this.#lost >= MOST_LOST)
+      return { ...failed('infrastructure', `${this.#lost} tries came to nothing, the last because ${why}`), lines };
+    log.info(`the build is tried again: ${why}`);
+    await this.#delete(why);
+    await condition(() => this.#isUnwanted, LOST_PAUSE_MS, { summary: 'before it is tried again' });
+    return undefined;
+  }
+
+  /** Calls create until it has a definite answer. Undefined: the Job is there. */
+  async #create(): Promise<BuildEnd | Stop | undefined> {
+    this.#show('is asking the cluster for its pod');
+    for (let waitMs = 1000; !this.#isUnwanted; waitMs = Math.min(waitMs * 2, 60_000)) {
+      const answer = await this.#callCreate();
+      if (answer.kind === 'accepted') return undefined;
+      if (answer.kind === 'refused' && !PASSING.has(answer.scope)) return answer;
+      if (answer.kind === 'exists' || answer.kind === 'unanswered') {
+        const found = await buildMail('did the create call take effect?').findBuild(this.#try);
+        if (found === 'there') return undefined;
+        if (found === 'foreign') return { kind: 'foreign', message: 'a Job of its name belongs to somebody else' };
+      }
+      const why = answer.kind === 'exists' ? 'its last Job is being deleted' : answer.message;
+      this.#show(`asks the cluster again: ${why}`);
+      this.#audience.tellProgress(why);
+      await condition(() => this.#isUnwanted, waitMs, { summary: 'until create is called again' });
+      const { historyLength, continueAsNewSuggested } = workflowInfo();
+      if (continueAsNewSuggested || historyLength >= this.#input.timings.jobHistoryEvents)
+        return { kind: 'history is long' };
+    }
+    return { kind: 'unwanted' };
+  }
+
+  async #callCreate(): Promise<CreateAnswer> {
+    let answer: CreateAnswer;
+    try {
+      answer = await createBuildOnce(`create the Job that builds ${this.#what}`).createBuild(this.#try);
+    } catch (error) {
+      if (isInvalid(error)) throw error;
+      // The worker died or was too slow: its call may still take effect.
+      answer = { kind: 'unanswered', message: String(error) };
+    }
+    if (answer.kind === 'unanswered') this.#unansweredUntil = Date.now() + this.#input.timings.createSettleMs;
+    return answer;
+  }
+
+  async #watch(): Promise<BuildEnd | Stop> {
+    this.#show('is under way');
+    const scope = new CancellationScope({ cancellable: true });
+    const watching = scope
+      .run(() => this.#activities(`build ${this.#what}`).awaitBuild({ ...this.#try, number: this.#lost }))
+      .catch((error: unknown) => {
+        if (isCancellation(error)) return { kind: 'unwanted' } as const;
+        throw error;
+      });
+    const end = await Promise.race([watching, condition(() => this.#isUnwanted).then(() => undefined)]);
+    if (end !== undefined) return end;
+    scope.cancel();
+    return { kind: 'unwanted' };
+  }
+
+  async #delete(why: string): Promise<void> {
+    this.#show(`is deleting its Job: ${why}`);
+    const notBefore = this.#unansweredUntil;
+    await this.#activities(`delete the Job that builds ${this.#what}`).deleteBuild({ ...this.#try, notBefore });
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------
+
+  get #try(): BuildTry {
+    return { id: workflowInfo().workflowId, build: this.#input.build, timings: this.#input.timings };
+  }
+
+  get #what(): string {
+    return buildText(this.#input.build);
+  }
+
+  #activities(summary: string): ReturnType<ReturnType<typeof buildWatch>> {
+    return buildWatch(this.#input.timings.heartbeatTimeoutMs)(summary);
+  }
+
+  #show(what: string): void {
+    const jobs = this.#audience.waiters.map(({ id }) => `\`${id}\``).join(', ') || 'none';
+    setCurrentDetails(`**${this.#what}** ${what}\n\nJobs that wait for it: ${jobs}`);
+  }
+}
+
+/** Of a refusal that waiting may end: a quota, a rate limit, a namespace that is being deleted, rights that are missing. */
+const PASSING: ReadonlySet<RefusalScope> = new Set(['moment', 'zone', 'zone-lasting', 'installation']);
+
+/** The inputs are not those of this workflow's id. */
+const isInvalid = (error: unknown): boolean =>
+  error instanceof ActivityFailure &&
+  error.cause instanceof ApplicationFailure &&
+  error.cause.type === FailureType.InvalidInput;
+
+const failed = (by: 'task' | 'infrastructure', message: string) =>
+  ({ kind: 'failed', by, message, lines: [] }) as const;
