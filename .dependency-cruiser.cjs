@@ -24,7 +24,7 @@ const ARROWS = {
   client: { value: ['domain/', 'quota/', 'contract/', 'cloud/(store|temporal|codec)/'] },
   'client/cli': {
     value: ['client/', 'domain/', 'quota/', 'contract/', 'cloud/'],
-    lazy: ['worker/', 'rehearsal/'],
+    lazy: ['worker/', 'server/', 'rehearsal/'],
   },
   // A package of its own (docs/adr/0031).
   rehearsal: { value: [] },

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyError, FastifyRequest } from 'fastify';
 import {
   hasZodFastifySchemaValidationErrors,
   isResponseSerializationError,
@@ -10,10 +9,8 @@ import {
   jsonSchemaTransformObject,
   serializerCompiler,
   validatorCompiler,
-  type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
-import { sha256Of } from '../cloud/trust/submission-signature.js';
-import type { Call } from './access/gate.js';
+import { type App, bareApp } from './bare-app.js';
 import type { ServerConfig } from './config.js';
 import { hostGuard } from './host-guard.js';
 import type { Caller } from './identity/verifier.js';
@@ -27,44 +24,6 @@ import { registerPools } from './routes/pools.js';
 import { registerSystem } from './routes/system.js';
 import { registerUploads } from './routes/uploads.js';
 import { registerWho } from './routes/who.js';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set before any handler of /v1 runs, but `/v1/login`. */
-    caller: Caller | null;
-  }
-  interface FastifyContextConfig {
-    /** Answered without a token. */
-    readonly isOpen?: true;
-  }
-}
-
-export type App = ReturnType<typeof bareApp>;
-
-function bareApp({ listen, limits }: Pick<ServerConfig, 'listen' | 'limits'>, log: FastifyBaseLogger) {
-  return fastify({
-    loggerInstance: log,
-    // The name of a secret may stand in a query: paths alone are logged (`onResponse`).
-    disableRequestLogging: true,
-    genReqId: () => randomUUID(),
-    bodyLimit: limits.bodyBytes,
-    trustProxy: listen.trustProxies.length === 0 ? false : [...listen.trustProxies],
-    forceCloseConnections: true,
-    routerOptions: { maxParamLength: 4_096 },
-    frameworkErrors: (error, request, reply: FastifyReply) => {
-      const problem = problemOf(new ApiError('invalid', error.message), request.id, error.statusCode ?? 400);
-      void reply.status(problem.status).type('application/problem+json').serializer(JSON.stringify).send(problem);
-    },
-    http: { maxHeaderSize: MOST_HEADER_BYTES },
-    ...tlsOf(listen),
-  }).withTypeProvider<ZodTypeProvider>();
-}
-
-const tlsOf = ({ tls }: ServerConfig['listen']): object =>
-  tls === undefined ? {} : { https: { ...tls, maxHeaderSize: MOST_HEADER_BYTES } };
-
-/** Ids of events name every host, and paths of files may be long. */
-const MOST_HEADER_BYTES = 131_072;
 
 /** The HTTP interface over its services (docs/http-api.md). It holds no state of its own, so any number of replicas may run. */
 export async function createApp(config: ServerConfig, services: Services, log: FastifyBaseLogger): Promise<App> {
@@ -181,14 +140,6 @@ async function callerOf({ headers }: FastifyRequest, { verifier }: Services): Pr
       'log in: jobctl login',
     );
   return verifier.verify(token);
-}
-
-/** What the handlers of a route say of who calls. */
-export function callOf(request: FastifyRequest): Call {
-  const { caller, id: requestId, ip: from, body } = request;
-  if (caller === null) throw new TypeError(`${request.routeOptions.url}: the route has no caller`);
-  const isJson = typeof body === 'object' && body !== null && !Buffer.isBuffer(body) && !('pipe' in body);
-  return { caller, requestId, from, ...(isJson ? { inputSha256: sha256Of(JSON.stringify(body)) } : {}) };
 }
 
 function failureOf(error: FastifyError, request: FastifyRequest): ApiError {

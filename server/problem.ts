@@ -38,8 +38,6 @@ export class ApiError extends Error {
   }
 }
 
-export const statusOf = (code: ApiErrorCode): number => STATUS[code];
-
 export function problemOf({ code, message, remedy }: ApiError, requestId: string, status = STATUS[code]): ApiProblem {
   return {
     type: 'about:blank',

@@ -6,6 +6,7 @@ import { COMPLETION_SCRIPTS, SHELLS, type Shell } from './completion/scripts.js'
 import { registerDoctor } from './doctor/register-doctor.js';
 import { byOption } from './job-filter.js';
 import { collect, durationOption, type Invocation, outputOption, withConnection, withServer } from './options.js';
+import { registerAccess, registerAuditLog } from './register-access.js';
 import { registerServe } from './register-serve.js';
 import type { AuditFlags } from './verbs/audit-leaks.js';
 import type { SetupFlags } from './verbs/life.js';
@@ -22,6 +23,7 @@ export function registerOperatorVerbs(program: Command, invocation: Invocation):
   registerCodec(program, invocation);
   registerWorker(program, invocation);
   registerServe(program, invocation);
+  registerAccess(program, invocation);
   registerVersion(program, invocation);
   registerCompletion(program);
 }
@@ -119,8 +121,9 @@ function registerSetupJobKeys(setup: Command, invocation: Invocation): void {
 const DEFAULT_GRACE_MS = 60_000;
 
 function registerAudit(program: Command, invocation: Invocation): void {
-  const audit = program.command('audit').description('check independently what the cloud holds');
-  audit.addHelpText('after', '\nExample:\n  jobctl audit leaks\n');
+  const audit = program.command('audit').description('check independently what the cloud holds, and see who did what');
+  audit.addHelpText('after', '\nExamples:\n  jobctl audit leaks\n  jobctl audit log --job train-7f3k\n');
+  registerAuditLog(audit, invocation);
   const command = audit
     .command('leaks')
     .summary('find slices that no open job owns')

@@ -26,7 +26,7 @@ export function registerServe(program: Command, invocation: Invocation): void {
     .description(
       'Runs the HTTP server of an installation: it verifies logins, decides who may do what, and starts jobs for verified users.',
     )
-    .requiredOption('--config <file>', 'the configuration file (JSON)')
+    .option('--config <file>', 'the configuration file (JSON)')
     .addHelpText('after', SERVE_NOTES)
     .action(async (flags: ServeFlags) => {
       const verb = await import('./verbs/serve.js');

@@ -1,14 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/**
- * Ed25519 keys of `jobctl serve`: it signs what it starts, and a worker of a pool in verified mode has the public half
- * (docs/adr/0080). `id` is readable in every job that was signed by it.
- */
-export interface SigningKey {
-  readonly id: string;
-  readonly key: KeyObject;
-}
-
 /** A mistake in the configuration of such a key: the place and the remedy. It never contains a private key. */
 export class TrustKeyError extends Error {
   override readonly name = 'TrustKeyError';

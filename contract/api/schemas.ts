@@ -154,7 +154,6 @@ export const jobFilterSchema = z.object({
   limit: z.coerce.number().int().min(1).max(MOST_LISTED).default(100),
   pageToken: z.string().max(2000).optional().describe('`nextPageToken` of the page before.'),
 });
-export type ApiJobFilter = z.input<typeof jobFilterSchema>;
 export const jobPageSchema = z
   .object({
     rows: z.array(jobRowSchema),

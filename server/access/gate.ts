@@ -1,11 +1,5 @@
 import type { ApiErrorCode, AuditLine } from '../../contract/api/schemas.js';
-import {
-  ACCESS_TABLE,
-  type AccessAnswer,
-  type AccessObject,
-  type AccessVerb,
-  decideAccess,
-} from '../../domain/access/table.js';
+import { type AccessAnswer, type AccessObject, type AccessVerb, decideAccess } from '../../domain/access/table.js';
 import { rolesOf } from '../../quota/access-roles.js';
 import type { AuditLog } from '../audit/audit-log.js';
 import type { Caller } from '../identity/verifier.js';
@@ -90,5 +84,3 @@ export class Gate {
     });
   }
 }
-
-export const isAccessVerb = (verb: string): verb is AccessVerb => Object.hasOwn(ACCESS_TABLE, verb);

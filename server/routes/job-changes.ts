@@ -14,7 +14,7 @@ import type { JobEdit } from '../../client/job-calls.js';
 import { isOver } from '../../client/job-rows.js';
 import { purgeJob } from '../../client/purge-job.js';
 import type { AccessVerb } from '../../domain/access/table.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS } from './answers.js';

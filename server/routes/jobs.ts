@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { JobFilter } from '../../client/job-query.js';
 import { isOver, type JobRow } from '../../client/job-rows.js';
 import { pause } from '../../client/outage.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';

@@ -6,7 +6,7 @@ import type { LogStart } from '../../client/log-starts.js';
 import type { StoreReader } from '../../cloud/store/port.js';
 import { whyWaiting } from '../../client/why-waiting.js';
 import { readPoolState } from '../../client/pool-state.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import { LogEvents, type LogPosition, parsePosition } from '../log-events.js';
 import { HostLines } from '../log-text.js';
 import { ApiError, apiErrorOf, problemOf } from '../problem.js';

@@ -2,7 +2,7 @@ import { objectQuery, objectsQuery, objectsSchema, storedObjectSchema } from '..
 import { z } from 'zod';
 import { failingWorkflowsObject } from '../../domain/store-layout.js';
 import type { AccessVerb } from '../../domain/access/table.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import type { Call } from '../access/gate.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';

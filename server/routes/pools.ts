@@ -1,7 +1,7 @@
 import { admissionBody, applyBody, messageSchema, poolParams, poolStateSchema } from '../../contract/api/schemas.js';
 import type { AppliedFiles } from '../../client/pool-client.js';
 import { poolStateObject } from '../../domain/store-layout.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';
 import { CHANGE_PROBLEMS, PROBLEMS } from './answers.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { App } from '../app.js';
+import type { App } from '../bare-app.js';
 import type { Services } from '../services.js';
 
 const OPEN = { config: { isOpen: true as const } };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Readable } from 'node:stream';
 import { uploadQuery, uploadsBody, uploadsSchema } from '../../contract/api/schemas.js';
 import { objectOfFile } from '../../domain/local-files.js';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { ApiError } from '../problem.js';
 import type { Services } from '../services.js';

@@ -8,9 +8,9 @@ import {
   whoSchema,
 } from '../../contract/api/schemas.js';
 import { ACCESS_VERBS } from '../../domain/access/table.js';
+import { resolveProject } from '../../quota/membership.js';
 import { isSecretOf } from '../../domain/secret-reference.js';
-import { z } from 'zod';
-import { type App, callOf } from '../app.js';
+import { type App, callOf } from '../bare-app.js';
 import type { ServerConfig } from '../config.js';
 import { secretText } from '../key-text.js';
 import { ApiError } from '../problem.js';
@@ -19,7 +19,7 @@ import { PROBLEMS } from './answers.js';
 
 /** Logins, who the caller is, what they may do, and what was done. */
 export function registerWho(app: App, services: Services, { issuers }: Pick<ServerConfig, 'issuers'>): void {
-  const { gate, facts, audit, secrets } = services;
+  const { gate, facts, audit, secrets, rules } = services;
   const settings = issuers.map(({ issuer, audiences: [clientId = ''], clientSecret, scopes }) => ({
     issuer,
     clientId,
@@ -66,12 +66,18 @@ export function registerWho(app: App, services: Services, { issuers }: Pick<Serv
   const names = {
     tags: ['access'],
     summary: "Names of a project's secrets",
-    querystring: z.object({ project: explainQuery.shape.project.unwrap(), pool: explainQuery.shape.pool }),
+    querystring: explainQuery
+      .pick({ project: true, pool: true })
+      .describe('Without a project: the only one of the caller.'),
     response: { ...PROBLEMS, 200: secretNamesSchema },
   };
   app.get('/v1/secrets', { schema: names }, async (request) => {
-    const { project, pool } = request.query;
-    await gate.about(callOf(request), 'secret-names', { pool, project });
+    const { pool } = request.query;
+    const call = callOf(request);
+    const choice = resolveProject((await rules.of(pool)).config, call.caller.id, request.query.project);
+    const project = request.query.project ?? (choice.ok ? choice.project : undefined);
+    if (project === undefined) throw new ApiError('invalid', choice.ok ? '' : choice.message, 'name one: project=');
+    await gate.about(call, 'secret-names', { pool, project });
     const found = (await secrets?.list()) ?? [];
     return {
       secrets: found

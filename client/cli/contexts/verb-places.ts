@@ -17,7 +17,9 @@ const OWN_MACHINES: VerbPlace = {
 
 /** By the words of the command line. */
 export const VERB_PLACES: Readonly<Record<string, VerbPlace>> = {
+  'access explain': 'either',
   'audit leaks': { temporal: 'it judges from Temporal, the bucket and the cloud, and not by what a server says' },
+  'audit log': 'either',
   cancel: 'either',
   'context show': 'none',
   cp: 'either',

@@ -10,17 +10,20 @@ import { ExitCode } from '../exit-codes.js';
 import { hasAllPackages, ownFolder, placeOf, serverModuleFile } from '../dev/packages.js';
 
 export interface ServeFlags {
-  readonly config: string;
+  readonly config?: string;
 }
 
 /** Runs until it is told to stop. A second signal ends it at once. */
 export async function serve(flags: ServeFlags): Promise<number> {
+  const { config: file } = flags;
+  if (file === undefined)
+    throw new CliError(ExitCode.Usage, 'no configuration is named', 'name it: --config serve.json (docs/serve.md)');
   await bringPackages(['@jobctl/worker'], { onProgress: (line) => void process.stderr.write(`${line}\n`) });
   const elsewhere = jobctlOfTheServer();
   if (elsewhere !== undefined) return elsewhere(flags);
   const { loadServerConfig } = await load<typeof Config>('config');
   const { startServer } = await load<typeof RunServer>('run-server');
-  const server = await startServer(loadServerConfig(flags.config));
+  const server = await startServer(loadServerConfig(file));
   await new Promise<void>((resolve) => {
     let isAsked = false;
     for (const name of ['SIGTERM', 'SIGINT'] as const)

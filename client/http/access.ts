@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+import type { AuditLine, auditLinesSchema, explainedSchema } from '../../contract/api/schemas.js';
+import { ServerCalls } from './server-calls.js';
+import type { ServerOptions } from './server-options.js';
+
+type Explained = z.infer<typeof explainedSchema>['rows'];
+
+/** What the access table allows to the caller, and why not. @param about absent fields: the caller's own */
+export async function accessRows(
+  options: ServerOptions,
+  about: { readonly job?: string; readonly project?: string; readonly verb?: string; readonly pool?: string },
+): Promise<Explained> {
+  const { rows } = await new ServerCalls(options).json<z.infer<typeof explainedSchema>>({
+    path: 'v1/access/explain',
+    query: { ...about },
+  });
+  return rows;
+}
+
+export interface AuditWish {
+  readonly user?: string;
+  readonly job?: string;
+  /** Milliseconds since 1970. Absent: a day ago. */
+  readonly since?: number;
+  readonly limit?: number;
+  readonly pool?: string;
+}
+
+/** Lines of the audit log, newest last; for operators. */
+export async function auditLines(options: ServerOptions, wish: AuditWish): Promise<readonly AuditLine[]> {
+  const { lines } = await new ServerCalls(options).json<z.infer<typeof auditLinesSchema>>({
+    path: 'v1/audit',
+    query: { ...wish },
+  });
+  return lines;
+}
